@@ -1,0 +1,36 @@
+"""What one API or worker process holds open, built once at its start and passed down."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Engine
+
+from app.database import SessionFactory, build_engine, session_factory
+from app.datasets.store import DatasetStore
+from app.settings import Settings
+from app.trained_models.store import ArtifactStore
+
+
+@dataclass(frozen=True)
+class ServiceContext:
+    settings: Settings
+    engine: Engine
+    sessions: SessionFactory
+    dataset_store: DatasetStore
+    artifact_store: ArtifactStore
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def open_context(settings: Settings) -> ServiceContext:
+    """Make the state folders when they are missing, and connect. Call it after a fork, never before."""
+    for folder in (settings.home, settings.staging_folder, settings.datasets_folder, settings.artifacts_folder):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    engine = build_engine(settings.database)
+    return ServiceContext(
+        settings=settings,
+        engine=engine,
+        sessions=session_factory(engine),
+        dataset_store=DatasetStore(settings.datasets_folder, settings.staging_folder),
+        artifact_store=ArtifactStore(settings.artifacts_folder, settings.staging_folder),
+    )

@@ -1,0 +1,82 @@
+"""Engines and sessions for SQLite and PostgreSQL, and the one place that commits."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Float, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+
+from app.settings import DatabaseSettings
+
+SessionFactory = sessionmaker[Session]
+
+#: Execution option of a session that only reads; on SQLite it then takes no write lock.
+READ_ONLY = {"bristlecone_read_only": True}
+
+
+class epoch_now(FunctionElement[float]):
+    """The database's own clock in seconds since 1970. Leases use it, so that clocks of hosts need not agree."""
+
+    type = Float()
+    inherit_cache = True
+    name = "epoch_now"
+
+
+@compiles(epoch_now, "postgresql")
+def _epoch_now_postgresql(element: epoch_now, compiler: SQLCompiler, **kw: Any) -> str:
+    return "extract(epoch from clock_timestamp())::double precision"
+
+
+@compiles(epoch_now, "sqlite")
+def _epoch_now_sqlite(element: epoch_now, compiler: SQLCompiler, **kw: Any) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+def build_engine(settings: DatabaseSettings) -> Engine:
+    """An engine with safe defaults for its dialect. Engines must not cross a fork: build one per process."""
+    if settings.url.startswith("sqlite"):
+        engine = create_engine(settings.url, connect_args={"timeout": settings.busy_timeout_seconds})
+        event.listen(engine, "connect", _prepare_sqlite_connection)
+        event.listen(engine, "begin", _begin_sqlite_transaction)
+        return engine
+    return create_engine(settings.url, pool_pre_ping=True, pool_size=settings.pool_size)
+
+
+def _prepare_sqlite_connection(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+    # The driver's own transaction handling begins too late for IMMEDIATE; `_begin_sqlite_transaction` does it.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite_transaction(connection: Connection) -> None:
+    # A deferred transaction that later writes fails at once when somebody else wrote meanwhile; IMMEDIATE waits.
+    read_only = connection.get_execution_options().get("bristlecone_read_only", False)
+    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+
+def session_factory(engine: Engine) -> SessionFactory:
+    return sessionmaker(engine, expire_on_commit=False)
+
+
+@contextmanager
+def writing(sessions: SessionFactory) -> Iterator[Session]:
+    """A session that commits when the block ends and rolls back when it raises."""
+    with sessions() as session, session.begin():
+        yield session
+
+
+@contextmanager
+def reading(sessions: SessionFactory) -> Iterator[Session]:
+    """A session for queries only; whatever it changes is lost."""
+    with sessions() as session:
+        session.connection(execution_options=READ_ONLY)
+        yield session

@@ -1,0 +1,25 @@
+"""Uploaded tables. The rows themselves are files in the store; this is what is known about them."""
+
+from typing import Any
+
+from sqlalchemy import BigInteger, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.orm import Base, CreatedMixin, IdMixin
+
+
+class DatasetRow(IdMixin, CreatedMixin, Base):
+    __tablename__ = "datasets"
+
+    name: Mapped[str] = mapped_column(String(200), index=True)
+    #: SHA-256 of the decompressed upload.
+    sha256: Mapped[str] = mapped_column(String(64), index=True)
+    #: SHA-256 over content, target, exclude and types: two uploads with the same one are the same data set.
+    fingerprint: Mapped[str] = mapped_column(String(64), unique=True)
+    n_rows: Mapped[int] = mapped_column(BigInteger)
+    n_bytes: Mapped[int] = mapped_column(BigInteger)
+    target: Mapped[str] = mapped_column(String(500))
+    #: [{"label", "count"}] in class order.
+    classes: Mapped[list[Any]]
+    #: [{"name", "kind", "missing", "min", "max", "mean", "distinct", "categories"}] in column order.
+    features: Mapped[list[Any]]

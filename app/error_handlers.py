@@ -1,0 +1,120 @@
+"""From exceptions to RFC 9457 problem details. Only known classes become 4xx; a bug stays a 500 with a logged trace."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from sqlalchemy.exc import OperationalError
+from starlette.exceptions import HTTPException
+
+from app.errors import FieldError, Invalid, ServiceError, Unavailable
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemError(BaseModel):
+    pointer: str = Field(examples=["/model/n_estimators"])
+    detail: str = Field(examples=["Input should be greater than or equal to 1"])
+
+
+class Problem(BaseModel):
+    """The body of every error answer (RFC 9457)."""
+
+    type: str = Field(examples=["about:blank"])
+    title: str = Field(examples=["Invalid request"])
+    status: int = Field(examples=[422])
+    detail: str = Field(examples=["1 field of the request is invalid: /model/n_estimators"])
+    code: str = Field(examples=["invalid_request"])
+    errors: list[ProblemError] = Field(default=[])
+
+
+def problem_response(
+    status: int, code: str, title: str, detail: str, errors: Iterable[FieldError] = ()
+) -> JSONResponse:
+    body: dict[str, Any] = {
+        "type": "about:blank", "title": title, "status": status, "detail": detail, "code": code,
+    }  # fmt: skip
+    listed = [{"pointer": error.pointer, "detail": error.detail} for error in errors]
+    if listed:
+        body["errors"] = listed
+    return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE)
+
+
+def responses(*errors: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
+    """The `responses=` of a route that may raise these, so that OpenAPI names their codes."""
+    codes: dict[int, list[str]] = {}
+    for error in errors:
+        codes.setdefault(error.status, []).append(error.code)
+    return {
+        status: {
+            "description": f"{HTTPStatus(status).phrase}: {', '.join(f'`{name}`' for name in names)}",
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status, names in codes.items()
+    }
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(ServiceError, _service_error)
+    app.add_exception_handler(RequestValidationError, _request_validation_error)
+    app.add_exception_handler(HTTPException, _http_exception)
+    app.add_exception_handler(OperationalError, _database_away)
+    app.add_exception_handler(Exception, _bug)
+
+
+def _service_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, ServiceError)
+    return problem_response(error.status, error.code, error.title, error.detail, error.errors)
+
+
+def _request_validation_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    errors = [FieldError(pointer(item["loc"]), _reason(item)) for item in error.errors()]
+    fields = ", ".join(dict.fromkeys(item.pointer for item in errors))
+    detail = f"The request is not valid at {fields}; see errors for the rule of each field."
+    return problem_response(422, Invalid.code, Invalid.title, detail, errors)
+
+
+def pointer(location: Iterable[str | int]) -> str:
+    """pydantic's location as a JSON pointer into the body, or `query/NAME` and the like."""
+    source, *rest = [str(part) for part in location] or ["body"]
+    # Members of tagged unions appear in the location although the client never wrote them.
+    path = "/".join(part.replace("~", "~0").replace("/", "~1") for part in rest if not part.startswith("tag:"))
+    return f"/{path}" if source == "body" else f"{source}/{path}"
+
+
+def _reason(item: Mapping[str, Any]) -> str:
+    given = item.get("input")
+    shown = f" (got {given!r:.80})" if isinstance(given, str | int | float | bool) else ""
+    return f"{item['msg']}{shown}"
+
+
+def _http_exception(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    phrase = HTTPStatus(error.status_code).phrase
+    code = phrase.lower().replace(" ", "_").replace("-", "_").replace("'", "")
+    detail = error.detail if error.detail != phrase else f"{phrase}: {request.method} {request.url.path}"
+    response = problem_response(error.status_code, code, phrase, detail)
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _database_away(request: Request, error: Exception) -> JSONResponse:
+    log.error("the database did not answer", exc_info=error)
+    detail = "The database does not answer. Nothing was changed; try again in a moment."
+    response = problem_response(503, "database_unavailable", Unavailable.title, detail)
+    response.headers["Retry-After"] = "5"
+    return response
+
+
+def _bug(request: Request, error: Exception) -> JSONResponse:
+    log.error("unhandled error in %s %s", request.method, request.url.path, exc_info=error)
+    detail = "Something went wrong on our side. The log holds the details under this answer's X-Request-Id."
+    return problem_response(500, ServiceError.code, ServiceError.title, detail)

@@ -1,0 +1,68 @@
+"""Errors that a client is told about. No FastAPI here, so that workers may import it.
+
+ServiceError
+├── NotFound          404
+├── Conflict          409
+├── TooLarge          413
+├── Invalid           422, with pointers to the offending fields
+└── Unavailable       503
+Nouns derive their own from these (`app.<noun>.errors`); each kind of fault has its own stable `code`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """`pointer`: JSON pointer into the request body (`/model/loss`), or `query/NAME`, `header/NAME`, `path/NAME`."""
+
+    pointer: str
+    detail: str
+
+
+class ServiceError(Exception):
+    """Something the client asked for cannot be done; `detail` names the value, the rule and the way out."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "internal_error"
+    title: ClassVar[str] = "Internal error"
+
+    def __init__(self, detail: str, errors: Sequence[FieldError] = ()) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.errors = tuple(errors)
+
+    @classmethod
+    def at(cls, pointer: str, detail: str) -> "ServiceError":
+        """This error about exactly one field."""
+        return cls(detail, [FieldError(pointer, detail)])
+
+
+class NotFound(ServiceError):
+    status, code, title = 404, "not_found", "Not found"
+
+
+class Conflict(ServiceError):
+    status, code, title = 409, "conflict", "Conflict"
+
+
+class TooLarge(ServiceError):
+    status, code, title = 413, "too_large", "Too large"
+
+
+class UnsupportedMediaType(ServiceError):
+    status, code, title = 415, "unsupported_media_type", "Unsupported media type"
+
+
+class Invalid(ServiceError):
+    status, code, title = 422, "invalid_request", "Invalid request"
+
+
+class TooManyRequests(ServiceError):
+    status, code, title = 429, "too_many_requests", "Too many requests"
+
+
+class Unavailable(ServiceError):
+    status, code, title = 503, "unavailable", "Unavailable"

@@ -1,0 +1,37 @@
+"""What a job may become. Pure: the repository guards these rules in SQL, everybody else asks here."""
+
+from enum import StrEnum
+
+
+class JobKind(StrEnum):
+    TRAIN = "train"  #: fits one model
+
+
+class JobState(StrEnum):
+    QUEUED = "queued"  #: waits for a worker
+    RUNNING = "running"  #: a worker holds a lease on it
+    CANCELLING = "cancelling"  #: a stop was asked for; the worker has not yet let go
+    SUCCEEDED = "succeeded"  #: its result is stored
+    FAILED = "failed"  #: ended without a result; `error` says why
+    CANCELLED = "cancelled"  #: stopped by a user; nothing was kept
+
+
+#: QUEUED is entered again when a worker dies or shuts down with the job unfinished.
+TRANSITIONS: dict[JobState, frozenset[JobState]] = {
+    JobState.QUEUED: frozenset({JobState.RUNNING, JobState.CANCELLED, JobState.FAILED}),
+    JobState.RUNNING: frozenset({JobState.QUEUED, JobState.CANCELLING, JobState.SUCCEEDED, JobState.FAILED}),
+    JobState.CANCELLING: frozenset({JobState.CANCELLED, JobState.SUCCEEDED, JobState.FAILED}),
+    JobState.SUCCEEDED: frozenset(),
+    JobState.FAILED: frozenset(),
+    JobState.CANCELLED: frozenset(),
+}
+
+TERMINAL = frozenset(state for state, targets in TRANSITIONS.items() if not targets)
+
+#: A worker's lease is live, or lapsed and about to be taken away.
+LEASED = frozenset({JobState.RUNNING, JobState.CANCELLING})
+
+
+def sources(target: JobState) -> frozenset[JobState]:
+    """The states from which `target` may be entered."""
+    return frozenset(state for state, targets in TRANSITIONS.items() if target in targets)

@@ -1,0 +1,111 @@
+"""Cursor pages: `limit`, `cursor`, `sort=field` or `sort=-field`; the id breaks ties, so no row is shown twice."""
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Depends, Query
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, Select, and_, or_
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from app.errors import Invalid
+
+T = TypeVar("T")
+Row = TypeVar("Row")
+
+MAX_LIMIT = 200
+
+
+class InvalidCursor(Invalid):
+    code, title = "invalid_cursor", "Invalid cursor"
+
+
+class UnknownSort(Invalid):
+    code, title = "unknown_sort", "Unknown sort field"
+
+
+class Page(BaseModel, Generic[T]):
+    items: list[T]
+    next_cursor: str | None = Field(description="pass as `cursor` for the next page; null on the last one")
+
+
+class PageQuery(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    limit: int
+    cursor: str | None
+    sort: str
+
+
+def _page_query(
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="how many items at most")] = 50,
+    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
+    sort: Annotated[str, Query(description="field to sort by; `-field` for descending")] = "-created_at",
+) -> PageQuery:
+    return PageQuery(limit=limit, cursor=cursor, sort=sort)
+
+
+PageParameters = Annotated[PageQuery, Depends(_page_query)]
+
+
+def paginate(
+    session: Session,
+    query: Select[tuple[Row]],
+    page: PageQuery,
+    *,
+    sortable: Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]],
+    key: InstrumentedAttribute[Any],
+) -> tuple[list[Row], str | None]:
+    """One page of `query` and the cursor of the next.
+
+    sortable: public field name -> column. key: a unique column, the tie-break.
+
+    Raises:
+        UnknownSort: `page.sort` names no sortable field.
+        InvalidCursor: `page.cursor` was not made by this list with this order.
+    """
+    name, descending = page.sort.removeprefix("-"), page.sort.startswith("-")
+    if name not in sortable:
+        raise UnknownSort.at("query/sort", f"cannot sort by {name!r}; sortable are {', '.join(sorted(sortable))}")
+    column = sortable[name]
+    if page.cursor is not None:
+        query = query.where(_after(_decoded(page.cursor, page.sort), column, key, descending))
+    order = (column.desc(), key.desc()) if descending else (column.asc(), key.asc())
+    found = session.execute(query.add_columns(column, key).order_by(*order).limit(page.limit + 1)).all()
+    rows = [row[0] for row in found[: page.limit]]
+    if len(found) <= page.limit:
+        return rows, None
+    return rows, _encoded(page.sort, found[page.limit - 1][-2], found[page.limit - 1][-1])
+
+
+def _after(
+    last: tuple[Any, Any],
+    column: ColumnElement[Any] | InstrumentedAttribute[Any],
+    key: InstrumentedAttribute[Any],
+    descending: bool,
+) -> ColumnElement[bool]:
+    value, last_key = last
+    value = datetime.fromisoformat(value) if column.type.python_type is datetime else value
+    last_key = key.type.python_type(last_key)
+    beyond = column < value if descending else column > value
+    beyond_key = key < last_key if descending else key > last_key
+    return or_(beyond, and_(column == value, beyond_key))
+
+
+def _encoded(sort: str, value: Any, key: Any) -> str:
+    plain = value.isoformat() if isinstance(value, datetime) else value
+    return base64.urlsafe_b64encode(json.dumps([sort, plain, str(key)]).encode()).decode()
+
+
+def _decoded(cursor: str, sort: str) -> tuple[Any, Any]:
+    try:
+        made_for, value, key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (ValueError, binascii.Error) as error:
+        raise InvalidCursor.at("query/cursor", "the cursor is damaged; start again without one") from error
+    if made_for != sort:
+        raise InvalidCursor.at("query/cursor", f"the cursor belongs to sort={made_for}; start again without one")
+    return value, key

@@ -1,0 +1,178 @@
+"""Settings of one service, read once from the environment and passed down; nothing else reads the environment."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+MEBIBYTE = 1024**2
+
+#: `sun_path` holds 108 bytes on Linux and 104 on macOS; longer sockets cannot be bound.
+MAX_SOCKET_PATH_BYTES = 100
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class DatabaseSettings(_Group):
+    """`url` is a SQLAlchemy URL: `sqlite:///…` or `postgresql+psycopg://…`."""
+
+    url: str
+    busy_timeout_seconds: float = 30.0
+    pool_size: int = 10
+
+
+class BrokerSettings(_Group):
+    """`url` as Celery takes it: `redis://…`, `rediss://…` or `redis+socket://…`."""
+
+    url: str
+    socket_path: Path | None = None
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def embedded(self) -> bool:
+        """Whether the supervisor starts this Redis itself, on a Unix socket."""
+        return self.socket_path is not None
+
+
+class Limits(_Group):
+    """What one client may ask for; passing a limit is answered with the limit's name."""
+
+    max_upload_bytes: int = Field(4 * 1024 * MEBIBYTE, gt=0)
+    max_body_bytes: int = Field(64 * MEBIBYTE, gt=0)
+    max_rows: int = Field(20_000_000, gt=0)
+    max_columns: int = Field(10_000, gt=0)
+    max_categories: int = Field(10_000, gt=0)
+    max_classes: int = Field(1_000, gt=1)
+    max_trees: int = Field(10_000, gt=0)
+    max_queued_jobs: int = Field(1_000, gt=0)
+
+
+class JobSettings(_Group):
+    """Timing of claims and of the upkeep that every process runs; see docs/durability.md."""
+
+    lease_seconds: float = Field(20.0, gt=0)
+    renew_interval_seconds: float = Field(1.0, gt=0)
+    upkeep_interval_seconds: float = Field(2.0, gt=0)
+    republish_after_seconds: float = Field(60.0, gt=0)
+    max_attempts: int = Field(3, gt=0)
+    threads_per_job: int = Field(default_factory=lambda: os.cpu_count() or 1, gt=0)
+
+
+class _Environment(BaseSettings):
+    """The variables themselves. Names without the prefix are the ones that hosting platforms set."""
+
+    model_config = SettingsConfigDict(env_prefix="BRISTLECONE_", extra="ignore", populate_by_name=True)
+
+    home: Path = Path("var")
+    host: str = "127.0.0.1"
+    port: int = Field(8000, ge=1, le=65535)
+    allow_open_network: bool = False
+    database_url: Annotated[str | None, NoDecode] = Field(None, validation_alias="DATABASE_URL")
+    redis_url: Annotated[str | None, NoDecode] = Field(None, validation_alias="REDIS_URL")
+
+    max_upload_bytes: int | None = None
+    max_body_bytes: int | None = None
+    max_rows: int | None = None
+    max_columns: int | None = None
+    max_categories: int | None = None
+    max_trees: int | None = None
+    max_queued_jobs: int | None = None
+
+    lease_seconds: float | None = None
+    renew_interval_seconds: float | None = None
+    upkeep_interval_seconds: float | None = None
+    republish_after_seconds: float | None = None
+    max_attempts: int | None = None
+    threads_per_job: int | None = None
+
+
+class Settings(_Group):
+    """Everything that differs between two installations."""
+
+    home: Path
+    host: str
+    port: int
+    allow_open_network: bool
+    database: DatabaseSettings
+    broker: BrokerSettings
+    limits: Limits
+    jobs: JobSettings
+
+    @property
+    def datasets_folder(self) -> Path:
+        return self.home / "datasets"
+
+    @property
+    def artifacts_folder(self) -> Path:
+        return self.home / "artifacts"
+
+    @property
+    def staging_folder(self) -> Path:
+        """Unfinished files. Inside `home`, so that a finished one can be renamed into place."""
+        return self.home / "staging"
+
+    @property
+    def run_folder(self) -> Path:
+        return self.home / "run"
+
+    @property
+    def logs_folder(self) -> Path:
+        return self.home / "logs"
+
+
+def load_settings() -> Settings:
+    """Read the environment.
+
+    Raises:
+        pydantic.ValidationError: a variable has a value of the wrong type or out of bounds.
+    """
+    environment = _Environment()
+    home = environment.home.expanduser().resolve()
+    return Settings(
+        home=home,
+        host=environment.host,
+        port=environment.port,
+        allow_open_network=environment.allow_open_network,
+        database=DatabaseSettings(url=_database_url(environment.database_url, home)),
+        broker=_broker(environment.redis_url, home),
+        limits=Limits(**_given(environment, Limits)),
+        jobs=JobSettings(**_given(environment, JobSettings)),
+    )
+
+
+def _given(environment: _Environment, group: type[_Group]) -> Mapping[str, Any]:
+    values = {name: getattr(environment, name, None) for name in group.model_fields}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _database_url(given: str | None, home: Path) -> str:
+    if not given:
+        return f"sqlite:///{home / 'bristlecone.db'}"
+    # Hosting platforms hand out the short scheme, which SQLAlchemy would read as psycopg2.
+    for scheme in ("postgres://", "postgresql://"):
+        if given.startswith(scheme):
+            return "postgresql+psycopg://" + given.removeprefix(scheme)
+    return given
+
+
+def _broker(given: str | None, home: Path) -> BrokerSettings:
+    if given:
+        return BrokerSettings(url=given.replace("unix://", "redis+socket://", 1))
+    path = _socket_path(home)
+    return BrokerSettings(url=f"redis+socket://{quote(str(path))}", socket_path=path)
+
+
+def _socket_path(home: Path) -> Path:
+    path = home / "run" / "redis.sock"
+    if len(os.fsencode(path)) <= MAX_SOCKET_PATH_BYTES:
+        return path
+    digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"bristlecone-{os.getuid()}-{digest}" / "redis.sock"

@@ -1,0 +1,35 @@
+"""Fitted estimators: what they are, what they were fitted on and how good they are. Their bytes are in the store."""
+
+import uuid
+from typing import Any
+
+from sqlalchemy import BigInteger, ForeignKey, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.orm import Base, CreatedMixin, IdMixin
+
+
+class TrainedModelRow(IdMixin, CreatedMixin, Base):
+    __tablename__ = "trained_models"
+    __table_args__ = (UniqueConstraint("name", "version"),)
+
+    name: Mapped[str] = mapped_column(String(200))
+    version: Mapped[int]
+    kind: Mapped[str] = mapped_column(String(50), index=True)
+    parameters: Mapped[dict[str, Any]]
+    seed: Mapped[int] = mapped_column(BigInteger)
+    dataset_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("datasets.id"), index=True)
+    data_sha256: Mapped[str] = mapped_column(String(64))
+    code_version: Mapped[str] = mapped_column(String(50))
+    fit_seconds: Mapped[float]
+    size_bytes: Mapped[int] = mapped_column(BigInteger)
+    #: SHA-256 of the artefact file, which is also its name in the store.
+    artifact_sha256: Mapped[str] = mapped_column(String(64), index=True)
+    #: {"test": {...} | absent, "train_noisy": {...}}
+    metrics: Mapped[dict[str, Any]]
+    #: {"target", "classes": [label], "features": [{"name", "kind", "categories"}]}
+    feature_schema: Mapped[dict[str, Any]]
+    #: {"injected": {...} | None}
+    noise: Mapped[dict[str, Any]]
+    #: What the fit found out: chosen lambda, number of nodes, ...
+    fitted: Mapped[dict[str, Any]]
