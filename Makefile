@@ -1,0 +1,84 @@
+# The commands to remember. Each sets up what it needs; the rest of this file is how.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
+PACKAGES := app core workers migrations
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev demo serve test check bench lock clean
+
+help: ## Say what can be made
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; \
+		do printf 'make %-8s %s\n' "$$name" "$$text"; done
+
+setup: $(VENV)/.runtime-installed ## Install the locked packages into .venv (seconds when nothing changed)
+
+demo: setup ## Start the service and compare three models trained on noisy labels (EXIT=1 stops it at the end)
+	@exec $(BIN)/python -m app.cli demo $(if $(filter-out 0,$(EXIT)),--exit)
+
+serve: setup ## Run the service until Ctrl-C; see the settings in README.md
+	@exec $(BIN)/python -m app.cli serve
+
+test: setup-dev ## Run the tests (ARGS="tests/core -x" for some of them)
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: setup-dev ## Lint, format, types, import contracts and the promises about the repository itself
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@sh .ci/check-repository
+
+bench: setup-dev ## Measure the kernels and whole fits beside scikit-learn's
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+lock: ## Resolve the newest allowed versions anew and write both lock files
+	@$(find_python); "$$python" -m venv .venv-lock
+	@.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@.venv-lock/bin/uv pip compile pyproject.toml $(LOCK_OPTIONS) --output-file requirements.lock
+	@.venv-lock/bin/uv pip compile pyproject.toml --extra dev $(LOCK_OPTIONS) --constraint requirements.lock \
+		--output-file requirements-dev.lock
+	@rm -rf .venv-lock
+
+clean: ## Remove what was installed and cached; the state in ./var stays
+	@rm -rf $(VENV) .venv-lock .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis *.egg-info
+	@find $(PACKAGES) tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- how -------------------------------------------------------------------------------------------------------
+
+LOCK_OPTIONS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-annotate --no-header
+
+# Sets $python to the first Python that the locked packages have wheels for.
+define find_python
+python=; for candidate in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+	if "$$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null; \
+	then python="$$candidate"; break; fi; done; \
+if [ -z "$$python" ]; then \
+	echo "Bristlecone needs Python 3.11 to 3.14, and none is on the PATH; install one, or say make PYTHON=/path/to/python3" >&2; \
+	exit 1; fi
+endef
+
+setup-dev: $(VENV)/.dev-installed
+
+# A stamp is written last, so an install that was interrupted is done again.
+$(VENV)/.runtime-installed: requirements.lock pyproject.toml | $(VENV)/.created
+	@echo "Installing the locked packages into $(VENV) (about a minute the first time)"
+	@$(PIP) install --quiet --require-hashes --requirement requirements.lock
+	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The runtime stamp comes first: both write the same folder, and make may run its targets side by side.
+$(VENV)/.dev-installed: requirements-dev.lock pyproject.toml | $(VENV)/.runtime-installed
+	@echo "Installing the locked development packages into $(VENV)"
+	@$(PIP) install --quiet --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+$(VENV)/.created:
+	@$(find_python); \
+	if ! $(BIN)/python -c 'import pip' 2>/dev/null; then \
+		"$$python" -m venv --clear $(VENV) || { rm -rf $(VENV); \
+			echo "Python's venv module could not make $(VENV); on Debian and Ubuntu: apt-get install python3-venv" >&2; \
+			exit 1; }; fi
+	@touch $@

@@ -1,0 +1,130 @@
+"""One child of the supervisor: started in a session of its own, started again when it dies, stopped for good."""
+
+import contextlib
+import ctypes
+import functools
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+FIRST_DELAY_SECONDS = 0.2
+LONGEST_DELAY_SECONDS = 10.0
+STEADY_AFTER_SECONDS = 30.0
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class ChildCommand:
+    """What to run. `output` is the file its output is added to; `None` leaves it on the terminal."""
+
+    name: str
+    arguments: Sequence[str]
+    stop_seconds: float
+    output: Path | None = None
+
+
+def spawn(command: ChildCommand, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    """Start `command` in a session of its own, so that Ctrl-C on the terminal reaches only the caller.
+
+    On Linux the child gets SIGTERM when the caller dies without having stopped it.
+    """
+    with contextlib.ExitStack() as stack:
+        output = stack.enter_context(command.output.open("ab")) if command.output else None
+        return subprocess.Popen(
+            command.arguments,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT if output else None,
+            start_new_session=True,
+            preexec_fn=_death_signal_setter(os.getpid()),
+        )
+
+
+def _death_signal_setter(parent_pid: int) -> Callable[[], None] | None:
+    return functools.partial(_die_with, parent_pid, ctypes.CDLL(None)) if sys.platform == "linux" else None
+
+
+def _die_with(parent_pid: int, libc: ctypes.CDLL) -> None:
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    # The parent may have died between fork and prctl; the signal would then never come.
+    if os.getppid() != parent_pid:
+        os._exit(1)
+
+
+class ChildProcess:
+    """A child that is kept alive: back-off of 0.2 s doubling to 10 s, forgotten after 30 s of life."""
+
+    def __init__(self, command: ChildCommand, environment: Mapping[str, str]) -> None:
+        self.name = command.name
+        self._command = command
+        self._environment = environment
+        self._delay_seconds = FIRST_DELAY_SECONDS
+        self._start()
+
+    @property
+    def exit_code(self) -> int | None:
+        """`None` while it runs; negative when a signal ended it."""
+        return self._process.poll()
+
+    def keep_alive(self) -> None:
+        """Note a death, and start the child again once its delay is over. Never blocks."""
+        if self.exit_code is None:
+            return
+        now = time.monotonic()
+        if self._restart_at is None:
+            self._note_death(now)
+        elif now >= self._restart_at:
+            self._start()
+            log.info("%s started again as process %d", self.name, self._process.pid)
+
+    def stop(self, *, at_once: Callable[[], bool]) -> None:
+        """SIGTERM, then SIGKILL to the whole group after `stop_seconds` or as soon as `at_once()` is true."""
+        if self.exit_code is None:
+            self._process.terminate()
+        deadline = time.monotonic() + self._command.stop_seconds
+        while self.exit_code is None and time.monotonic() < deadline and not at_once():
+            time.sleep(0.02)
+        if self.exit_code is None:
+            log.warning("%s did not stop in time and is killed", self.name)
+        self._kill_group()
+        self._process.wait()
+
+    def _start(self) -> None:
+        self._process = spawn(self._command, self._environment)
+        self._started_at = time.monotonic()
+        self._restart_at: float | None = None
+
+    def _note_death(self, now: float) -> None:
+        if now - self._started_at >= STEADY_AFTER_SECONDS:
+            self._delay_seconds = FIRST_DELAY_SECONDS
+        log.warning(
+            "%s ended (%s); starting it again in %.1f s",
+            self.name,
+            describe_exit(self.exit_code),
+            self._delay_seconds,
+        )
+        # Orphans of a dead worker would go on computing beside their successor.
+        self._kill_group()
+        self._restart_at = now + self._delay_seconds
+        self._delay_seconds = min(2 * self._delay_seconds, LONGEST_DELAY_SECONDS)
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def describe_exit(exit_code: int | None) -> str:
+    """`exit code 3` or `SIGKILL`."""
+    if exit_code is not None and exit_code < 0:
+        return signal.Signals(-exit_code).name
+    return f"exit code {exit_code}"

@@ -1,0 +1,164 @@
+"""A whole service for end-to-end tests: what `make serve` starts, on a home and a port of its own."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import psutil
+
+START_SECONDS = 120.0
+STOP_SECONDS = 60.0
+
+#: Variables of the tests' own shell that would turn the embedded service into another one.
+_SERVICE_VARIABLES = ("DATABASE_URL", "REDIS_URL", "BRISTLECONE_")
+
+
+def free_port() -> int:
+    """A TCP port on the loopback interface that nobody listened on a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def service_environment(home: Path, port: int, **changes: str) -> dict[str, str]:
+    """The current environment without settings of another service, plus these."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SERVICE_VARIABLES)}
+    return kept | {"BRISTLECONE_HOME": str(home), "BRISTLECONE_PORT": str(port)} | changes
+
+
+def processes_of(home: Path) -> list[psutil.Process]:
+    """Living processes that were given this home, whoever their parent is now."""
+    return [process for process in psutil.process_iter() if _has_home(process, home)]
+
+
+def _has_home(process: psutil.Process, home: Path) -> bool:
+    try:
+        alive = process.status() != psutil.STATUS_ZOMBIE
+        return alive and process.environ().get("BRISTLECONE_HOME") == str(home)
+    except psutil.Error:
+        return False
+
+
+def wait_until(condition: Any, seconds: float, what: str) -> Any:
+    """The first true answer of `condition()`; fails after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if answer := condition():
+            return answer
+        time.sleep(0.05)
+    raise AssertionError(f"{what} did not happen within {seconds:g} s")
+
+
+def answers(url: str) -> bool:
+    """Whether GET `url` gives 2xx."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as response:
+            return 200 <= response.status < 300
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+class RunningService:
+    """`with RunningService(tmp_path / "home") as service:` then talk to `service.url`.
+
+    `changes` are environment variables, for example `DATABASE_URL` to run on PostgreSQL.
+    """
+
+    def __init__(self, home: Path, port: int | None = None, changes: Mapping[str, str] | None = None) -> None:
+        self.home = home
+        self.port = port or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = home.with_name(f"{home.name}.log")
+        self.environment = service_environment(home, self.port, **(changes or {}))
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Self:
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "app.cli", "serve"],
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            wait_until(self._ready_or_dead, START_SECONDS, f"{self.url}/readyz answering")
+            assert self.process.poll() is None, f"serve ended while starting:\n{self.log.read_text()}"
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def stop(self) -> int:
+        """Stop as a service manager does; the exit code of `serve`."""
+        assert self.process is not None
+        self.process.terminate()
+        try:
+            return self.process.wait(STOP_SECONDS)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """Leave nothing behind, whatever state the service is in."""
+        for process in processes_of(self.home):
+            process.kill()
+        if self.process is not None:
+            self.process.wait()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def processes(self, part: str) -> list[psutil.Process]:
+        """Living processes of this service whose command line holds `part`: "workers", "redis-server", " api"."""
+        return [process for process in processes_of(self.home) if part in " ".join(_command_line(process))]
+
+    def request(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, Any]:
+        """Status and parsed answer. `bytes` are sent as they are, anything else as JSON."""
+        raw = isinstance(body, bytes)
+        data = body if raw or body is None else json.dumps(body).encode()
+        content_type = {} if raw or body is None else {"Content-Type": "application/json"}
+        request = urllib.request.Request(self.url + path, data, {**content_type, **(headers or {})}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return response.status, json.loads(response.read() or b"null")
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return refusal.code, json.loads(refusal.read() or b"null")
+
+    def wait_for_job(self, job_id: str, seconds: float = 120.0) -> dict[str, Any]:
+        """The job once it has succeeded, failed or been cancelled."""
+
+        def finished() -> dict[str, Any] | None:
+            _, job = self.request("GET", f"/jobs/{job_id}")
+            return job if job["state"] in ("succeeded", "failed", "cancelled") else None
+
+        return wait_until(finished, seconds, f"job {job_id} ending")
+
+    def _ready_or_dead(self) -> bool:
+        assert self.process is not None
+        return self.process.poll() is not None or answers(f"{self.url}/readyz")
+
+
+def _command_line(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
