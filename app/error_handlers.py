@@ -66,7 +66,6 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _request_validation_error)
     app.add_exception_handler(HTTPException, _http_exception)
     app.add_exception_handler(OperationalError, _database_away)
-    app.add_exception_handler(Exception, _bug)
 
 
 def _service_error(request: Request, error: Exception) -> JSONResponse:
@@ -114,7 +113,7 @@ def _database_away(request: Request, error: Exception) -> JSONResponse:
     return response
 
 
-def _bug(request: Request, error: Exception) -> JSONResponse:
+def bug_response(request: Request, error: Exception) -> JSONResponse:
     log.error("unhandled error in %s %s", request.method, request.url.path, exc_info=error)
     detail = "Something went wrong on our side. The log holds the details under this answer's X-Request-Id."
     return problem_response(500, ServiceError.code, ServiceError.title, detail)

@@ -63,6 +63,7 @@ class JobSettings(_Group):
     upkeep_interval_seconds: float = Field(2.0, gt=0)
     republish_after_seconds: float = Field(60.0, gt=0)
     max_attempts: int = Field(3, gt=0)
+    retry_delay_seconds: float = Field(1.0, ge=0)
     threads_per_job: int = Field(default_factory=lambda: os.cpu_count() or 1, gt=0)
 
 
@@ -91,6 +92,7 @@ class _Environment(BaseSettings):
     upkeep_interval_seconds: float | None = None
     republish_after_seconds: float | None = None
     max_attempts: int | None = None
+    retry_delay_seconds: float | None = None
     threads_per_job: int | None = None
 
 

@@ -1,27 +1,34 @@
-"""Jobs, their persisted event log, and the outbox of messages that a transaction left for the broker."""
+"""Jobs and their persisted event log. The outbox is a column: see `JobRow.published_epoch`."""
 
 import uuid
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Integer, String, Text
+from sqlalchemy import BigInteger, Enum, ForeignKey, Integer, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.jobs.states import JobKind, JobState
 from app.orm import Base, CreatedMixin, IdMixin
 
 
-def _one_of(column: str, values: type[JobKind] | type[JobState]) -> CheckConstraint:
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
+def _stored(values: type[StrEnum], name: str) -> Enum:
+    """The enum's values as text with a check constraint; reading gives members of the enum back."""
+    return Enum(
+        values,
+        native_enum=False,
+        create_constraint=True,
+        length=20,
+        name=name,
+        values_callable=lambda members: [member.value for member in members],
+    )
 
 
 class JobRow(IdMixin, CreatedMixin, Base):
     __tablename__ = "jobs"
-    __table_args__ = (_one_of("kind", JobKind), _one_of("state", JobState))
 
-    kind: Mapped[JobKind] = mapped_column(String(20), index=True)
-    state: Mapped[JobState] = mapped_column(String(20), index=True, default=JobState.QUEUED)
+    kind: Mapped[JobKind] = mapped_column(_stored(JobKind, "kind"), index=True)
+    state: Mapped[JobState] = mapped_column(_stored(JobState, "state"), index=True, default=JobState.QUEUED)
     #: The request as given, with defaults filled in.
     request: Mapped[dict[str, Any]]
     dataset_id: Mapped[uuid.UUID | None] = mapped_column(ForeignKey("datasets.id"), index=True)
@@ -33,8 +40,10 @@ class JobRow(IdMixin, CreatedMixin, Base):
     lost_attempts: Mapped[int] = mapped_column(default=0)
     #: On the database's clock, in seconds since 1970.
     lease_expires_epoch: Mapped[float | None] = mapped_column(index=True)
-    #: Not before this time is the job published again (back-off, and the mark of a live message).
-    publish_after_epoch: Mapped[float] = mapped_column(default=0.0)
+    #: When the broker was last given this job's id; NULL on a queued job means that it still has to be told.
+    published_epoch: Mapped[float | None]
+    #: A retry waits until this moment.
+    not_before_epoch: Mapped[float] = mapped_column(default=0.0)
     progress: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
     started_at: Mapped[datetime | None]
@@ -57,12 +66,3 @@ class JobEventRow(CreatedMixin, Base):
     #: "state" or "progress".
     kind: Mapped[str] = mapped_column(String(20))
     payload: Mapped[dict[str, Any]]
-
-
-class OutboxRow(CreatedMixin, Base):
-    __tablename__ = "outbox"
-
-    id: Mapped[int] = mapped_column(
-        BigInteger().with_variant(Integer(), "sqlite"), primary_key=True, autoincrement=True
-    )
-    job_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), unique=True)

@@ -1,0 +1,85 @@
+"""GET /healthz: the process answers. GET /readyz: everything it needs answers too."""
+
+import logging
+import os
+from collections.abc import Callable
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
+from sqlalchemy import text
+
+from app.context import ServiceContext
+from app.database import reading
+from app.database_schema import is_current
+from app.dependencies import Context
+from app.jobs.queue import ping_broker
+from app.jobs.repository import JobRepository
+
+log = logging.getLogger(__name__)
+
+router = APIRouter(tags=["health"])
+
+
+class Health(BaseModel):
+    status: str = Field(examples=["ok"])
+
+
+class Readiness(BaseModel):
+    status: str = Field(examples=["ready"], description="`ready` or `not_ready`")
+    checks: dict[str, str] = Field(examples=[{"database": "ok", "broker": "ok", "store": "ok", "migrations": "ok"}])
+    oldest_queued_seconds: float | None = Field(description="how long the oldest queued job has waited; null if none")
+
+
+@router.get("/healthz", summary="Whether this process is alive")
+def healthz() -> Health:
+    return Health(status="ok")
+
+
+@router.get(
+    "/readyz",
+    summary="Whether database, broker and store answer and the schema is current",
+    responses={503: {"model": Readiness, "description": "`checks` tells what is missing"}},
+)
+def readyz(request: Request, response: Response, context: Context) -> Readiness:
+    checks: dict[str, Callable[[], None]] = {
+        "database": lambda: _ask_database(context),
+        "broker": lambda: ping_broker(request.app.state.celery),
+        "store": lambda: _use_store(context),
+        "migrations": lambda: _compare_schema(context),
+    }
+    results = {name: _outcome(name, check) for name, check in checks.items()}
+    ready = all(result == "ok" for result in results.values())
+    response.status_code = 200 if ready else 503
+    age = _queue_age(context) if ready else None
+    return Readiness(status="ready" if ready else "not_ready", checks=results, oldest_queued_seconds=age)
+
+
+def _outcome(name: str, check: Callable[[], None]) -> str:
+    try:
+        check()
+    except Exception as error:
+        # The client learns which part is away; the reason may hold addresses and stays in the log.
+        log.warning("readiness: %s is not available: %s", name, error)
+        return "unavailable"
+    return "ok"
+
+
+def _ask_database(context: ServiceContext) -> None:
+    with reading(context.sessions) as session:
+        session.execute(text("SELECT 1"))
+
+
+def _use_store(context: ServiceContext) -> None:
+    for folder in (context.settings.staging_folder, context.settings.artifacts_folder):
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(f"{folder} cannot be written to")
+
+
+def _compare_schema(context: ServiceContext) -> None:
+    if not is_current(context.engine):
+        raise RuntimeError("the database is not at the newest migration; run: bristlecone migrate")
+
+
+def _queue_age(context: ServiceContext) -> float | None:
+    with reading(context.sessions) as session:
+        return JobRepository(session).oldest_queued_age_seconds()

@@ -1,0 +1,33 @@
+"""What can go wrong with a job, as far as a client is told."""
+
+from app.errors import Conflict, Invalid, NotFound, TooManyRequests
+
+
+class JobNotFound(NotFound):
+    code, title = "job_not_found", "Job not found"
+
+
+class JobAlreadyFinished(Conflict):
+    code, title = "job_already_finished", "Job already finished"
+
+
+class IdempotencyKeyReused(Invalid):
+    code, title = "idempotency_key_reused", "Idempotency key reused"
+
+
+class TooManyQueuedJobs(TooManyRequests):
+    code, title = "too_many_queued_jobs", "Too many queued jobs"
+
+
+class InvalidTrainingRequest(Invalid):
+    """The request is well-formed, but does not fit the data set it names."""
+
+    code, title = "invalid_training_request", "Invalid training request"
+
+
+class InvalidNoise(Invalid):
+    code, title = "invalid_noise", "Invalid noise"
+
+
+class IncompatibleTestDataset(Invalid):
+    code, title = "incompatible_test_dataset", "Incompatible test data set"

@@ -1,0 +1,84 @@
+"""A worker's hold on a job: claim, renew, and what happens when it lapses. All times are on the database's clock."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from app.database import epoch_now
+from app.jobs import transitions
+from app.jobs.states import LEASED, JobState
+from app.jobs.tables import JobEventRow, JobRow
+from app.orm import utc_now
+
+WORKER_LOST = "worker_lost"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a worker holds: it may write to the job as long as the row still has this attempt number."""
+
+    job_id: uuid.UUID
+    attempt: int
+    request: dict[str, Any]
+
+
+def claim(session: Session, job_id: uuid.UUID, lease_seconds: float) -> Claim | None:
+    """Take a queued job, or None when somebody else was first, it is not wanted any more, or not yet due."""
+    taken = transitions.enter(
+        session,
+        job_id,
+        JobState.RUNNING,
+        JobRow.not_before_epoch <= epoch_now(),
+        next_attempt=True,
+        lease_expires_epoch=epoch_now() + lease_seconds,
+        started_at=func.coalesce(JobRow.started_at, utc_now()),
+        progress={},
+    )
+    if not taken:
+        return None
+    row = session.get_one(JobRow, job_id)
+    return Claim(job_id, row.attempt, dict(row.request))
+
+
+def renew(session: Session, held: Claim, lease_seconds: float, progress: dict[str, Any] | None) -> JobState | None:
+    """Prolong the lease and store `progress` when it is new; the job's state, or None when it is no longer ours."""
+    values: dict[str, Any] = {"lease_expires_epoch": epoch_now() + lease_seconds}
+    if progress is not None:
+        values["progress"] = progress
+    query = (
+        update(JobRow)
+        .where(JobRow.id == held.job_id, JobRow.attempt == held.attempt, JobRow.state.in_(LEASED))
+        .values(**values)
+        .returning(JobRow.state)
+        .execution_options(synchronize_session=False)
+    )
+    state = session.scalar(query)
+    if state is not None and progress is not None:
+        session.add(JobEventRow(job_id=held.job_id, kind="progress", payload=progress))
+    return None if state is None else JobState(state)
+
+
+def lapsed(session: Session, limit: int = 100) -> list[uuid.UUID]:
+    """Jobs whose worker has not been heard of for longer than its lease."""
+    query = select(JobRow.id).where(JobRow.state.in_(LEASED), _IS_LAPSED).limit(limit)
+    return list(session.scalars(query))
+
+
+def take_back(session: Session, job_id: uuid.UUID, max_attempts: int, delay_seconds: float) -> None:
+    """Decide what becomes of a job whose lease lapsed; changes nothing if the worker was heard of meanwhile."""
+    if transitions.enter(session, job_id, JobState.CANCELLED, _IS_LAPSED):
+        return
+    lost = select(JobRow.lost_attempts).where(JobRow.id == job_id).scalar_subquery()
+    n_lost = 1 + (session.scalar(select(lost)) or 0)
+    if n_lost < max_attempts:
+        delay = delay_seconds * 2 ** (n_lost - 1)
+        transitions.requeue(session, job_id, _IS_LAPSED, delay_seconds=delay, lost_attempts=n_lost)
+        return
+    message = f"The worker was lost {n_lost} times in a row while it ran this job; it may need more memory than it has."
+    transitions.fail(session, job_id, WORKER_LOST, message, _IS_LAPSED)
+
+
+_IS_LAPSED = JobRow.lease_expires_epoch < epoch_now()

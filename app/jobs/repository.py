@@ -1,0 +1,55 @@
+"""Queries on jobs. Changes of state are in `transitions` and `lease`."""
+
+import uuid
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session
+
+from app.jobs.states import JobKind, JobState
+from app.jobs.tables import JobEventRow, JobRow
+from app.orm import utc_now
+from app.pagination import PageQuery, paginate
+
+SORTABLE = {
+    "created_at": JobRow.created_at,
+    "kind": JobRow.kind,
+    "state": JobRow.state,
+    "attempt": JobRow.attempt,
+}
+
+
+class JobRepository:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(self, row: JobRow) -> None:
+        """Insert a queued job and its first event."""
+        self._session.add(row)
+        self._session.flush()
+        payload = {"state": row.state.value, "attempt": row.attempt}
+        self._session.add(JobEventRow(job_id=row.id, kind="state", payload=payload))
+
+    def get(self, job_id: uuid.UUID) -> JobRow | None:
+        return self._session.get(JobRow, job_id, populate_existing=True)
+
+    def by_idempotency_key(self, key: str) -> JobRow | None:
+        return self._session.scalar(select(JobRow).where(JobRow.idempotency_key == key))
+
+    def count_queued(self) -> int:
+        query = select(func.count()).select_from(JobRow).where(JobRow.state == JobState.QUEUED)
+        return self._session.scalar(query) or 0
+
+    def oldest_queued_age_seconds(self) -> float | None:
+        """Seconds since the longest-waiting job was queued, or None when none waits."""
+        query = select(func.min(JobRow.created_at)).where(JobRow.state == JobState.QUEUED)
+        oldest = self._session.scalar(query)
+        return None if oldest is None else (utc_now() - oldest).total_seconds()
+
+    def page(
+        self, page: PageQuery, kind: JobKind | None, state: JobState | None, dataset_id: uuid.UUID | None
+    ) -> tuple[list[JobRow], str | None]:
+        query: Select[tuple[JobRow]] = select(JobRow)
+        wanted = {JobRow.kind: kind, JobRow.state: state, JobRow.dataset_id: dataset_id}
+        for column, value in wanted.items():
+            query = query if value is None else query.where(column == value)
+        return paginate(self._session, query, page, sortable=SORTABLE, key=JobRow.id)

@@ -1,0 +1,86 @@
+"""Jobs as clients see them."""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.jobs.states import JobKind, JobState
+from app.jobs.tables import JobRow
+
+
+class Progress(BaseModel):
+    """How far a job is; all null until a worker has begun."""
+
+    phase: str | None = Field(None, examples=["growing"])
+    completed: int | None = Field(None, examples=[40])
+    total: int | None = Field(None, examples=[100])
+    unit: str | None = Field(None, examples=["trees"])
+    fraction: float = Field(0.0, ge=0, le=1, description="of the whole job", examples=[0.42])
+    eta_seconds: float | None = Field(None, examples=[3.5])
+
+
+class JobError(BaseModel):
+    code: str = Field(examples=["worker_lost"])
+    message: str
+
+
+class JobOut(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "0b9f4c38-7a0e-4c3c-9b53-0d3f1d1a2e6f",
+                    "kind": "train",
+                    "state": "running",
+                    "attempt": 1,
+                    "progress": {
+                        "phase": "growing",
+                        "completed": 40,
+                        "total": 100,
+                        "unit": "trees",
+                        "fraction": 0.42,
+                        "eta_seconds": 3.5,
+                    },
+                    "created_at": "2026-11-21T09:00:00Z",
+                    "started_at": "2026-11-21T09:00:01Z",
+                    "finished_at": None,
+                    "request": {"name": "credit-risk", "model": {"kind": "forest"}},
+                    "model_id": None,
+                    "error": None,
+                }
+            ]
+        }
+    )
+
+    id: uuid.UUID
+    kind: JobKind
+    state: JobState
+    attempt: int = Field(description="how often a worker has begun it")
+    progress: Progress
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    request: dict[str, Any] = Field(description="as given, with defaults filled in")
+    model_id: uuid.UUID | None = Field(description="the trained model, once the job has succeeded")
+    error: JobError | None = Field(description="why it failed")
+
+    @classmethod
+    def of(cls, row: JobRow) -> "JobOut":
+        error = None
+        if row.error_code is not None:
+            error = JobError(code=row.error_code, message=row.error_message or "")
+        return cls(
+            id=row.id,
+            kind=row.kind,
+            state=row.state,
+            attempt=row.attempt,
+            progress=Progress.model_validate(row.progress),
+            created_at=row.created_at,
+            started_at=row.started_at,
+            finished_at=row.finished_at,
+            request=row.request,
+            model_id=row.model_id,
+            error=error,
+        )

@@ -1,0 +1,63 @@
+"""The application: lifespan, routers, handlers. No logic."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+import core
+from app import error_handlers
+from app.context import open_context
+from app.datasets import endpoints as datasets
+from app.health import endpoints as health
+from app.jobs import endpoints as jobs
+from app.jobs.queue import make_celery
+from app.jobs.upkeep import Upkeep
+from app.logs import configure_logging
+from app.predictions import endpoints as predictions
+from app.request_log import RequestLog
+from app.settings import Settings, load_settings
+from app.trained_models import endpoints as trained_models
+from app.training import endpoints as training
+
+DESCRIPTION = """Train tree models on data whose labels cannot be fully trusted, and ask them for predictions.
+
+Upload a table (`POST /datasets`), train (`POST /train`), watch the job (`GET /jobs/{id}`), predict (`/predict`).
+Errors are `application/problem+json` with a stable `code`."""
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The ASGI application; reads the environment when no settings are given."""
+    configure_logging()
+    settings = settings or load_settings()
+    app = FastAPI(
+        title="Bristlecone",
+        description=DESCRIPTION,
+        version=version("bristlecone"),
+        lifespan=_lifespan,
+        max_body_size=settings.limits.max_body_bytes,
+    )
+    app.state.settings = settings
+    app.add_middleware(RequestLog)
+    error_handlers.install(app)
+    app.include_router(datasets.router(settings.limits))
+    for router in (training.router, jobs.router, trained_models.router, predictions.router, health.router):
+        app.include_router(router)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    settings: Settings = app.state.settings
+    context = open_context(settings)
+    core.warm_up()
+    app.state.context = context
+    app.state.celery = make_celery(settings.broker.url)
+    app.state.upkeep = Upkeep(context.sessions, app.state.celery, settings.jobs)
+    app.state.upkeep.start()
+    try:
+        yield
+    finally:
+        app.state.upkeep.stop()
+        context.close()

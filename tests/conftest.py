@@ -1,0 +1,81 @@
+"""Shared fixtures: a migrated database of each kind, a broker, and the service's context on both."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import delete
+
+from app.context import ServiceContext, open_context
+from app.database import writing
+from app.database_schema import upgrade_to_head
+from app.settings import BrokerSettings, DatabaseSettings, JobSettings, Limits, Settings
+from app.tables import metadata
+from tests.broker import private_redis
+from tests.databases import fresh_database, postgresql_server
+
+
+def make_settings(home: Path, database_url: str, broker_url: str = "redis+socket:///nowhere.sock") -> Settings:
+    return Settings(
+        home=home,
+        host="127.0.0.1",
+        port=8000,
+        allow_open_network=False,
+        database=DatabaseSettings(url=database_url),
+        broker=BrokerSettings(url=broker_url),
+        limits=Limits(),
+        jobs=JobSettings(threads_per_job=2),
+    )
+
+
+@pytest.fixture(scope="session")
+def postgresql_url() -> Iterator[str]:
+    """A server's URL, for tests that make databases of their own."""
+    with postgresql_server() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def migrated_postgresql_url(postgresql_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with fresh_database(postgresql_url) as url:
+        upgrade_to_head(make_settings(tmp_path_factory.mktemp("pg"), url))
+        yield url
+
+
+@pytest.fixture(scope="session")
+def broker_url() -> Iterator[str]:
+    """A Redis of this test run alone."""
+    with private_redis() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A migrated, empty database; every test that uses it runs on both kinds."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'test.db'}"
+        upgrade_to_head(make_settings(tmp_path, url))
+        return url
+    url: str = request.getfixturevalue("migrated_postgresql_url")
+    return url
+
+
+@pytest.fixture
+def settings(tmp_path: Path, database_url: str) -> Settings:
+    return make_settings(tmp_path / "home", database_url)
+
+
+@pytest.fixture
+def context(settings: Settings) -> Iterator[ServiceContext]:
+    """An open context on an empty, migrated database."""
+    context = open_context(settings)
+    _empty(context)
+    yield context
+    _empty(context)
+    context.close()
+
+
+def _empty(context: ServiceContext) -> None:
+    with writing(context.sessions) as session:
+        for table in reversed(metadata.sorted_tables):
+            session.execute(delete(table))

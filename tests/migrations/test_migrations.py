@@ -1,0 +1,65 @@
+"""The migrated schema is the metadata's, and every migration can be undone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Engine, inspect
+
+from app.database import build_engine
+from app.database_schema import alembic_config, is_current
+from app.settings import DatabaseSettings
+from app.tables import metadata
+from tests.databases import fresh_database
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    if request.param == "sqlite":
+        engine = build_engine(DatabaseSettings(url=f"sqlite:///{tmp_path / 'empty.db'}"))
+        yield engine
+        engine.dispose()
+        return
+    with fresh_database(request.getfixturevalue("postgresql_url")) as url:
+        engine = build_engine(DatabaseSettings(url=url))
+        yield engine
+        engine.dispose()
+
+
+def _config(engine: Engine):
+    return alembic_config(engine.url.render_as_string(hide_password=False))
+
+
+def _tables(engine: Engine) -> set[str]:
+    return set(inspect(engine).get_table_names()) - {"alembic_version"}
+
+
+def test_migrated_schema_equals_the_metadata(engine: Engine) -> None:
+    command.upgrade(_config(engine), "head")
+    with engine.connect() as connection:
+        options = {"compare_type": True, "compare_server_default": True}
+        assert compare_metadata(MigrationContext.configure(connection, opts=options), metadata) == []
+    assert _tables(engine) == set(metadata.tables)
+
+
+def test_check_constraints_are_migrated(engine: Engine) -> None:
+    command.upgrade(_config(engine), "head")
+    migrated = {
+        check["name"]: check["sqltext"].replace('"', "") for check in inspect(engine).get_check_constraints("jobs")
+    }
+    assert set(migrated) == {"ck_jobs_kind", "ck_jobs_state"}
+    assert all(state in migrated["ck_jobs_state"] for state in ("queued", "cancelling", "cancelled"))
+
+
+def test_down_and_up_again(engine: Engine) -> None:
+    config = _config(engine)
+    command.upgrade(config, "head")
+    assert is_current(engine)
+    command.downgrade(config, "base")
+    assert _tables(engine) == set()
+    assert not is_current(engine)
+    command.upgrade(config, "head")
+    assert _tables(engine) == set(metadata.tables)
