@@ -54,7 +54,7 @@ PageParameters = Annotated[PageQuery, Depends(_page_query)]
 
 def paginate(
     session: Session,
-    query: Select[tuple[Row]],
+    query: Select[Row],
     page: PageQuery,
     *,
     sortable: Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]],

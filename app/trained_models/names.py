@@ -1,0 +1,47 @@
+"""How trained models are called, and the ways to refer to one."""
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator, StringConstraints
+
+#: No colon and no `@`, which introduce versions and aliases in a reference.
+MODEL_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+
+_NAME = re.compile(MODEL_NAME_PATTERN.replace("$", r"\Z"))
+_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_VERSION = re.compile(r"[1-9][0-9]{0,8}")
+
+
+def _not_an_id(name: str) -> str:
+    if _ID.fullmatch(name):
+        raise ValueError("a name must not look like an id; add a word to it")
+    return name
+
+
+ModelName = Annotated[
+    str,
+    StringConstraints(pattern=MODEL_NAME_PATTERN),
+    AfterValidator(_not_an_id),
+]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One way to name a trained model: `id` alone, or `name` with a `version` (None = the latest)."""
+
+    id: uuid.UUID | None = None
+    name: str | None = None
+    version: int | None = None
+
+
+def parse_reference(text: str) -> Reference | None:
+    """`id`, `name` or `name:version`; None when `text` is none of these and so cannot name any model."""
+    if _ID.fullmatch(text):
+        return Reference(id=uuid.UUID(text))
+    name, colon, version = text.partition(":")
+    if not _NAME.match(name) or (colon and not _VERSION.fullmatch(version)):
+        return None
+    return Reference(name=name, version=int(version) if colon else None)

@@ -1,0 +1,73 @@
+"""SQL of trained models."""
+
+import uuid
+from typing import Any
+
+from sqlalchemy import Float, Select, func, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+
+from app.trained_models.tables import TrainedModelRow
+
+
+class number_at(FunctionElement[float]):
+    """The number at `path` inside a JSON column; null when there is none, or when something else is there.
+
+    path: object keys, each of letters, digits and underscores only, as they become part of the statement.
+    """
+
+    type = Float()
+    inherit_cache = False
+    name = "number_at"
+
+    def __init__(self, column: InstrumentedAttribute[dict[str, Any]], path: tuple[str, ...]) -> None:
+        super().__init__(column)
+        self.path = path
+
+
+@compiles(number_at, "postgresql")
+def _number_at_postgresql(element: number_at, compiler: SQLCompiler, **kw: Any) -> str:
+    column, path = compiler.process(element.clauses, **kw), "{" + ",".join(element.path) + "}"
+    return f"(CASE jsonb_typeof({column} #> '{path}') WHEN 'number' THEN ({column} #>> '{path}')::double precision END)"
+
+
+@compiles(number_at, "sqlite")
+def _number_at_sqlite(element: number_at, compiler: SQLCompiler, **kw: Any) -> str:
+    column, path = compiler.process(element.clauses, **kw), "$." + ".".join(f'"{key}"' for key in element.path)
+    return f"(CASE WHEN json_type({column}, '{path}') IN ('integer', 'real') THEN json_extract({column}, '{path}') END)"
+
+
+class TrainedModelRepository:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def by_id(self, model_id: uuid.UUID) -> TrainedModelRow | None:
+        return self._session.get(TrainedModelRow, model_id)
+
+    def by_name(self, name: str, version: int | None) -> TrainedModelRow | None:
+        """The given version, or the latest when `version` is None."""
+        query = select(TrainedModelRow).where(TrainedModelRow.name == name)
+        if version is not None:
+            query = query.where(TrainedModelRow.version == version)
+        return self._session.scalar(query.order_by(TrainedModelRow.version.desc()).limit(1))
+
+    def latest_version(self, name: str) -> int:
+        """0 when there is none."""
+        query = select(func.max(TrainedModelRow.version)).where(TrainedModelRow.name == name)
+        return self._session.scalar(query) or 0
+
+    def uses_artifact(self, sha256: str) -> bool:
+        query = select(TrainedModelRow.id).where(TrainedModelRow.artifact_sha256 == sha256).limit(1)
+        return self._session.scalar(query) is not None
+
+    def lock_artifact(self, sha256: str) -> None:
+        """Hold off everybody else who asks for the same lock until this transaction ends."""
+        # SQLite needs none: its writing transactions run one after the other.
+        if self._session.get_bind().dialect.name == "postgresql":
+            self._session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(sha256, 0))))
+
+    def listed(self, *, name: str | None, kind: str | None, dataset_id: uuid.UUID | None) -> Select[TrainedModelRow]:
+        given = {"name": name, "kind": kind, "dataset_id": dataset_id}
+        return select(TrainedModelRow).filter_by(**{key: value for key, value in given.items() if value is not None})
