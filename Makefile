@@ -65,14 +65,14 @@ setup-dev: $(VENV)/.dev-installed
 # A stamp is written last, so an install that was interrupted is done again.
 $(VENV)/.runtime-installed: requirements.lock pyproject.toml | $(VENV)/.created
 	@echo "Installing the locked packages into $(VENV) (about a minute the first time)"
-	@$(PIP) install --quiet --require-hashes --requirement requirements.lock
-	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@$(PIP) install -qq --require-hashes --requirement requirements.lock
+	@$(PIP) install -qq --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # The runtime stamp comes first: both write the same folder, and make may run its targets side by side.
 $(VENV)/.dev-installed: requirements-dev.lock pyproject.toml | $(VENV)/.runtime-installed
 	@echo "Installing the locked development packages into $(VENV)"
-	@$(PIP) install --quiet --require-hashes --requirement requirements-dev.lock
+	@$(PIP) install -qq --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
 $(VENV)/.created:

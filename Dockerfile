@@ -1,0 +1,37 @@
+# One image for every part: the command chooses (`bristlecone api`, `worker` or `migrate`).
+
+FROM python:3.12-slim AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+RUN python -m venv /opt/bristlecone
+ENV PATH=/opt/bristlecone/bin:$PATH
+WORKDIR /src
+# The locked packages come first: a change of our own code does not install them again.
+COPY requirements.lock ./
+RUN pip install --require-hashes --requirement requirements.lock
+COPY pyproject.toml README.md ./
+COPY app app
+COPY core core
+COPY workers workers
+COPY migrations migrations
+RUN pip install --no-deps --no-build-isolation .
+
+FROM python:3.12-slim
+RUN useradd --system --uid 10001 --user-group --no-create-home bristlecone \
+    && install --directory --mode 0700 --owner bristlecone --group bristlecone \
+        /var/lib/bristlecone /var/cache/bristlecone
+COPY --from=build /opt/bristlecone /opt/bristlecone
+ENV PATH=/opt/bristlecone/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    BRISTLECONE_HOME=/var/lib/bristlecone \
+    NUMBA_CACHE_DIR=/var/cache/bristlecone
+USER bristlecone
+WORKDIR /var/lib/bristlecone
+# Kernels compile now and not in the first job. A machine with another processor compiles them once more,
+# which is why their folder belongs to the user that runs the service.
+RUN python -c "import core; core.warm_up()"
+VOLUME /var/lib/bristlecone
+EXPOSE 8000
+# A container that runs a worker has a check of its own; see docker-compose.yml.
+HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:' + os.environ.get('BRISTLECONE_PORT', '8000') + '/healthz', timeout=4)"]
+CMD ["bristlecone", "api"]
