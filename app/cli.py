@@ -1,7 +1,6 @@
 """The command `bristlecone`: every way to start a part of the service."""
 
 import argparse
-import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 from app.database_schema import upgrade_to_head
 from app.demo import run_demo
 from app.demo_client import DemoFailed
+from app.logs import configure_logging
 from app.settings import Settings, load_settings
 from app.startup_checks import StartRefused, require_private_address
 from app.supervisor import serve
@@ -25,7 +25,7 @@ API_GRACE_SECONDS = 8
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code: 0, 1 when it could not be done, 2 for a wrong command line."""
     options = _parser().parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    configure_logging()
     command: Callable[[Settings, argparse.Namespace], None] = options.command
     try:
         command(load_settings(), options)
