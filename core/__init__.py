@@ -1,0 +1,77 @@
+"""Trees and forests for data whose labels cannot be fully trusted: arrays in, arrays out."""
+
+from core.evaluation import evaluate
+from core.exceptions import (
+    ArtifactError,
+    CoreError,
+    FitStopped,
+    InvalidInput,
+    InvalidLoss,
+    InvalidNoise,
+    InvalidParameter,
+    UnsupportedArtifact,
+)
+from core.forest import ForestClassifier
+from core.growing import FitMonitor
+from core.holdout import Holdout, split_holdout
+from core.losses import (
+    LOSSES,
+    AdaptiveNegativeExponential,
+    CrossEntropy,
+    Loss,
+    MeanAbsoluteError,
+    NegativeExponential,
+    RootGini,
+    SquaredError,
+    ZeroOne,
+    loss_parameters,
+    parse_loss,
+)
+from core.noise.injection import NOISE_KINDS, NoisyLabels, inject_noise, noise_parameters
+from core.noise.transition import TransitionMatrix
+from core.parameters import Alternative, Bounds, Parameter
+from core.registry import ESTIMATORS, kind_of, parameters
+from core.tree import TreeClassifier
+from core.tree_structure import Tree
+from core.warmup import warm_up
+
+__all__ = [
+    "ESTIMATORS",
+    "LOSSES",
+    "NOISE_KINDS",
+    "AdaptiveNegativeExponential",
+    "Alternative",
+    "ArtifactError",
+    "Bounds",
+    "CoreError",
+    "CrossEntropy",
+    "FitMonitor",
+    "FitStopped",
+    "ForestClassifier",
+    "Holdout",
+    "InvalidInput",
+    "InvalidLoss",
+    "InvalidNoise",
+    "InvalidParameter",
+    "Loss",
+    "MeanAbsoluteError",
+    "NegativeExponential",
+    "NoisyLabels",
+    "Parameter",
+    "RootGini",
+    "SquaredError",
+    "TransitionMatrix",
+    "Tree",
+    "TreeClassifier",
+    "UnsupportedArtifact",
+    "ZeroOne",
+    "evaluate",
+    "inject_noise",
+    "kind_of",
+    "loss_parameters",
+    "noise_parameters",
+    "parameters",
+    "parse_loss",
+    "split_holdout",
+    "warm_up",
+]

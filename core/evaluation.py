@@ -1,0 +1,75 @@
+"""Metrics and splits: the same functions serve jobs, tests and benchmarks."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import metrics
+
+from core.exceptions import InvalidInput
+from core.validation import encode_labels
+
+
+def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
+    """Metrics of a fitted classifier on rows X with clean labels y, in values that JSON can hold.
+
+    `accuracy`, `balanced_accuracy`, `weighted_f1`, `macro_f1`, `log_loss` (natural logarithm), `brier` (mean over rows of
+    sum_k (p_k - y_k)^2), `roc_auc` (one against the rest, macro; only where every class of the model occurs in y),
+    `n_rows`, and `confusion`: rows are true classes, columns predicted ones, in the order of the model's classes.
+    Raises InvalidInput for labels that the model does not know.
+    """
+    codes = known_codes(estimator.classes_, y)
+    probabilities = estimator.predict_proba(X)
+    predicted = probabilities.argmax(axis=1)
+    n_classes = probabilities.shape[1]
+    report: dict[str, Any] = {
+        "accuracy": float(np.mean(predicted == codes)),
+        "balanced_accuracy": _mean_recall(codes, predicted, n_classes),
+        "weighted_f1": float(metrics.f1_score(codes, predicted, average="weighted", zero_division=0)),
+        "macro_f1": float(metrics.f1_score(codes, predicted, average="macro", zero_division=0)),
+        "log_loss": _log_loss(codes, probabilities),
+        "brier": _brier(codes, probabilities),
+        "n_rows": len(codes),
+        "confusion": metrics.confusion_matrix(codes, predicted, labels=range(n_classes)).tolist(),
+    }
+    if n_classes > 1 and len(np.unique(codes)) == n_classes:
+        report["roc_auc"] = _roc_auc(codes, probabilities)
+    return report
+
+
+def known_codes(classes: NDArray[Any], y: Any) -> NDArray[np.int64]:
+    """Class numbers of the labels y. Raises InvalidInput for a label outside `classes`, and for no rows."""
+    labels = encode_labels(y)
+    if len(labels.codes) == 0:
+        raise InvalidInput("there are no rows to evaluate on; give at least one.")
+    position = {label: k for k, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels.classes.tolist() if label not in position]
+    if unknown:
+        raise InvalidInput(f"labels {unknown[:5]!r} were not seen in training; the model knows {classes.tolist()[:20]!r}.")
+    numbers = np.array([position[label] for label in labels.classes.tolist()], dtype=np.int64)
+    codes: NDArray[np.int64] = numbers[labels.codes]
+    return codes
+
+
+def _mean_recall(codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int) -> float:
+    """Mean over the classes that occur of the share of their rows predicted right."""
+    rows = np.bincount(codes, minlength=n_classes)
+    hits = np.bincount(codes[codes == predicted], minlength=n_classes)
+    return float(np.mean(hits[rows > 0] / rows[rows > 0]))
+
+
+def _log_loss(codes: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+    """Mean of -log p of the true class; p = 0 counts as the smallest step above it, so the mean stays finite."""
+    of_true_class = probabilities[np.arange(len(codes)), codes]
+    return float(-np.mean(np.log(np.maximum(of_true_class, np.finfo(np.float64).eps))))
+
+
+def _brier(codes: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+    of_true_class = probabilities[np.arange(len(codes)), codes]
+    return float(np.mean((probabilities**2).sum(axis=1) - 2 * of_true_class + 1))
+
+
+def _roc_auc(codes: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+    if probabilities.shape[1] == 2:
+        return float(metrics.roc_auc_score(codes, probabilities[:, 1]))
+    return float(metrics.roc_auc_score(codes, probabilities, multi_class="ovr", average="macro"))

@@ -1,0 +1,63 @@
+"""Everything `core` raises on purpose.
+
+    CoreError                     code
+    ├── InvalidInput              invalid_input          X, y or weights cannot be used
+    ├── InvalidParameter          invalid_parameter      a constructor argument is out of bounds
+    │   ├── InvalidLoss           invalid_loss           not a loss, or a parameter of a loss is wrong
+    │   └── InvalidNoise          invalid_noise          not a kind of noise, or a transition matrix is wrong
+    ├── ArtifactError             corrupt_artifact       the file is damaged or was not written by this library
+    │   └── UnsupportedArtifact   unsupported_artifact   the file is newer than this library
+    └── FitStopped                fit_stopped            the monitor asked the fit to stop
+
+Messages name the value, the rule and the way out. The first three are also ValueErrors, as scikit-learn's users expect.
+"""
+
+from typing import ClassVar
+
+
+class CoreError(Exception):
+    """Base of all errors of this library; `code` is stable and meant for programs."""
+
+    code: ClassVar[str] = "core_error"
+
+
+class InvalidInput(CoreError, ValueError):
+    """X, y or sample_weight cannot be used."""
+
+    code = "invalid_input"
+
+
+class InvalidParameter(CoreError, ValueError):
+    """A constructor argument breaks its bounds."""
+
+    code = "invalid_parameter"
+
+
+class InvalidLoss(InvalidParameter):
+    """Not a loss, or a parameter of a loss is out of bounds."""
+
+    code = "invalid_loss"
+
+
+class InvalidNoise(InvalidParameter):
+    """Not a kind of label noise, or its rates or transition matrix are wrong."""
+
+    code = "invalid_noise"
+
+
+class ArtifactError(CoreError):
+    """The file is damaged, hostile, or no artefact of this library."""
+
+    code = "corrupt_artifact"
+
+
+class UnsupportedArtifact(ArtifactError):
+    """The file is of a format version that this library does not know."""
+
+    code = "unsupported_artifact"
+
+
+class FitStopped(CoreError):
+    """The monitor's stop flag was set; the estimator was not fitted."""
+
+    code = "fit_stopped"

@@ -1,0 +1,114 @@
+"""From binned features to grown trees: the Python side of the growth kernel, and the thread pool over trees."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.exceptions import FitStopped
+from core.kernels.criteria import Criterion
+from core.kernels.features import BinnedFeatures
+from core.kernels.growth import GrowthLimits, grow
+from core.kernels.partition import TreeRows
+from core.kernels.random_state import bootstrap_counts
+from core.kernels.tree_nodes import TreeNodes
+
+
+class FitMonitor(Protocol):
+    """Watches a fit, and may stop it. `begin` and `advance` may come from any thread, one at a time."""
+
+    stop_flag: NDArray[np.uint8]  # shape (1,), read at every node; not zero asks the fit to stop
+
+    def begin(self, phase: str, total: int, unit: str) -> None:
+        """A phase ("tuning", "growing") of `total` units starts."""
+
+    def advance(self, completed: int) -> None:
+        """`completed` units of the phase are done."""
+
+
+class Silent:
+    """The monitor of a fit that nobody watches."""
+
+    def __init__(self) -> None:
+        self.stop_flag = np.zeros(1, dtype=np.uint8)
+
+    def begin(self, phase: str, total: int, unit: str) -> None:
+        pass
+
+    def advance(self, completed: int) -> None:
+        pass
+
+
+class Progress:
+    """Counts the trees of one phase across threads and tells the monitor."""
+
+    def __init__(self, monitor: FitMonitor, phase: str, n_trees: int) -> None:
+        self._monitor = monitor
+        self._lock = threading.Lock()
+        self._completed = 0
+        self.stop_flag = monitor.stop_flag
+        monitor.begin(phase, n_trees, "trees")
+
+    def tree_done(self) -> None:
+        with self._lock:
+            self._completed += 1
+            self._monitor.advance(self._completed)
+
+
+class GrowthProblem(NamedTuple):
+    """What all trees of a fit share."""
+
+    features: BinnedFeatures
+    labels: NDArray[np.int32]  # (row,), class numbers
+    n_classes: int
+    limits: GrowthLimits
+
+
+GrowOne = Callable[[NDArray[np.uint64]], TreeNodes]
+
+
+def grow_tree(
+    problem: GrowthProblem,
+    weights: NDArray[np.float64],
+    criterion: Criterion,
+    random_state: NDArray[np.uint64],
+    progress: Progress,
+) -> TreeNodes:
+    """Grow one tree on the rows of positive weight. Raises FitStopped when the monitor asked for it."""
+    rows = np.flatnonzero(weights > 0).astype(np.int32)
+    tree_rows = TreeRows(rows, problem.labels[rows], weights[rows])
+    with np.errstate(over="ignore"):  # the generator wraps around on purpose; plain Python would warn
+        grown = grow(
+            problem.features,
+            tree_rows,
+            problem.n_classes,
+            criterion,
+            problem.limits,
+            random_state,
+            progress.stop_flag,
+        )
+    if not grown.finished:
+        raise FitStopped("the fit was stopped by its monitor; nothing was kept.")
+    progress.tree_done()
+    return grown.nodes
+
+
+def bootstrap_weights(weights: NDArray[np.float64], random_state: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Weights of a bootstrap sample: rows of positive weight drawn with equal chance, times their own weight."""
+    drawn = np.zeros_like(weights)
+    rows = np.flatnonzero(weights > 0)
+    with np.errstate(over="ignore"):
+        drawn[rows] = bootstrap_counts(random_state, len(rows)) * weights[rows]
+    return drawn
+
+
+def grow_in_threads(grow_one: GrowOne, states: NDArray[np.uint64], n_threads: int) -> list[TreeNodes]:
+    """One tree per row of `states`, in that order whatever the threads do. The first error drops the trees not yet begun."""
+    pool = ThreadPoolExecutor(min(n_threads, len(states)))
+    try:
+        return list(pool.map(grow_one, states))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,120 @@
+"""Loops that turn one feature's values into codes."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.jit import kernel
+
+#: Slots of the hash table: a power of two, at least twice the largest number of values looked for, so probes stay short.
+_SLOTS = 1024
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(54)  # keeps the top 10 bits, 2**10 = _SLOTS
+
+
+@kernel
+def _slot_of(value_bits: np.uint64, keys: NDArray[np.uint64], used: NDArray[np.int32]) -> int:
+    """The slot that holds `value_bits`, or the free one where it belongs."""
+    slot = np.int64((value_bits * _MULTIPLIER) >> _SHIFT)
+    while used[slot] >= 0 and keys[slot] != value_bits:
+        slot = (slot + 1) & (_SLOTS - 1)
+    return slot
+
+
+@kernel
+def _sort_with_ranks(values: NDArray[np.float64], n_values: int) -> NDArray[np.int64]:
+    """Sort values[:n_values] in place by insertion; returns where each of them went."""
+    order = np.arange(n_values)
+    for i in range(1, n_values):
+        value, origin = values[i], order[i]
+        j = i
+        while j > 0 and values[j - 1] > value:
+            values[j], order[j] = values[j - 1], order[j - 1]
+            j -= 1
+        values[j], order[j] = value, origin
+    rank = np.empty(n_values, dtype=np.int64)
+    for i in range(n_values):
+        rank[order[i]] = i
+    return rank
+
+
+@kernel
+def encode_few_values(
+    column: NDArray[np.float64], max_values: int, codes: NDArray[Any], values: NDArray[np.float64]
+) -> int:
+    """Give each distinct value its rank as code and the missing ones the code after the last.
+
+    `column` (row,) has no negative zero; `codes` (row,) and `values` (max_values,) are filled. Returns the number of
+    distinct values, or -1 when there are more than `max_values` (at most 256), with the buffers in no useful state.
+    """
+    bits = column.view(np.uint64)
+    keys = np.zeros(_SLOTS, dtype=np.uint64)
+    used = np.full(_SLOTS, -1, dtype=np.int32)
+    n_values = 0
+    for i in range(column.shape[0]):
+        if np.isnan(column[i]):
+            continue
+        slot = _slot_of(bits[i], keys, used)
+        if used[slot] < 0:
+            if n_values == max_values:
+                return -1
+            keys[slot] = bits[i]
+            used[slot] = n_values
+            values[n_values] = column[i]
+            n_values += 1
+    rank = _sort_with_ranks(values, n_values)
+    for i in range(column.shape[0]):
+        if np.isnan(column[i]):
+            codes[i] = n_values
+        else:
+            codes[i] = rank[used[_slot_of(bits[i], keys, used)]]
+    return n_values
+
+
+@kernel
+def choose_bins(
+    ascending: NDArray[np.float64], max_bins: int, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> int:
+    """Cut ascending values into at most `max_bins` bins of nearly equal size; equal values share a bin.
+
+    A value is taken into the current bin while at least half of its rows fit. Fills low and high (max_bins,), returns the
+    number of bins.
+    """
+    n = ascending.shape[0]
+    n_bins = 1
+    bin_start = 0
+    low[0] = ascending[0]
+    i = 0
+    while i < n:
+        value = ascending[i]
+        end = i + 1
+        while end < n and ascending[end] == value:
+            end += 1
+        target = (n - bin_start) / (max_bins - n_bins + 1)
+        if i > bin_start and n_bins < max_bins and (i - bin_start) + (end - i) / 2.0 > target:
+            n_bins += 1
+            bin_start = i
+            low[n_bins - 1] = value
+        high[n_bins - 1] = value
+        i = end
+    return n_bins
+
+
+@kernel
+def encode_by_bins(column: NDArray[np.float64], high: NDArray[np.float64], codes: NDArray[Any]) -> None:
+    """Code of a value = the first bin whose highest value is not below it; missing = the number of bins."""
+    n_bins = high.shape[0]
+    for i in range(column.shape[0]):
+        value = column[i]
+        if np.isnan(value):
+            codes[i] = n_bins
+            continue
+        first, last = 0, n_bins - 1
+        while first < last:
+            middle = (first + last) // 2
+            if value <= high[middle]:
+                last = middle
+            else:
+                first = middle + 1
+        codes[i] = first

@@ -1,0 +1,20 @@
+"""The binned features that all trees of a fit share."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class BinnedFeatures(NamedTuple):
+    """Features as small integers, one feature after the other.
+
+    A code in [0, n_bins[f]) is a bin, the code n_bins[f] means missing. Every value of a bin lies in
+    [bin_low, bin_high]; both hold the bins of feature f at bin_offsets[f]:bin_offsets[f + 1].
+    """
+
+    codes: NDArray[Any]  # uint8, or uint16 when some feature needs code 256; (feature, row)
+    n_bins: NDArray[np.int64]  # (feature,)
+    bin_offsets: NDArray[np.int64]  # (feature + 1,)
+    bin_low: NDArray[np.float64]
+    bin_high: NDArray[np.float64]

@@ -1,0 +1,74 @@
+"""The one way to compile a kernel, and where compiled code is kept.
+
+Numba's disk cache watches the file of the function it caches and nothing else: a change in a callee in another file goes
+unseen and the old machine code keeps running. So the folder of the cache is named after a digest of every source file in
+this package, and an edit anywhere here starts a fresh folder.
+"""
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numba
+
+KernelFunction = TypeVar("KernelFunction", bound=Callable[..., object])
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def source_digest(folder: Path) -> str:
+    """Hex digest of the names and contents of all Python files in `folder`."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        content = path.read_bytes()
+        digest.update(f"{path.name}:{len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def _can_hold_files(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _user_cache() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", "~\\AppData\\Local")).expanduser() / "bristlecone"
+    if sys.platform == "darwin":
+        return Path("~/Library/Caches/bristlecone").expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "bristlecone"
+
+
+def cache_folder(package: Path = PACKAGE) -> Path | None:
+    """Where the kernels of `package` are cached; None when no candidate can be written (kernels then compile each start)."""
+    chosen = str(numba.config.CACHE_DIR)
+    candidates = [Path(chosen)] if chosen else [package / "__pycache__", _user_cache()]
+    for base in candidates:
+        folder = base / f"kernels-{source_digest(package)}"
+        if _can_hold_files(folder):
+            return folder
+    return None
+
+
+CACHE_FOLDER = None if numba.config.DISABLE_JIT else cache_folder()
+
+
+def kernel(function: KernelFunction) -> KernelFunction:
+    """Compile `function` without the GIL, cached on disk under CACHE_FOLDER.
+
+    Numba reads its folder setting while the decorator runs, so the setting is changed for that moment only and other users
+    of numba in the process keep theirs. Fast-math stays off: results must not depend on how the compiler reorders sums.
+    """
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE_FOLDER or before)
+    try:
+        compiled: KernelFunction = numba.njit(cache=CACHE_FOLDER is not None, nogil=True)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+    return compiled

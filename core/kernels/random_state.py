@@ -1,0 +1,40 @@
+"""A tiny random generator on an explicit state array, so that thread order cannot change a tree.
+
+SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", figure 17): the state is one
+64-bit counter, uint64 of shape (1,), owned by the tree that draws from it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.jit import kernel
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_MIX_A = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_B = np.uint64(0x94D049BB133111EB)
+_SHIFT_30, _SHIFT_27, _SHIFT_31, _SHIFT_32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+
+
+@kernel
+def next_word(state: NDArray[np.uint64]) -> np.uint64:
+    """The next 64 random bits; advances `state`."""
+    state[0] += _STEP
+    word = state[0]
+    word = (word ^ (word >> _SHIFT_30)) * _MIX_A
+    word = (word ^ (word >> _SHIFT_27)) * _MIX_B
+    return word ^ (word >> _SHIFT_31)
+
+
+@kernel
+def next_below(state: NDArray[np.uint64], bound: int) -> int:
+    """A random integer in [0, bound), bound < 2**31; the bias of the multiplication is below 2**-32 * bound."""
+    return np.int64(((next_word(state) >> _SHIFT_32) * np.uint64(bound)) >> _SHIFT_32)
+
+
+@kernel
+def bootstrap_counts(state: NDArray[np.uint64], n_rows: int) -> NDArray[np.float64]:
+    """How often each of `n_rows` rows occurs in a sample of the same size drawn with replacement; float64 (n_rows,)."""
+    counts = np.zeros(n_rows, dtype=np.float64)
+    for _ in range(n_rows):
+        counts[next_below(state, n_rows)] += 1.0
+    return counts

@@ -1,0 +1,1 @@
+"""Label noise as data: matrices and injections that say what they did."""

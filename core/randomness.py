@@ -1,0 +1,54 @@
+"""From `random_state` to independent streams: one per purpose, one per tree."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from numbers import Integral
+
+import numpy as np
+from numpy.random import Generator, RandomState, SeedSequence
+from numpy.typing import NDArray
+
+from core.exceptions import InvalidParameter
+
+Seed = int | RandomState | Generator | None
+
+
+class Purpose(IntEnum):
+    """Streams that must not share numbers; the values are part of the meaning of a seed and never change."""
+
+    GROWTH = 0  #: bootstrap and feature draws of the trees
+    HOLDOUT = 1  #: which rows are held out
+    NOISE = 2  #: which labels are flipped
+
+
+def _entropy(random_state: Seed) -> int | None:
+    if random_state is None:
+        return None
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    if isinstance(random_state, RandomState):
+        return int(random_state.randint(0, 2**31 - 1))
+    if isinstance(random_state, Generator):
+        return int(random_state.integers(0, 2**63 - 1))
+    raise InvalidParameter(
+        f"random_state is {random_state!r}; it must be None, an integer of at least 0, a numpy Generator or a RandomState."
+    )
+
+
+class SeedTree:
+    """The streams of one fit. Asking twice for the same stream gives the same numbers, also when the seed is None."""
+
+    def __init__(self, random_state: Seed) -> None:
+        self._root = SeedSequence(_entropy(random_state))
+
+    def _child(self, keys: Sequence[int]) -> SeedSequence:
+        return SeedSequence(self._root.entropy, spawn_key=tuple(keys))
+
+    def generator(self, purpose: Purpose) -> Generator:
+        """A numpy generator for `purpose`."""
+        return np.random.default_rng(self._child([purpose]))
+
+    def kernel_states(self, n_trees: int) -> NDArray[np.uint64]:
+        """One state for the kernels' generator per tree, uint64 (tree, 1); row t does not depend on n_trees."""
+        states = [self._child([Purpose.GROWTH, t]).generate_state(1, np.uint64) for t in range(n_trees)]
+        return np.array(states, dtype=np.uint64).reshape(n_trees, 1)

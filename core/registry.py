@@ -1,0 +1,25 @@
+"""Names of estimators -> classes: one list for the API, the artefact and the tests."""
+
+from core.estimator import GrownClassifier
+from core.exceptions import InvalidParameter
+from core.forest import ForestClassifier
+from core.parameters import Parameter, parameters_of
+from core.tree import TreeClassifier
+
+#: Every kind of estimator, in the order in which they are shown.
+ESTIMATORS: dict[str, type[GrownClassifier]] = {"tree": TreeClassifier, "forest": ForestClassifier}
+
+
+def parameters(kind: str) -> tuple[Parameter, ...]:
+    """The constructor parameters of an estimator, in the order of its signature. Raises InvalidParameter."""
+    if kind not in ESTIMATORS:
+        raise InvalidParameter(f"kind is {kind!r}; it must be one of {', '.join(ESTIMATORS)}.")
+    return parameters_of(ESTIMATORS[kind])
+
+
+def kind_of(estimator: object) -> str:
+    """The name of an estimator's class. Raises InvalidParameter."""
+    for kind, estimator_class in ESTIMATORS.items():
+        if type(estimator) is estimator_class:
+            return kind
+    raise InvalidParameter(f"{type(estimator).__name__} is no estimator of this library.")

@@ -1,0 +1,80 @@
+"""One decision tree."""
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from core.estimator import (
+    ClassWeights,
+    GrownClassifier,
+    Jobs,
+    LossChoice,
+    MaxBins,
+    MaxDepth,
+    MaxFeatures,
+    MinRiskDecrease,
+    MinSamplesLeaf,
+    RandomState,
+)
+from core.growing import GrowthProblem, Progress, grow_tree
+from core.kernels.criteria import Criterion
+from core.randomness import SeedTree
+from core.tree_structure import Tree, TreeArrays, single_tree
+
+
+class TreeClassifier(GrownClassifier):
+    """A decision tree whose splits minimise the training risk of `loss`.
+
+    Growth stops where no split lowers the risk by more than `min_risk_decrease`; for conservative losses that is the early
+    stopping of Wilton and Ye 2024, Theorem 5. The fitted tree is `tree_`, with scikit-learn's attribute names.
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: LossChoice = "gini",
+        max_depth: MaxDepth = None,
+        min_samples_leaf: MinSamplesLeaf = 1,
+        min_risk_decrease: MinRiskDecrease = 0.0,
+        max_features: MaxFeatures = None,
+        max_bins: MaxBins = 256,
+        class_weight: ClassWeights = None,
+        random_state: RandomState = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.loss = loss
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_risk_decrease = min_risk_decrease
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @property
+    def tree_(self) -> Tree:
+        """The fitted tree, as views of the stored arrays."""
+        check_is_fitted(self)
+        return self._tree(0)
+
+    def get_depth(self) -> int:
+        """Edges from the root to the deepest leaf."""
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        return self.tree_.n_leaves
+
+    def _n_trees(self) -> int:
+        return 1
+
+    def _grow(
+        self,
+        problem: GrowthProblem,
+        weights: NDArray[np.float64],
+        criterion: Criterion,
+        seeds: SeedTree,
+        progress: Progress,
+    ) -> TreeArrays:
+        return single_tree(grow_tree(problem, weights, criterion, seeds.kernel_states(1)[0], progress))

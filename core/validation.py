@@ -1,0 +1,110 @@
+"""The only place where X, y, weights and probabilities are checked and cast."""
+
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from core.exceptions import InvalidInput, InvalidParameter
+
+ClassWeight = Mapping[Hashable, float] | str | None
+
+
+class EncodedLabels(NamedTuple):
+    """classes (class,) sorted; codes int32 (row,) with labels == classes[codes]."""
+
+    classes: NDArray[Any]
+    codes: NDArray[np.int32]
+
+
+class TrainingData(NamedTuple):
+    """What growth needs. Rows of weight zero are gone."""
+
+    X: NDArray[Any]  # (row, feature) float32 or float64, NaN = missing
+    labels: EncodedLabels
+    weights: NDArray[np.float64]  # (row,), positive
+
+
+def encode_labels(y: Any) -> EncodedLabels:
+    """Sort the distinct labels, numbers by value; labels that cannot be compared are ordered by type, then by text."""
+    y = np.asarray(y)
+    if y.dtype != object:
+        classes, codes = np.unique(y, return_inverse=True)
+        return EncodedLabels(classes, codes.astype(np.int32))
+    distinct = list(dict.fromkeys(y.tolist()))
+    try:
+        distinct.sort()
+    except TypeError:
+        distinct.sort(key=lambda label: (type(label).__name__, str(label)))
+    position = {label: k for k, label in enumerate(distinct)}
+    classes = np.empty(len(distinct), dtype=object)
+    classes[:] = distinct
+    return EncodedLabels(classes, np.array([position[label] for label in y.tolist()], dtype=np.int32))
+
+
+def training_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: ClassWeight
+) -> TrainingData:
+    """Check and cast what `fit` was given. Raises InvalidInput, or scikit-learn's ValueErrors for shapes and infinities."""
+    X, y = _checked_rows(estimator, X, y)
+    labels = encode_labels(y)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+    weights *= class_weight_of_rows(labels, class_weight)
+    kept = weights > 0
+    if not kept.any():
+        raise InvalidInput("all rows have weight zero; give at least one row a positive weight.")
+    if kept.all():
+        return TrainingData(X, labels, weights)
+    return TrainingData(X[kept], labels._replace(codes=labels.codes[kept]), weights[kept])
+
+
+def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    if y is None:
+        raise InvalidInput("requires y to be passed, but the target y is None")
+    X = validate_data(estimator, X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", ensure_min_samples=1)
+    y = column_or_1d(y, warn=True)
+    if y.shape[0] != X.shape[0]:
+        raise InvalidInput(f"X has {X.shape[0]} rows and y has {y.shape[0]} labels; they must be as many.")
+    if y.dtype.kind == "f":
+        if not np.isfinite(y).all():
+            raise InvalidInput("y contains NaN or infinity; drop those rows, a label cannot be missing.")
+        check_classification_targets(y)
+    return X, y
+
+
+def prediction_rows(estimator: Any, X: Any) -> NDArray[Any]:
+    """Rows for the kernels: float32 or float64, C order, writeable (numba compiles read-only arrays anew)."""
+    X = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", order="C")
+    rows: NDArray[Any] = X if X.flags.writeable else X.copy()
+    return rows
+
+
+def class_weight_of_rows(labels: EncodedLabels, class_weight: ClassWeight) -> NDArray[np.float64]:
+    """The class weight of each row. "balanced" = rows / (classes * rows of the class). Mapping keys are labels or their text."""
+    n_classes = len(labels.classes)
+    if class_weight is None:
+        per_class = np.ones(n_classes)
+    elif isinstance(class_weight, str):
+        counts = np.bincount(labels.codes, minlength=n_classes)
+        per_class = len(labels.codes) / (n_classes * counts)
+    else:
+        per_class = _from_mapping(labels.classes.tolist(), class_weight)
+    weights: NDArray[np.float64] = per_class[labels.codes]
+    return weights
+
+
+def _from_mapping(classes: list[Any], class_weight: Mapping[Hashable, float]) -> NDArray[np.float64]:
+    by_text = {str(key): weight for key, weight in class_weight.items()}
+    missing = [label for label in classes if label not in class_weight and str(label) not in by_text]
+    unknown = set(by_text) - {str(label) for label in classes}
+    if missing and unknown:
+        raise InvalidParameter(
+            f"class_weight names {sorted(unknown)}, which are no labels of y; the labels are {classes}."
+        )
+    weights = np.array([class_weight.get(k, by_text.get(str(k), 1.0)) for k in classes], dtype=np.float64)
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise InvalidParameter(f"class_weight is {dict(class_weight)!r}; weights must be finite and not negative.")
+    return weights
