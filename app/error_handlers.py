@@ -75,24 +75,43 @@ def _service_error(request: Request, error: Exception) -> JSONResponse:
 
 def _request_validation_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    errors = [FieldError(pointer(item["loc"]), _reason(item)) for item in error.errors()]
-    fields = ", ".join(dict.fromkeys(item.pointer for item in errors))
-    detail = f"The request is not valid at {fields}; see errors for the rule of each field."
+    reasons: dict[str, list[str]] = {}
+    for item in error.errors():
+        reasons.setdefault(_pointer(item, error.body), []).append(_reason(item))
+    errors = [FieldError(pointer, "; or: ".join(dict.fromkeys(found))) for pointer, found in reasons.items()]
+    detail = f"The request is not valid at {', '.join(reasons)}; see errors for the rule of each field."
     return problem_response(422, Invalid.code, Invalid.title, detail, errors)
 
 
-def pointer(location: Iterable[str | int]) -> str:
-    """pydantic's location as a JSON pointer into the body, or `query/NAME` and the like."""
-    source, *rest = [str(part) for part in location] or ["body"]
-    # Members of tagged unions appear in the location although the client never wrote them.
-    path = "/".join(part.replace("~", "~0").replace("/", "~1") for part in rest if not part.startswith("tag:"))
-    return f"/{path}" if source == "body" else f"{source}/{path}"
+def _pointer(item: Mapping[str, Any], body: Any) -> str:
+    """pydantic's location as a JSON pointer into the body, or `query/NAME` and the like.
+
+    Names of union members stand in the location although the client never wrote them; they are left out.
+    """
+    source, *rest = item["loc"] or ("body",)
+    if source != "body":
+        return "/".join(str(part) for part in item["loc"])
+    written, here = [], body
+    for part in rest:
+        inside = (isinstance(here, dict) and part in here) or (isinstance(here, list) and isinstance(part, int))
+        if inside:
+            here = here[part]
+        if inside or (item["type"] == "missing" and part == rest[-1]):
+            written.append(str(part).replace("~", "~0").replace("/", "~1"))
+    return "/" + "/".join(written)
+
+
+_KINDER_REASONS = {
+    "union_tag_not_found": "the key 'kind' is missing; it says which of the alternatives this is",
+    "extra_forbidden": "this key is not known here; remove it or check its spelling",
+    "missing": "this field is required",
+}
 
 
 def _reason(item: Mapping[str, Any]) -> str:
     given = item.get("input")
     shown = f" (got {given!r:.80})" if isinstance(given, str | int | float | bool) else ""
-    return f"{item['msg']}{shown}"
+    return _KINDER_REASONS.get(item["type"], item["msg"]) + shown
 
 
 def _http_exception(request: Request, error: Exception) -> JSONResponse:

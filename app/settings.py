@@ -64,6 +64,7 @@ class JobSettings(_Group):
     republish_after_seconds: float = Field(60.0, gt=0)
     max_attempts: int = Field(3, gt=0)
     retry_delay_seconds: float = Field(1.0, ge=0)
+    worker_processes: int = Field(1, gt=0)
     threads_per_job: int = Field(default_factory=lambda: os.cpu_count() or 1, gt=0)
 
 
@@ -93,6 +94,7 @@ class _Environment(BaseSettings):
     republish_after_seconds: float | None = None
     max_attempts: int | None = None
     retry_delay_seconds: float | None = None
+    worker_processes: int | None = None
     threads_per_job: int | None = None
 
 

@@ -28,7 +28,8 @@ def enter(
     """Move a job to `target` if it may go there, and if `conditions` and the attempt still hold."""
     query = update(JobRow).where(JobRow.id == job_id, JobRow.state.in_(sources(target)), *conditions)
     if attempt is not None:
-        query = query.where(JobRow.attempt == attempt)
+        # A job that was taken back keeps the attempt number until the next claim, but is nobody's.
+        query = query.where(JobRow.attempt == attempt, JobRow.state.in_(LEASED))
     if next_attempt:
         values |= {"attempt": JobRow.attempt + 1}
     if target in TERMINAL:

@@ -1,0 +1,60 @@
+"""POST /train."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, BackgroundTasks, Body, Depends, Header, Request, Response
+
+from app.datasets.errors import DatasetNotFound
+from app.datasets.service import DatasetService
+from app.dependencies import Context, WriteSession
+from app.error_handlers import responses
+from app.jobs.errors import (
+    IdempotencyKeyReused,
+    IncompatibleTestDataset,
+    InvalidNoise,
+    InvalidTrainingRequest,
+    TooManyQueuedJobs,
+)
+from app.jobs.schemas import JobOut
+from app.jobs.service import JobService
+from app.training.schemas import EXAMPLES, TrainRequest
+from app.training.service import TrainingService
+
+router = APIRouter(tags=["training"])
+
+
+def _service(session: WriteSession, context: Context) -> TrainingService:
+    limits = context.settings.limits
+    datasets = DatasetService(session, context.dataset_store, limits)
+    return TrainingService(datasets, JobService(session, limits), limits)
+
+
+@router.post(
+    "/train",
+    status_code=202,
+    summary="Train a model in the background",
+    description="Answers at once with a job; follow it at `Location`. The job's `model_id` names the result.",
+    responses=responses(
+        DatasetNotFound,
+        InvalidTrainingRequest,
+        InvalidNoise,
+        IncompatibleTestDataset,
+        IdempotencyKeyReused,
+        TooManyQueuedJobs,
+    ),
+)
+def train(
+    body: Annotated[TrainRequest, Body(openapi_examples=EXAMPLES)],  # type: ignore[arg-type]
+    training: Annotated[TrainingService, Depends(_service)],
+    request: Request,
+    response: Response,
+    background: BackgroundTasks,
+    idempotency_key: Annotated[
+        str | None, Header(min_length=1, max_length=200, description="the same key and body give the same job")
+    ] = None,
+) -> JobOut:
+    job = training.submit(body, idempotency_key)
+    # Runs after the commit and the answer: the relay then finds the job at once instead of at its next turn.
+    background.add_task(request.app.state.upkeep.wake)
+    response.headers["Location"] = f"/jobs/{job.id}"
+    return JobOut.of(job)

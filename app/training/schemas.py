@@ -1,0 +1,50 @@
+"""The body of POST /train."""
+
+import uuid
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.jobs.estimator_specs import ModelSpec
+from app.jobs.specs import MAX_SEED, EvaluationSpec, Holdout, NoiseSpec
+from app.trained_models.names import ModelName
+
+
+class TrainRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: ModelName | None = Field(None, description="of the trained model; default: data set and kind of model")
+    dataset_id: uuid.UUID
+    model: ModelSpec
+    noise: NoiseSpec = NoiseSpec(inject=None)
+    evaluation: EvaluationSpec = Holdout(kind="holdout")
+    seed: int = Field(0, ge=0, le=MAX_SEED, strict=True, description="the same seed gives the same bytes")
+
+
+EXAMPLES = {
+    "forest": {
+        "summary": "a forest with a robust loss",
+        "value": {
+            "name": "credit-risk",
+            "dataset_id": "8a5b6f0e-5d0f-4f6c-9a53-5f1c2b0d7e11",
+            "model": {"kind": "forest", "n_estimators": 100, "loss": {"kind": "ne", "lambda": 0.5}},
+            "evaluation": {"kind": "holdout", "test_fraction": 0.2},
+            "seed": 0,
+        },
+    },
+    "experiment": {
+        "summary": "how much 30 % wrong labels hurt, lambda chosen from the data",
+        "value": {
+            "name": "credit-risk-noisy",
+            "dataset_id": "8a5b6f0e-5d0f-4f6c-9a53-5f1c2b0d7e11",
+            "model": {"kind": "forest", "loss": "adaptive_ne"},
+            "noise": {"inject": {"kind": "uniform", "rate": 0.3}},
+        },
+    },
+    "tree": {
+        "summary": "a single tree",
+        "value": {
+            "dataset_id": "8a5b6f0e-5d0f-4f6c-9a53-5f1c2b0d7e11",
+            "model": {"kind": "tree", "loss": "misclassification", "max_depth": 12},
+        },
+    },
+}

@@ -1,0 +1,129 @@
+"""Turns a request to train into a job, after everything that can be known to fail has been refused."""
+
+import re
+from collections.abc import Iterator
+
+from app.datasets.errors import DatasetNotFound
+from app.datasets.service import DatasetService
+from app.datasets.tables import DatasetRow
+from app.errors import FieldError
+from app.jobs.errors import IncompatibleTestDataset, InvalidNoise, InvalidTrainingRequest
+from app.jobs.service import JobService
+from app.jobs.specs import Holdout, TestDataset, TrainSpec
+from app.jobs.states import JobKind
+from app.jobs.tables import JobRow
+from app.label_text import label_text
+from app.settings import Limits
+from app.training.schemas import TrainRequest
+
+
+class TrainingService:
+    def __init__(self, datasets: DatasetService, jobs: JobService, limits: Limits) -> None:
+        self._datasets = datasets
+        self._jobs = jobs
+        self._limits = limits
+
+    def submit(self, request: TrainRequest, idempotency_key: str | None) -> JobRow:
+        """Queue a training job, or give back the one that this key has made already.
+
+        Raises:
+            DatasetNotFound, InvalidTrainingRequest, InvalidNoise, IncompatibleTestDataset, TooManyQueuedJobs,
+            IdempotencyKeyReused.
+        """
+        dataset = self._dataset(request)
+        spec = TrainSpec(
+            name=request.name or default_name(dataset.name, request.model.kind),
+            dataset_id=dataset.id,
+            model=request.model,
+            noise=request.noise,
+            evaluation=request.evaluation,
+            seed=request.seed,
+        )
+        stored = spec.stored()
+        repeated = self._jobs.repeated(idempotency_key, stored)
+        if repeated is not None:
+            return repeated
+        self._refuse_what_does_not_fit(spec, dataset)
+        return self._jobs.submit(JobKind.TRAIN, stored, dataset.id, idempotency_key)
+
+    def _dataset(self, request: TrainRequest) -> DatasetRow:
+        try:
+            return self._datasets.get(request.dataset_id)
+        except DatasetNotFound as error:
+            raise DatasetNotFound.at("/dataset_id", error.detail) from error
+
+    def _refuse_what_does_not_fit(self, spec: TrainSpec, dataset: DatasetRow) -> None:
+        self._refuse_too_much_noise(spec, dataset)
+        if isinstance(spec.evaluation, TestDataset):
+            self._refuse_other_columns(spec.evaluation, dataset)
+        problems = [*self._too_many_trees(spec), *_unknown_classes(spec, dataset), *_too_few_rows(spec, dataset)]
+        if problems:
+            raise InvalidTrainingRequest("; ".join(problem.detail for problem in problems), problems)
+
+    def _refuse_too_much_noise(self, spec: TrainSpec, dataset: DatasetRow) -> None:
+        inject, n_classes = spec.noise.inject, len(dataset.classes)
+        limit = (n_classes - 1) / n_classes
+        if inject is not None and inject.rate >= limit:
+            raise InvalidNoise.at(
+                "/noise/inject/rate",
+                f"a uniform noise rate of {inject.rate} leaves nothing to learn with {n_classes} classes; "
+                f"it must be below (K-1)/K = {limit:.4g}",
+            )
+
+    def _refuse_other_columns(self, evaluation: TestDataset, dataset: DatasetRow) -> None:
+        try:
+            test = self._datasets.get(evaluation.dataset_id)
+        except DatasetNotFound as error:
+            raise DatasetNotFound.at("/evaluation/dataset_id", error.detail) from error
+        reason = _difference(dataset, test)
+        if reason:
+            raise IncompatibleTestDataset.at("/evaluation/dataset_id", reason)
+
+    def _too_many_trees(self, spec: TrainSpec) -> Iterator[FieldError]:
+        n_estimators = getattr(spec.model, "n_estimators", 1)
+        limit = self._limits.max_trees
+        if n_estimators > limit:
+            detail = f"{n_estimators} trees are more than this service grows; at most {limit} (limit max_trees)"
+            yield FieldError("/model/n_estimators", detail)
+
+
+def default_name(dataset_name: str, kind: str) -> str:
+    """A legal model name from a data set's, which may hold anything."""
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", dataset_name).strip("-._")[:80]
+    return f"{stem or 'model'}-{kind}"
+
+
+def _unknown_classes(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
+    weights = getattr(spec.model, "class_weight", None)
+    known = [label_text(entry["label"]) for entry in dataset.classes]
+    for label in weights if isinstance(weights, dict) else ():
+        if label not in known:
+            detail = f"the data set has no class {label!r}; its classes are {', '.join(known[:20])}"
+            yield FieldError(f"/model/class_weight/{label}", detail)
+
+
+def _too_few_rows(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
+    if isinstance(spec.evaluation, Holdout) and dataset.n_rows < 2 * len(dataset.classes):
+        detail = (
+            f"{dataset.n_rows} rows of {len(dataset.classes)} classes are too few to hold some out; "
+            'use {"kind": "none"} or upload more rows'
+        )
+        yield FieldError("/evaluation", detail)
+
+
+def _difference(dataset: DatasetRow, test: DatasetRow) -> str | None:
+    """Why `test` cannot be used to test a model of `dataset`, or None."""
+    kinds = {feature["name"]: feature["kind"] for feature in dataset.features}
+    test_kinds = {feature["name"]: feature["kind"] for feature in test.features}
+    missing = [name for name in kinds if name not in test_kinds]
+    if missing:
+        return f"the test data set lacks the feature {missing[0]!r}; it needs the same features as the training data"
+    other = [name for name in kinds if kinds[name] != test_kinds[name]]
+    if other:
+        name = other[0]
+        return f"the feature {name!r} is {test_kinds[name]} in the test data set, but {kinds[name]} in training"
+    labels = {entry["label"] for entry in dataset.classes}
+    unknown = [entry["label"] for entry in test.classes if entry["label"] not in labels]
+    if unknown:
+        return f"the test data set has the class {unknown[0]!r}, which training does not know"
+    return None

@@ -1,0 +1,124 @@
+"""From a message to a finished job: claim, work under a heartbeat, and exactly one of the possible endings."""
+
+import logging
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
+
+from app.context import ServiceContext
+from app.database import writing
+from app.errors import ServiceError
+from app.jobs import transitions
+from app.jobs.lease import Claim, claim
+from app.jobs.states import JobState
+from app.logs import correlation
+from core.exceptions import CoreError, FitStopped
+from workers.heartbeat import Heartbeat
+from workers.monitor import JobMonitor, StopReason
+
+log = logging.getLogger(__name__)
+
+INTERNAL_ERROR = "Something went wrong on our side; the worker's log holds the details under this job's id."
+
+
+class Work(Protocol):
+    """The body of a job. It returns what is to be stored: called in the transaction that ends the job, it writes
+    the result and gives the columns of the job row that point to it."""
+
+    def __call__(
+        self, context: ServiceContext, request: dict[str, Any], monitor: JobMonitor
+    ) -> Callable[[Session], dict[str, Any]]: ...
+
+
+class _LeaseLost(Exception):
+    """Another attempt owns the job; whatever this one made is dropped."""
+
+
+def run_job(context: ServiceContext, job_id: uuid.UUID, work: Work, shutting_down: Callable[[], bool]) -> None:
+    """Run a job if it is free; a second message for the same job costs one query."""
+    settings = context.settings.jobs
+    with writing(context.sessions) as session:
+        held = claim(session, job_id, settings.lease_seconds)
+    if held is None:
+        log.info("job %s is not free; nothing to do", job_id)
+        return
+    correlation.set(f"job {job_id} attempt {held.attempt}")
+    log.info("begins")
+    monitor = JobMonitor()
+    with Heartbeat(context.sessions, settings, held, monitor, shutting_down):
+        outcome = _outcome(context, held, work, monitor)
+        _persist(context, outcome, monitor)
+    correlation.set("-")
+
+
+def _outcome(context: ServiceContext, held: Claim, work: Work, monitor: JobMonitor) -> Callable[[Session], None]:
+    """Do the work; what came of it, as something to write."""
+    try:
+        store = work(context, held.request, monitor)
+    except FitStopped:
+        return lambda session: _let_go(session, held, monitor.stop_reason)
+    except (CoreError, ServiceError) as error:
+        code, message = error.code, str(error)
+        return lambda session: _fail(session, held, code, message)
+    except MemoryError:
+        message = "The worker ran out of memory; use fewer or shallower trees, or a worker with more memory."
+        return lambda session: _fail(session, held, "out_of_memory", message)
+    except Exception:
+        log.exception("failed")
+        return lambda session: _fail(session, held, ServiceError.code, INTERNAL_ERROR)
+    return lambda session: _succeed(session, held, store)
+
+
+def _persist(context: ServiceContext, outcome: Callable[[Session], None], monitor: JobMonitor) -> None:
+    """Write the outcome; while the database is away, try again until the lease is lost."""
+    while True:
+        try:
+            with writing(context.sessions) as session:
+                outcome(session)
+        except OperationalError:
+            if monitor.stop_reason is StopReason.LEASE_LOST:
+                log.warning("gave up: the database was away for longer than the lease")
+                return
+            time.sleep(context.settings.jobs.renew_interval_seconds)
+        except _LeaseLost:
+            log.warning("dropped: the lease was lost and another attempt owns the job")
+            return
+        else:
+            return
+
+
+def _succeed(session: Session, held: Claim, store: Callable[[Session], dict[str, Any]]) -> None:
+    with session.begin_nested() as savepoint:
+        result = store(session)
+        if transitions.enter(session, held.job_id, JobState.SUCCEEDED, attempt=held.attempt, **result):
+            log.info("succeeded")
+            return
+        # Asked to stop at the last moment, or not ours any more: nothing of the result is kept.
+        savepoint.rollback()
+    _cancel(session, held)
+
+
+def _fail(session: Session, held: Claim, code: str, message: str) -> None:
+    if transitions.fail(session, held.job_id, code, message, attempt=held.attempt):
+        log.warning("failed with %s: %s", code, message)
+        return
+    _cancel(session, held)
+
+
+def _let_go(session: Session, held: Claim, reason: StopReason | None) -> None:
+    if reason is StopReason.LEASE_LOST:
+        raise _LeaseLost
+    if reason is StopReason.SHUTDOWN and transitions.requeue(session, held.job_id, attempt=held.attempt):
+        log.info("given back to the queue: %s", reason.value)
+        return
+    _cancel(session, held)
+
+
+def _cancel(session: Session, held: Claim) -> None:
+    if not transitions.enter(session, held.job_id, JobState.CANCELLED, attempt=held.attempt):
+        raise _LeaseLost
+    log.info("cancelled")

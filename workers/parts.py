@@ -1,0 +1,80 @@
+"""Training and test rows of a job, before any noise."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import core
+from app.context import ServiceContext
+from app.database import reading
+from app.datasets.service import DatasetService
+from app.datasets.tables import DatasetRow
+from app.jobs.specs import Holdout, TestDataset, TrainSpec
+
+
+@dataclass(frozen=True)
+class Part:
+    """X: float (row, feature), NaN = missing, categories as their index. y: labels (row,)."""
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+
+    def rows(self, rows: NDArray[np.int64]) -> "Part":
+        return Part(self.X[rows], self.y[rows])
+
+
+@dataclass(frozen=True)
+class Parts:
+    dataset: DatasetRow
+    train: Part
+    test: Part | None
+
+
+def load_parts(context: ServiceContext, spec: TrainSpec) -> Parts:
+    """What to train and what to test on, as the request's `evaluation` says."""
+    with reading(context.sessions) as session:
+        datasets = DatasetService(session, context.dataset_store, context.settings.limits)
+        dataset = datasets.get(spec.dataset_id)
+        test_dataset = datasets.get(spec.evaluation.dataset_id) if isinstance(spec.evaluation, TestDataset) else None
+    whole = _load(context, dataset)
+    if test_dataset is not None:
+        test = _load(context, test_dataset)
+        return Parts(dataset, whole, Part(_aligned(test.X, test_dataset, dataset), test.y))
+    if isinstance(spec.evaluation, Holdout):
+        fraction, stratify = spec.evaluation.test_fraction, spec.evaluation.stratify
+        chosen = core.split_holdout(whole.y, fraction, stratify, random_state=spec.seed)
+        return Parts(dataset, whole.rows(chosen.train_rows), whole.rows(chosen.test_rows))
+    return Parts(dataset, whole, None)
+
+
+def labels_of(dataset: DatasetRow) -> NDArray[Any]:
+    """The class labels in class order, as an array of their own type."""
+    return np.array([entry["label"] for entry in dataset.classes])
+
+
+def _load(context: ServiceContext, dataset: DatasetRow) -> Part:
+    table = context.dataset_store.load(dataset.fingerprint)
+    return Part(table.X, labels_of(dataset)[table.y])
+
+
+def _aligned(X: NDArray[Any], source: DatasetRow, target: DatasetRow) -> NDArray[Any]:
+    """The columns of `source` in the order and with the category indices of `target`; an unseen category is missing."""
+    positions = {feature["name"]: index for index, feature in enumerate(source.features)}
+    columns = [
+        _recoded(X[:, positions[feature["name"]]], source.features[positions[feature["name"]]], feature)
+        for feature in target.features
+    ]
+    return np.column_stack(columns)
+
+
+def _recoded(codes: NDArray[Any], source: dict[str, Any], target: dict[str, Any]) -> NDArray[Any]:
+    if target["kind"] != "categorical" or source["categories"] == target["categories"]:
+        return codes
+    index = {category: code for code, category in enumerate(target["categories"])}
+    code_of = np.array([index.get(category, np.nan) for category in source["categories"]])
+    present = ~np.isnan(codes)
+    recoded = np.full(len(codes), np.nan, dtype=codes.dtype)
+    recoded[present] = code_of[codes[present].astype(np.int64)]
+    return recoded

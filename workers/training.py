@@ -1,0 +1,118 @@
+"""The body of a training job: rows -> noisy labels -> fitted estimator -> metrics -> artefact."""
+
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+import core
+from app.context import ServiceContext
+from app.datasets.tables import DatasetRow
+from app.jobs.estimator_specs import constructor_arguments
+from app.jobs.specs import TrainSpec
+from app.label_text import label_text
+from app.trained_models.service import NewTrainedModel, TrainedModelService
+from workers.monitor import JobMonitor, finished
+from workers.parts import Parts, labels_of, load_parts
+
+#: Parts of the work outside of growing trees, as shares of the whole.
+LOADING_SHARE, SCORING_SHARE = 0.03, 0.05
+
+
+def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Callable[[Session], dict[str, Any]]:
+    """Fit the model that a `TrainSpec` asks for and put its artefact into the store; register it when called back."""
+    spec = TrainSpec.model_validate(request)
+    monitor.plan(_shares(request["model"]))
+    monitor.begin("loading", 1, "data sets")
+    parts = load_parts(context, spec)
+    estimator = _estimator(spec, labels_of(parts.dataset), context.settings.jobs.threads_per_job)
+    labels, noise = _noisy_labels(spec, parts)
+    began = time.perf_counter()
+    estimator.fit(parts.train.X, labels, monitor=monitor)
+    fit_seconds = time.perf_counter() - began
+    metrics = _metrics(estimator, parts, labels, monitor)
+    schema = feature_schema(parts.dataset, estimator.classes_)
+    stored = context.artifact_store.put(lambda path: core.save(estimator, path, schema=schema))
+    model = NewTrainedModel(
+        name=spec.name,
+        kind=request["model"]["kind"],
+        parameters={key: value for key, value in request["model"].items() if key != "kind"},
+        seed=spec.seed,
+        dataset_id=spec.dataset_id,
+        data_sha256=parts.dataset.sha256,
+        code_version=version("bristlecone"),
+        fit_seconds=fit_seconds,
+        size_bytes=stored.size_bytes,
+        artifact_sha256=stored.sha256,
+        metrics=metrics,
+        feature_schema=schema,
+        noise=noise,
+        fitted=_fitted(estimator),
+    )
+    return lambda session: _register(session, context, model, monitor)
+
+
+def _register(session: Session, context: ServiceContext, model: NewTrainedModel, monitor: JobMonitor) -> dict[str, Any]:
+    row = TrainedModelService(session, context.artifact_store).register(model)
+    return {"model_id": row.id, "progress": finished(monitor.progress())}
+
+
+def _estimator(spec: TrainSpec, labels: NDArray[Any], n_jobs: int) -> Any:
+    arguments = constructor_arguments(spec.model)
+    if isinstance(arguments["class_weight"], dict):
+        of_text = dict(zip(map(label_text, labels.tolist()), labels.tolist(), strict=True))
+        arguments["class_weight"] = {of_text[text]: weight for text, weight in arguments["class_weight"].items()}
+    kind = spec.stored()["model"]["kind"]
+    return core.ESTIMATORS[kind](**arguments, random_state=spec.seed, n_jobs=n_jobs)
+
+
+def _shares(model: dict[str, Any]) -> dict[str, float]:
+    """The phases of the job; tuning and growing are weighted by the number of trees they grow."""
+    fits = {"tuning": len(model["loss"].get("grid", ())), "growing": 1}
+    growing = 1 - LOADING_SHARE - SCORING_SHARE
+    of_fits = {phase: growing * n / sum(fits.values()) for phase, n in fits.items() if n}
+    return {"loading": LOADING_SHARE, **of_fits, "scoring": SCORING_SHARE}
+
+
+def _noisy_labels(spec: TrainSpec, parts: Parts) -> tuple[NDArray[Any], dict[str, Any]]:
+    """The labels to train on, and the record of what was done to them."""
+    inject = spec.noise.inject
+    if inject is None:
+        return parts.train.y, {"injected": None}
+    noisy = core.inject_noise(parts.train.y, inject.model_dump(), random_state=spec.seed)
+    flipped_rows = int(np.count_nonzero(noisy.flipped))
+    record = {
+        **inject.model_dump(),
+        "flipped_rows": flipped_rows,
+        "observed_rate": flipped_rows / len(noisy.flipped),
+    }
+    return noisy.labels, {"injected": record}
+
+
+def _metrics(estimator: Any, parts: Parts, noisy_labels: NDArray[Any], monitor: JobMonitor) -> dict[str, Any]:
+    """Scores on the clean test part, which noise never touches, and on the training part as it was fitted."""
+    monitor.begin("scoring", 2, "parts")
+    metrics = {"train_noisy": core.evaluate(estimator, parts.train.X, noisy_labels)}
+    monitor.advance(1)
+    if parts.test is not None:
+        metrics["test"] = core.evaluate(estimator, parts.test.X, parts.test.y)
+    return metrics
+
+
+def _fitted(estimator: Any) -> dict[str, Any]:
+    """What the fit found out, for people who compare models."""
+    found: dict[str, Any] = {"loss": estimator.loss_.to_json(), "node_count": len(estimator.trees_.feature)}
+    if hasattr(estimator, "lambda_"):
+        scores = [{"lambda": lam, "accuracy": score} for lam, score in estimator.tuning_scores_.items()]
+        found |= {"lambda": estimator.lambda_, "tuning_scores": scores}
+    return found
+
+
+def feature_schema(dataset: DatasetRow, classes: NDArray[Any]) -> dict[str, Any]:
+    """What a prediction needs to know of the training data: features in order, categories, labels."""
+    features = [{key: feature[key] for key in ("name", "kind", "categories")} for feature in dataset.features]
+    return {"target": dataset.target, "classes": classes.tolist(), "features": features}
