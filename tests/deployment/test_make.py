@@ -61,7 +61,7 @@ class TestSetup:
 
     def test_install_that_was_interrupted_is_done_again(self, small_project: Path) -> None:
         (small_project / ".venv" / ".runtime-installed").unlink()
-        (package,) = (small_project / ".venv").glob("lib*/python*/site-packages/setuptools")
+        (package,) = (small_project / ".venv").glob("lib/python*/site-packages/setuptools")
         for folder in package.parent.glob("setuptools*"):
             shutil.rmtree(folder)
         made = make(small_project, "setup", env=installing_environment())

@@ -1,0 +1,79 @@
+"""The Dockerfile, as far as it can be checked without an engine: its files exist, its essentials are there, the
+commands that run our own code are run."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def instructions() -> list[tuple[str, str]]:
+    text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    joined = re.sub(r"\\\n\s*", "", text)
+    return [(line.split()[0], line.split(maxsplit=1)[1]) for line in joined.splitlines() if line.strip()]
+
+
+def arguments(name: str) -> list[str]:
+    return [rest for instruction, rest in instructions() if instruction == name]
+
+
+def copied_sources() -> list[str]:
+    return [part for rest in arguments("COPY") if "--from" not in rest for part in rest.split()[:-1]]
+
+
+def test_copied_files_exist_and_reach_the_build() -> None:
+    kept = (ROOT / ".dockerignore").read_text().splitlines()
+    assert {"app", "core", "workers", "migrations", "requirements.lock"} <= set(copied_sources())
+    for source in copied_sources():
+        assert (ROOT / source).exists(), source
+        assert f"!{source}" in kept
+
+
+def test_only_locked_packages_with_their_hashes_are_installed() -> None:
+    installs = [rest for rest in arguments("RUN") if "pip install" in rest]
+    assert len(installs) == 2
+    assert "--require-hashes --requirement requirements.lock" in installs[0]
+    assert "--no-deps --no-build-isolation" in installs[1]
+
+
+def test_service_does_not_run_as_root() -> None:
+    names = [name for name, _ in instructions()]
+    last_stage = names[len(names) - 1 - names[::-1].index("FROM") :]
+    assert last_stage.index("USER") < last_stage.index("CMD")
+    assert arguments("USER") == ["bristlecone"]
+
+
+def test_kernels_are_compiled_into_the_users_cache(tmp_path: Path) -> None:
+    (warm_up,) = (rest for rest in arguments("RUN") if "warm_up" in rest)
+    environment = " ".join(arguments("ENV"))
+    cache = re.search(r"NUMBA_CACHE_DIR=(\S+)", environment)
+    assert cache is not None
+    assert any(cache[1] in rest and "--owner bristlecone" in rest for rest in arguments("RUN"))
+    _, *options = shlex.split(warm_up)
+    subprocess.run(
+        [sys.executable, *options], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, cwd=tmp_path, check=True
+    )
+    assert list(tmp_path.rglob("*.nbi"))
+
+
+def test_built_package_holds_everything_the_service_reads(tmp_path: Path) -> None:
+    """The image has no source tree: what is not in the wheel is not there."""
+    sources = tmp_path / "src"
+    for source in copied_sources():
+        copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
+        sources.mkdir(exist_ok=True)
+        copy(ROOT / source, sources / source)
+    pip = [sys.executable, "-m", "pip", "wheel", "-qq", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(sources)], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    suffixes = {".py", ".parquet"}
+    needed = {str(path.relative_to(sources)) for path in sources.rglob("*") if path.suffix in suffixes}
+    assert "app/demo_data/optdigits.parquet" in needed
+    assert needed - packed == set()
