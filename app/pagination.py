@@ -1,7 +1,6 @@
 """Cursor pages: `limit`, `cursor`, `sort=field` or `sort=-field`; the id breaks ties, so no row is shown twice."""
 
 import base64
-import binascii
 import json
 from collections.abc import Mapping
 from datetime import datetime
@@ -60,7 +59,7 @@ def paginate(
     sortable: Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]],
     key: InstrumentedAttribute[Any],
 ) -> tuple[list[Row], str | None]:
-    """One page of `query` and the cursor of the next.
+    """One page of `query` and the cursor of the next. Rows without a value come last in both directions.
 
     sortable: public field name -> column. key: a unique column, the tie-break.
 
@@ -73,13 +72,20 @@ def paginate(
         raise UnknownSort.at("query/sort", f"cannot sort by {name!r}; sortable are {', '.join(sorted(sortable))}")
     column = sortable[name]
     if page.cursor is not None:
-        query = query.where(_after(_decoded(page.cursor, page.sort), column, key, descending))
-    order = (column.desc(), key.desc()) if descending else (column.asc(), key.asc())
+        query = query.where(_after(_decoded(page.cursor, page.sort, column, key), column, key, descending))
+    order = [column.desc(), key.desc()] if descending else [column.asc(), key.asc()]
+    if _nullable(column):
+        order.insert(0, column.is_(None).asc())
     found = session.execute(query.add_columns(column, key).order_by(*order).limit(page.limit + 1)).all()
     rows = [row[0] for row in found[: page.limit]]
     if len(found) <= page.limit:
         return rows, None
     return rows, _encoded(page.sort, found[page.limit - 1][-2], found[page.limit - 1][-1])
+
+
+def _nullable(column: ColumnElement[Any] | InstrumentedAttribute[Any]) -> bool:
+    # Asked for because an index on a column does not serve an order that begins with IS NULL.
+    return bool(getattr(column, "nullable", True))
 
 
 def _after(
@@ -89,11 +95,12 @@ def _after(
     descending: bool,
 ) -> ColumnElement[bool]:
     value, last_key = last
-    value = datetime.fromisoformat(value) if column.type.python_type is datetime else value
-    last_key = key.type.python_type(last_key)
-    beyond = column < value if descending else column > value
     beyond_key = key < last_key if descending else key > last_key
-    return or_(beyond, and_(column == value, beyond_key))
+    if value is None:
+        return and_(column.is_(None), beyond_key)
+    beyond = column < value if descending else column > value
+    after = or_(beyond, and_(column == value, beyond_key))
+    return or_(after, column.is_(None)) if _nullable(column) else after
 
 
 def _encoded(sort: str, value: Any, key: Any) -> str:
@@ -101,11 +108,23 @@ def _encoded(sort: str, value: Any, key: Any) -> str:
     return base64.urlsafe_b64encode(json.dumps([sort, plain, str(key)]).encode()).decode()
 
 
-def _decoded(cursor: str, sort: str) -> tuple[Any, Any]:
+def _decoded(
+    cursor: str,
+    sort: str,
+    column: ColumnElement[Any] | InstrumentedAttribute[Any],
+    key: InstrumentedAttribute[Any],
+) -> tuple[Any, Any]:
     try:
-        made_for, value, key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except (ValueError, binascii.Error) as error:
+        made_for, value, last_key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        if made_for == sort:
+            return _typed(value, column), key.type.python_type(last_key)
+    except (ValueError, TypeError, AttributeError) as error:
         raise InvalidCursor.at("query/cursor", "the cursor is damaged; start again without one") from error
-    if made_for != sort:
-        raise InvalidCursor.at("query/cursor", f"the cursor belongs to sort={made_for}; start again without one")
-    return value, key
+    raise InvalidCursor.at("query/cursor", f"the cursor belongs to sort={made_for}; start again without one")
+
+
+def _typed(value: Any, column: ColumnElement[Any] | InstrumentedAttribute[Any]) -> Any:
+    wanted = column.type.python_type
+    if value is None:
+        return None
+    return datetime.fromisoformat(value) if wanted is datetime else wanted(value)
