@@ -11,7 +11,7 @@ Nouns derive their own from these (`app.<noun>.errors`); each kind of fault has 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ServiceError(Exception):
         self.errors = tuple(errors)
 
     @classmethod
-    def at(cls, pointer: str, detail: str) -> "ServiceError":
+    def at(cls, pointer: str, detail: str) -> Self:
         """This error about exactly one field."""
         return cls(detail, [FieldError(pointer, detail)])
 

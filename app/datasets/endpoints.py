@@ -1,0 +1,141 @@
+"""/datasets: upload, list, look at and delete tables."""
+
+import sys
+import uuid
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from app.context import ServiceContext
+from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, repointed
+from app.datasets.formats import decompressed, stem
+from app.datasets.ingestion import UploadOptions
+from app.datasets.receiving import ReceivedUpload, received
+from app.datasets.schemas import Dataset, DatasetRows, UploadFields, upload_request_body
+from app.datasets.service import DatasetService, StoredDataset, delete_dataset, store_upload
+from app.dependencies import Context, ReadSession
+from app.error_handlers import responses
+from app.errors import ServiceError
+from app.pagination import InvalidCursor, Page, PageParameters, UnknownSort
+from app.settings import Limits
+
+MAX_HEAD_ROWS = 1_000
+
+
+def router(limits: Limits) -> APIRouter:
+    """The routes; `limits` are named in their documentation."""
+    routes = APIRouter(prefix="/datasets", tags=["data sets"])
+    routes.add_api_route(
+        "",
+        upload_dataset,
+        methods=["POST"],
+        status_code=201,
+        summary="Upload a table",
+        description=_upload_description(limits),
+        response_model=Dataset,
+        responses={
+            200: {"model": Dataset, "description": "The same content, target, exclude and types were there already"},
+            **responses(*UPLOAD_ERRORS),
+        },
+        openapi_extra={"requestBody": upload_request_body()},
+        # Counted while it is received, where the answer can name the limit; the framework's answer is plain text.
+        max_body_size=sys.maxsize,
+    )
+    routes.add_api_route(
+        "", list_datasets, methods=["GET"], summary="List data sets", responses=responses(InvalidCursor, UnknownSort)
+    )
+    routes.add_api_route(
+        "/{dataset_id}", get_dataset, methods=["GET"], summary="One data set", responses=responses(DatasetNotFound)
+    )
+    routes.add_api_route(
+        "/{dataset_id}/rows",
+        get_rows,
+        methods=["GET"],
+        summary="The first rows of a data set",
+        responses=responses(DatasetNotFound),
+    )
+    routes.add_api_route(
+        "/{dataset_id}",
+        remove_dataset,
+        methods=["DELETE"],
+        status_code=204,
+        summary="Delete a data set that no job or model refers to",
+        responses=responses(DatasetNotFound, DatasetInUse),
+    )
+    return routes
+
+
+def _upload_description(limits: Limits) -> str:
+    return (
+        "CSV, TSV (with a header line), Parquet or Arrow IPC, as it is or as gzip or zstd; as a multipart form, or as "
+        "the raw body with its own `Content-Type` and the other fields in the query. The answer is 201, or 200 with "
+        "the existing data set when the same content, target, exclude and types are there already. At most "
+        f"{limits.max_upload_bytes:,} bytes after decompression, {limits.max_rows:,} rows, {limits.max_columns:,} "
+        f"columns, {limits.max_categories:,} categories a column and {limits.max_classes:,} classes."
+    )
+
+
+async def upload_dataset(request: Request, response: Response, context: Context) -> Dataset:
+    with context.dataset_store.staged() as path:
+        async with received(request, path, context.settings.limits.max_upload_bytes) as upload:
+            stored = await run_in_threadpool(_store, context, upload)
+    response.status_code = 201 if stored.created else 200
+    response.headers["Location"] = f"/datasets/{stored.row.id}"
+    return Dataset.model_validate(stored.row)
+
+
+def _store(context: ServiceContext, upload: ReceivedUpload) -> StoredDataset:
+    store, limits = context.dataset_store, context.settings.limits
+    fields = UploadFields.from_fields(upload.fields, upload.fields_in)
+    name = fields.name or stem(upload.file_name)[:200].replace("\0", "") or "dataset"
+    options = UploadOptions(fields.target, name, fields.exclude, fields.types or {})
+    try:
+        with store.staged() as path:
+            file = decompressed(upload.file, path, limits.max_upload_bytes)
+            return store_upload(context.sessions, store, limits, file, upload.promised, options)
+    except ServiceError as error:
+        if upload.fields_in == "query":
+            raise repointed(error, _query_pointer) from error
+        raise
+
+
+def _query_pointer(pointer: str) -> str:
+    """A raw body is the file itself; everything else is in the query."""
+    return "/" if pointer == "/file" else f"query{pointer}"
+
+
+def list_datasets(
+    session: ReadSession,
+    context: Context,
+    page: PageParameters,
+    name: Annotated[str | None, Query(description="only those with this name")] = None,
+    sha256: Annotated[str | None, Query(description="only those of this content")] = None,
+    target: Annotated[str | None, Query(description="only those with this label column")] = None,
+) -> Page[Dataset]:
+    given = {"name": name, "sha256": sha256, "target": target}
+    filters = {field: value for field, value in given.items() if value is not None}
+    rows, next_cursor = _service(session, context).page(page, filters)
+    return Page(items=[Dataset.model_validate(row) for row in rows], next_cursor=next_cursor)
+
+
+def get_dataset(dataset_id: uuid.UUID, session: ReadSession, context: Context) -> Dataset:
+    return Dataset.model_validate(_service(session, context).get(dataset_id))
+
+
+def get_rows(
+    dataset_id: uuid.UUID,
+    session: ReadSession,
+    context: Context,
+    limit: Annotated[int, Query(ge=1, le=MAX_HEAD_ROWS, description="how many rows at most")] = 50,
+) -> DatasetRows:
+    columns, rows = _service(session, context).head(dataset_id, limit)
+    return DatasetRows(columns=columns, rows=rows)
+
+
+def remove_dataset(dataset_id: uuid.UUID, context: Context) -> None:
+    delete_dataset(context.sessions, context.dataset_store, context.settings.limits, dataset_id)
+
+
+def _service(session: ReadSession, context: ServiceContext) -> DatasetService:
+    return DatasetService(session, context.dataset_store, context.settings.limits)

@@ -1,0 +1,166 @@
+"""What can be wrong with an upload. Each kind of fault has its own code, and points at the field that has to change.
+
+DatasetFileMissing       500
+DatasetFileDamaged       500
+DatasetNotFound          404   Invalid (422)
+DatasetInUse             409   ├── about the request: UnknownTarget, UnknownExclude, TargetExcluded, …
+UploadTooLarge           413   ├── about the file: EmptyFile, NoRows, FileTypeMismatch, UnreadableFile, NotUtf8, …
+UploadInterrupted        400   └── about its values: MissingLabel, SingleClass, NotNumeric, InfiniteValue, …
+"""
+
+from collections.abc import Callable
+
+from app.errors import Conflict, FieldError, Invalid, NotFound, ServiceError, TooLarge, UnsupportedMediaType
+
+
+class DatasetNotFound(NotFound):
+    code, title = "dataset_not_found", "No such data set"
+
+
+class DatasetInUse(Conflict):
+    code, title = "dataset_in_use", "The data set is in use"
+
+
+class DatasetFileMissing(ServiceError):
+    code, title = "dataset_file_missing", "The stored file is missing"
+
+
+class DatasetFileDamaged(ServiceError):
+    code, title = "dataset_file_damaged", "The stored file is damaged"
+
+
+class UploadInterrupted(ServiceError):
+    status, code, title = 400, "upload_interrupted", "The upload broke off"
+
+
+class MalformedMultipart(ServiceError):
+    status, code, title = 400, "malformed_multipart", "The multipart body cannot be read"
+
+
+class UploadTooLarge(TooLarge):
+    code, title = "upload_too_large", "The upload is too large"
+
+
+class UnsupportedUploadType(UnsupportedMediaType):
+    code, title = "unsupported_media_type", "Unsupported media type"
+
+
+class EmptyFile(Invalid):
+    code, title = "empty_file", "The file is empty"
+
+
+class NoRows(Invalid):
+    code, title = "no_rows", "The file has no rows"
+
+
+class FileTypeMismatch(Invalid):
+    code, title = "file_type_mismatch", "The file is not what its name says"
+
+
+class UnknownFileType(Invalid):
+    code, title = "unknown_file_type", "The kind of file is not known"
+
+
+class UnreadableFile(Invalid):
+    code, title = "unreadable_file", "The file cannot be read"
+
+
+class NotUtf8(Invalid):
+    code, title = "not_utf8", "The text is not UTF-8"
+
+
+class NulCharacter(Invalid):
+    code, title = "nul_character", "The text holds a NUL character"
+
+
+class DuplicateColumn(Invalid):
+    code, title = "duplicate_column", "Two columns have the same name"
+
+
+class InvalidColumnName(Invalid):
+    code, title = "invalid_column_name", "A column name is not valid"
+
+
+class UnknownTarget(Invalid):
+    code, title = "unknown_target", "No such target column"
+
+
+class UnknownExclude(Invalid):
+    code, title = "unknown_exclude", "No such column to exclude"
+
+
+class UnknownTypedColumn(Invalid):
+    code, title = "unknown_typed_column", "No such column to give a type"
+
+
+class TargetExcluded(Invalid):
+    code, title = "target_excluded", "The target is excluded"
+
+
+class NoFeatures(Invalid):
+    code, title = "no_features", "No feature is left"
+
+
+class MissingLabel(Invalid):
+    code, title = "missing_label", "A label is missing"
+
+
+class SingleClass(Invalid):
+    code, title = "single_class", "The target has one class"
+
+
+class TooManyClasses(Invalid):
+    code, title = "too_many_classes", "The target has too many classes"
+
+
+class TooManyCategories(Invalid):
+    code, title = "too_many_categories", "A column has too many categories"
+
+
+class TooManyRows(Invalid):
+    code, title = "too_many_rows", "The file has too many rows"
+
+
+class TooManyColumns(Invalid):
+    code, title = "too_many_columns", "The file has too many columns"
+
+
+class NotNumeric(Invalid):
+    code, title = "not_numeric", "A value is not a number"
+
+
+class InfiniteValue(Invalid):
+    code, title = "infinite_value", "A value is infinite"
+
+
+class UnsupportedColumnType(Invalid):
+    code, title = "unsupported_column_type", "The type of a column is not supported"
+
+
+class UnequalColumns(Invalid):
+    code, title = "unequal_columns", "The columns have different lengths"
+
+
+class MixedColumn(Invalid):
+    code, title = "mixed_column", "A column mixes kinds of values"
+
+
+#: What an upload may be answered with, for the route's documentation.
+UPLOAD_ERRORS: tuple[type[ServiceError], ...] = (
+    UploadInterrupted, MalformedMultipart, UploadTooLarge, UnsupportedUploadType,
+    EmptyFile, NoRows, FileTypeMismatch, UnknownFileType, UnreadableFile, NotUtf8, NulCharacter, DuplicateColumn,
+    InvalidColumnName, UnknownTarget, UnknownExclude, UnknownTypedColumn, TargetExcluded, NoFeatures, MissingLabel,
+    SingleClass, TooManyClasses, TooManyCategories, TooManyRows, TooManyColumns, NotNumeric, InfiniteValue,
+    UnsupportedColumnType,
+)  # fmt: skip
+
+
+def repointed(error: ServiceError, place: Callable[[str], str]) -> ServiceError:
+    """The same error with its pointers moved to where this request carries the fields (query, inline data)."""
+    error.errors = tuple(FieldError(place(item.pointer), item.detail) for item in error.errors)
+    return error
+
+
+def column_pointer(field: str, column: str) -> str:
+    """JSON pointer to `column` below `field`: `/types/age`."""
+    return f"/{field}/" + column.replace("~", "~0").replace("/", "~1")

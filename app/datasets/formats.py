@@ -1,0 +1,177 @@
+"""What kind of file the bytes are, what their name says, and taking off gzip or zstd."""
+
+import csv
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import pyarrow as pa
+
+from app.datasets.errors import EmptyFile, FileTypeMismatch, NotUtf8, UnknownFileType, UnreadableFile, UploadTooLarge
+from app.settings import MEBIBYTE
+
+CHUNK_BYTES = MEBIBYTE
+SNIFFED_BYTES = 64 * 1024
+
+
+class FileFormat(StrEnum):
+    CSV = "CSV"
+    TSV = "TSV"
+    PARQUET = "Parquet"
+    ARROW_FILE = "Arrow IPC file"
+    ARROW_STREAM = "Arrow IPC stream"
+
+
+TEXT_FORMATS = {FileFormat.CSV, FileFormat.TSV}
+ARROW_FORMATS = {FileFormat.ARROW_FILE, FileFormat.ARROW_STREAM}
+
+_FORMAT_OF_SUFFIX = {
+    ".csv": FileFormat.CSV,
+    ".txt": FileFormat.CSV,
+    ".tsv": FileFormat.TSV,
+    ".tab": FileFormat.TSV,
+    ".parquet": FileFormat.PARQUET,
+    ".pq": FileFormat.PARQUET,
+    ".arrow": FileFormat.ARROW_FILE,
+    ".feather": FileFormat.ARROW_FILE,
+    ".ipc": FileFormat.ARROW_FILE,
+    ".arrows": FileFormat.ARROW_STREAM,
+}
+_COMPRESSED_SUFFIXES = {".gz", ".gzip", ".zst", ".zstd"}
+
+FORMAT_OF_MEDIA_TYPE = {
+    "text/csv": FileFormat.CSV,
+    "text/tab-separated-values": FileFormat.TSV,
+    "application/vnd.apache.parquet": FileFormat.PARQUET,
+    "application/vnd.apache.arrow.stream": FileFormat.ARROW_STREAM,
+    "application/vnd.apache.arrow.file": FileFormat.ARROW_FILE,
+}
+
+_COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+
+
+@dataclass(frozen=True)
+class PlainFile:
+    """A decompressed file. sha256 and n_bytes are of these bytes."""
+
+    path: Path
+    sha256: str
+    n_bytes: int
+
+
+def named_format(file_name: str) -> FileFormat | None:
+    """What the ending of `file_name` promises, below an ending for compression; None when it promises nothing."""
+    suffixes = [suffix.lower() for suffix in Path(file_name).suffixes]
+    if suffixes and suffixes[-1] in _COMPRESSED_SUFFIXES:
+        suffixes.pop()
+    return _FORMAT_OF_SUFFIX.get(suffixes[-1]) if suffixes else None
+
+
+def stem(file_name: str) -> str:
+    """`file_name` without folders and the endings that name a format or a compression."""
+    name = file_name.replace("\\", "/").rsplit("/", 1)[-1]
+    for endings in (_COMPRESSED_SUFFIXES, set(_FORMAT_OF_SUFFIX)):
+        base, dot, ending = name.rpartition(".")
+        if base and dot + ending.lower() in endings:
+            name = base
+    return name
+
+
+def decompressed(received: PlainFile, target: Path, max_bytes: int) -> PlainFile:
+    """`received` itself, or its decompressed bytes in `target` when they begin as gzip or zstd do.
+
+    Raises:
+        UploadTooLarge: more than `max_bytes` came out; no more than that was written.
+        UnreadableFile: the compressed data is damaged or cut off.
+    """
+    with received.path.open("rb") as source:
+        head = source.read(4)
+    codec = next((name for magic, name in _COMPRESSION_MAGIC.items() if head.startswith(magic)), None)
+    if codec is None:
+        return received
+    digest, n_bytes = hashlib.sha256(), 0
+    with pa.OSFile(str(received.path)) as raw, pa.CompressedInputStream(raw, codec) as source, target.open("xb") as out:
+        while chunk := _decompressed_chunk(source, codec):
+            n_bytes += len(chunk)
+            if n_bytes > max_bytes:
+                raise too_large(max_bytes)
+            digest.update(chunk)
+            out.write(chunk)
+    return PlainFile(target, digest.hexdigest(), n_bytes)
+
+
+def _decompressed_chunk(source: pa.CompressedInputStream, codec: str) -> bytes:
+    try:
+        chunk: bytes = source.read(CHUNK_BYTES)
+    except (OSError, pa.ArrowException) as error:
+        detail = f"the {codec} data is damaged or cut off; compress the file again and upload it whole"
+        raise UnreadableFile.at("/file", detail) from error
+    return chunk
+
+
+def too_large(max_bytes: int) -> UploadTooLarge:
+    detail = (
+        f"the file has more than {max_bytes} bytes after decompression, the limit BRISTLECONE_MAX_UPLOAD_BYTES; "
+        "upload fewer rows, or ask the operator to raise the limit"
+    )
+    return UploadTooLarge.at("/file", detail)
+
+
+def detect_format(path: Path, promised: FileFormat | None) -> FileFormat:
+    """The format of the bytes, which has to agree with the promised one.
+
+    Raises:
+        EmptyFile, NotUtf8, FileTypeMismatch, UnknownFileType.
+    """
+    head, tail = _ends(path)
+    if not head.strip():
+        raise EmptyFile.at("/file", "the file is empty; upload a header line and at least one row")
+    found = _binary_format(head, tail, promised)
+    if found is None and promised not in (None, *TEXT_FORMATS):
+        raise _mismatch(promised, "is not one")
+    if found is not None:
+        if promised in (None, found) or {promised, found} <= ARROW_FORMATS:
+            return found
+        raise _mismatch(promised, f"is a {found}")
+    _require_text(head, promised)
+    return promised or FileFormat.CSV
+
+
+def _ends(path: Path) -> tuple[bytes, bytes]:
+    with path.open("rb") as source:
+        head = source.read(SNIFFED_BYTES)
+        source.seek(max(0, path.stat().st_size - 4))
+        return head, source.read(4)
+
+
+def _binary_format(head: bytes, tail: bytes, promised: FileFormat | None) -> FileFormat | None:
+    # A text may begin with "PAR1" as well, so a file that promises text must also end like Parquet.
+    if head.startswith(b"PAR1") and (tail == b"PAR1" or promised not in TEXT_FORMATS):
+        return FileFormat.PARQUET
+    if head.startswith(b"ARROW1\0\0"):
+        return FileFormat.ARROW_FILE
+    if head.startswith(b"\xff\xff\xff\xff"):
+        return FileFormat.ARROW_STREAM
+    return None
+
+
+def _require_text(head: bytes, promised: FileFormat | None) -> None:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise NotUtf8.at("/file", "the file is UTF-16 text; save it as UTF-8")
+    if b"\0" in head:
+        if promised is not None:
+            raise _mismatch(promised, "holds binary data")
+        detail = "the file is none of CSV, TSV, Parquet and Arrow IPC (each also as gzip or zstd)"
+        raise UnknownFileType.at("/file", detail)
+
+
+def _mismatch(promised: FileFormat | None, finding: str) -> FileTypeMismatch:
+    detail = f"the name or content type of the file says {promised}, but the file {finding}; rename or convert it"
+    return FileTypeMismatch.at("/file", detail)
+
+
+def sniff_delimiter(header: str) -> str:
+    """The delimiter that splits `header` into most fields; a comma when none does."""
+    counts = {mark: len(next(csv.reader([header], delimiter=mark))) for mark in (",", ";", "\t")}
+    return max(counts, key=lambda mark: counts[mark])

@@ -1,0 +1,186 @@
+"""Files as Arrow record batches, any number of passes, with memory bounded by one batch.
+
+CSV cells arrive as text; `app.datasets.column_types` decides what they are. What counts as missing is settled here.
+"""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from app.datasets.errors import DuplicateColumn, InvalidColumnName, NoRows, NotUtf8, TooManyColumns, UnreadableFile
+from app.datasets.formats import FileFormat, sniff_delimiter
+from app.settings import MEBIBYTE, Limits
+
+#: Cells of a CSV or TSV file that mean "no value", after blanks around them are taken off. "?" is among them because
+#: the classic repositories of tabular data write it so; taken as text, it would make a numeric column categorical.
+MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
+
+MAX_NAME_CHARACTERS = 500
+_CELLS_PER_BATCH = 4_000_000
+_CSV_BLOCK_BYTES = 4 * MEBIBYTE
+
+
+class TableReader(Protocol):
+    """`schema` names all columns of the file; `batches` gives the asked ones, in that order, from the start."""
+
+    schema: pa.Schema
+    is_text: bool
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]: ...
+
+
+def open_table(path: Path, file_format: FileFormat, limits: Limits) -> TableReader:
+    """Read the header and check the column names.
+
+    Raises:
+        UnreadableFile, NotUtf8, NoRows, DuplicateColumn, InvalidColumnName, TooManyColumns.
+    """
+    reader: TableReader
+    match file_format:
+        case FileFormat.CSV | FileFormat.TSV:
+            reader = _CsvReader(path, "\t" if file_format is FileFormat.TSV else None)
+        case FileFormat.PARQUET:
+            reader = _ParquetReader(path)
+        case _:
+            reader = _ArrowReader(path, file_format)
+    _check_names(reader.schema.names, limits)
+    return reader
+
+
+def _check_names(names: list[str], limits: Limits) -> None:
+    if len(names) > limits.max_columns:
+        detail = f"the file has {len(names)} columns; the limit BRISTLECONE_MAX_COLUMNS is {limits.max_columns}"
+        raise TooManyColumns.at("/file", detail)
+    for position, name in enumerate(names, 1):
+        if not name or len(name) > MAX_NAME_CHARACTERS or "\0" in name:
+            detail = (
+                f"column {position} needs a name of 1 to {MAX_NAME_CHARACTERS} characters without NUL; "
+                "name it in the header (a row number can then be left out with `exclude`)"
+            )
+            raise InvalidColumnName.at("/file", detail)
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DuplicateColumn.at("/file", f"the column name {name!r} appears twice; rename one of the columns")
+        seen.add(name)
+
+
+@contextmanager
+def _faults_of_file() -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, csv.Error, UnicodeDecodeError) as error:
+        raise _explained(error) from error
+
+
+def _explained(error: Exception) -> NotUtf8 | UnreadableFile:
+    message = str(error)
+    row = re.search(r"Row #(\d+)", message)
+    where = f" in line {row[1]}" if row else ""
+    if isinstance(error, UnicodeDecodeError) or "UTF8" in message:
+        return NotUtf8.at("/file", f"the text{where} is not valid UTF-8; save the file as UTF-8")
+    fields = re.search(r"Expected (\d+) columns, got (\d+)", message)
+    if fields:
+        detail = f"there are {fields[2]} fields{where} but {fields[1]} in the header; check delimiter and quotes"
+        return UnreadableFile.at("/file", detail)
+    if "straddling" in message:
+        detail = f"a row is longer than {_CSV_BLOCK_BYTES // 2} bytes or a quote is never closed; check the quotes"
+        return UnreadableFile.at("/file", detail)
+    return UnreadableFile.at("/file", f"the file{where} is damaged or cut off; write it again and upload it whole")
+
+
+def rows_per_batch(n_columns: int) -> int:
+    return max(1, min(65_536, _CELLS_PER_BATCH // max(1, n_columns)))
+
+
+class _CsvReader:
+    is_text = True
+
+    def __init__(self, path: Path, delimiter: str | None) -> None:
+        self._path = path
+        with _faults_of_file():
+            header, self._delimiter = _csv_header(path, delimiter)
+        self._raw_names = {name.strip(): name for name in header}
+        self.schema = pa.schema([(name.strip(), pa.string()) for name in header])
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        raw_names = [self._raw_names[name] for name in names]
+        with _faults_of_file():
+            reader = pa_csv.open_csv(
+                self._path,
+                # One thread, because only then do errors name their row.
+                pa_csv.ReadOptions(use_threads=False, block_size=_CSV_BLOCK_BYTES),
+                pa_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+                pa_csv.ConvertOptions(
+                    column_types=dict.fromkeys(raw_names, pa.string()),
+                    include_columns=raw_names,
+                    null_values=list(MISSING_TEXTS),
+                    strings_can_be_null=True,
+                ),
+            )
+            for batch in reader:
+                yield batch.rename_columns(list(names))
+
+
+def _csv_header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
+    with path.open(encoding="utf-8-sig", newline="") as source:
+        line = next(line for line in source if line.strip())
+        mark = delimiter or sniff_delimiter(line)
+        source.seek(0)
+        rows = (row for row in csv.reader(source, delimiter=mark) if row)
+        header = next(rows)
+        if next(rows, None) is None:
+            raise NoRows.at("/file", "the file has a header line but no rows")
+    return header, mark
+
+
+class _ParquetReader:
+    is_text = False
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with _faults_of_file(), pq.ParquetFile(path) as file:
+            self.schema: pa.Schema = file.schema_arrow
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        size = rows_per_batch(len(names))
+        with _faults_of_file(), pq.ParquetFile(self._path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(batch_size=size, columns=list(names), use_threads=False):
+                yield batch.select(list(names))
+
+
+class _ArrowReader:
+    is_text = False
+
+    def __init__(self, path: Path, file_format: FileFormat) -> None:
+        self._path, self._format = path, file_format
+        with _faults_of_file(), pa.memory_map(str(path)) as source:
+            reader = pa.ipc.open_file(source) if self._has_footer else pa.ipc.open_stream(source)
+            self.schema: pa.Schema = reader.schema
+
+    @property
+    def _has_footer(self) -> bool:
+        return self._format is FileFormat.ARROW_FILE
+
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        size = rows_per_batch(len(names))
+        with _faults_of_file(), pa.memory_map(str(self._path)) as source:
+            for batch in self._stored_batches(source):
+                chosen = batch.select(list(names))
+                # Arrow trusts offsets in the file; a hostile one would read outside its buffers.
+                chosen.validate(full=True)
+                for start in range(0, chosen.num_rows, size):
+                    yield chosen.slice(start, size)
+
+    def _stored_batches(self, source: pa.MemoryMappedFile) -> Iterator[pa.RecordBatch]:
+        if self._has_footer:
+            reader = pa.ipc.open_file(source)
+            return (reader.get_batch(index) for index in range(reader.num_record_batches))
+        return iter(pa.ipc.open_stream(source))

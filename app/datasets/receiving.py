@@ -1,0 +1,205 @@
+"""Request bodies to files: multipart or raw, written as they arrive, so that memory does not grow with the file."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect
+
+from app.datasets.errors import MalformedMultipart, UnsupportedUploadType, UploadInterrupted
+from app.datasets.formats import (
+    CHUNK_BYTES,
+    FORMAT_OF_MEDIA_TYPE,
+    FileFormat,
+    PlainFile,
+    named_format,
+    too_large,
+)
+from app.settings import MEBIBYTE
+
+#: Everything beside the file in a multipart body, its headers and boundaries included.
+MAX_FORM_BYTES = 4 * MEBIBYTE
+
+Fields = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class ReceivedUpload:
+    """`fields_in`: where the fields came from, `body` or `query`, for pointers. `file` may still be compressed."""
+
+    file: PlainFile
+    file_name: str
+    promised: FileFormat | None
+    fields: Fields
+    fields_in: str
+
+
+class _Body(Protocol):
+    def write(self, data: bytes) -> None: ...
+
+    def finish(self) -> ReceivedUpload: ...
+
+
+@asynccontextmanager
+async def received(request: Request, path: Path, max_bytes: int) -> AsyncIterator[ReceivedUpload]:
+    """Stream the body's file to the new file `path`; the caller removes it.
+
+    Raises:
+        UploadTooLarge, UploadInterrupted, UnsupportedUploadType, MalformedMultipart.
+        RequestValidationError: a multipart body without a file, or with two.
+    """
+    with path.open("xb") as out:
+        body = _body(request, _FileSink(path, out, max_bytes))
+        if int(request.headers.get("content-length") or 0) > max_bytes + MAX_FORM_BYTES:
+            raise too_large(max_bytes)
+        try:
+            await _pump(request, body)
+        except ClientDisconnect as error:
+            raise UploadInterrupted("the connection closed before the file was complete; send it again") from error
+        upload = body.finish()
+    yield upload
+
+
+async def _pump(request: Request, body: _Body) -> None:
+    pending = bytearray()
+    async for chunk in request.stream():
+        pending += chunk
+        if len(pending) >= CHUNK_BYTES:
+            await run_in_threadpool(body.write, bytes(pending))
+            pending.clear()
+    await run_in_threadpool(body.write, bytes(pending))
+
+
+class _FileSink:
+    """Counts, hashes and writes the bytes of the file."""
+
+    def __init__(self, path: Path, out: BinaryIO, max_bytes: int) -> None:
+        self._path, self._out, self._max_bytes = path, out, max_bytes
+        self._digest, self._n_bytes = hashlib.sha256(), 0
+
+    def write(self, data: bytes) -> None:
+        self._n_bytes += len(data)
+        if self._n_bytes > self._max_bytes:
+            raise too_large(self._max_bytes)
+        self._digest.update(data)
+        self._out.write(data)
+
+    def finish(self) -> PlainFile:
+        self._out.flush()
+        return PlainFile(self._path, self._digest.hexdigest(), self._n_bytes)
+
+
+def _body(request: Request, sink: _FileSink) -> _Body:
+    content_type, options = parse_options_header(request.headers.get("content-type"))
+    media_type = content_type.decode("latin-1").lower()
+    if media_type == "multipart/form-data" and options.get(b"boundary"):
+        return _MultipartBody(options[b"boundary"], sink)
+    if media_type in FORMAT_OF_MEDIA_TYPE:
+        return _RawBody(request, FORMAT_OF_MEDIA_TYPE[media_type], sink)
+    listed = ", ".join(["multipart/form-data (with its boundary)", *FORMAT_OF_MEDIA_TYPE])
+    detail = f"the content type {media_type[:80] or 'of the body is missing; it'!r} is not known; send one of {listed}"
+    raise UnsupportedUploadType.at("header/Content-Type", detail)
+
+
+class _RawBody:
+    def __init__(self, request: Request, promised: FileFormat, sink: _FileSink) -> None:
+        self._promised, self._sink = promised, sink
+        self._fields: Fields = defaultdict(list)
+        for name, value in request.query_params.multi_items():
+            self._fields[name].append(value)
+
+    def write(self, data: bytes) -> None:
+        self._sink.write(data)
+
+    def finish(self) -> ReceivedUpload:
+        return ReceivedUpload(self._sink.finish(), "", self._promised, self._fields, fields_in="query")
+
+
+class _MultipartBody:
+    """The part `file` goes to the sink, every other part is a short text field."""
+
+    def __init__(self, boundary: bytes, sink: _FileSink) -> None:
+        self._sink = sink
+        self._fields: Fields = defaultdict(list)
+        self._files: list[tuple[str, FileFormat | None]] = []
+        self._form_bytes = 0
+        self._header_name, self._header_value = bytearray(), bytearray()
+        self._headers: dict[bytes, bytes] = {}
+        self._field: tuple[str, bytearray] | None = None
+        self._complete = False
+        self._parser = MultipartParser(boundary, self._callbacks())  # type: ignore[arg-type]
+
+    def _callbacks(self) -> dict[str, Any]:
+        return {
+            "on_part_begin": self._headers_start,
+            "on_header_field": lambda data, start, end: self._header_name.extend(self._form_part(data, start, end)),
+            "on_header_value": lambda data, start, end: self._header_value.extend(self._form_part(data, start, end)),
+            "on_header_end": self._header_end,
+            "on_headers_finished": self._part_start,
+            "on_part_data": self._part_data,
+            "on_part_end": self._part_end,
+            "on_end": self._end,
+        }
+
+    def write(self, data: bytes) -> None:
+        try:
+            self._parser.write(data)
+        except FormParserError as error:
+            raise MalformedMultipart(f"the multipart body is malformed: {str(error)[:200]}") from error
+
+    def finish(self) -> ReceivedUpload:
+        if not self._complete:
+            raise MalformedMultipart("the multipart body ends before its closing boundary; send it again, whole")
+        if len(self._files) != 1:
+            message = "Field required" if not self._files else "one file at a time"
+            raise RequestValidationError([{"type": "file", "loc": ("body", "file"), "msg": message, "input": None}])
+        file_name, promised = self._files[0]
+        return ReceivedUpload(self._sink.finish(), file_name, promised, self._fields, fields_in="body")
+
+    def _form_part(self, data: bytes, start: int, end: int) -> bytes:
+        self._form_bytes += end - start
+        if self._form_bytes > MAX_FORM_BYTES:
+            raise MalformedMultipart(f"the fields beside the file take more than {MAX_FORM_BYTES} bytes")
+        return data[start:end]
+
+    def _headers_start(self) -> None:
+        self._headers = {}
+
+    def _header_end(self) -> None:
+        self._headers[bytes(self._header_name).lower()] = bytes(self._header_value)
+        self._header_name.clear()
+        self._header_value.clear()
+
+    def _part_start(self) -> None:
+        _, options = parse_options_header(self._headers.get(b"content-disposition"))
+        name = options.get(b"name", b"").decode("utf-8", "replace")
+        if name != "file":
+            self._field = name, bytearray()
+            return
+        self._field = None
+        media_type, _ = parse_options_header(self._headers.get(b"content-type"))
+        file_name = options.get(b"filename", b"").decode("utf-8", "replace")
+        promised = named_format(file_name) or FORMAT_OF_MEDIA_TYPE.get(media_type.decode("latin-1").lower())
+        self._files.append((file_name, promised))
+
+    def _part_data(self, data: bytes, start: int, end: int) -> None:
+        if self._field is not None:
+            self._field[1].extend(self._form_part(data, start, end))
+        elif len(self._files) == 1:
+            self._sink.write(data[start:end])
+
+    def _part_end(self) -> None:
+        if self._field is not None:
+            self._fields[self._field[0]].append(self._field[1].decode("utf-8", "replace"))
+
+    def _end(self) -> None:
+        self._complete = True

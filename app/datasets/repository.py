@@ -1,0 +1,58 @@
+"""Queries on data sets."""
+
+import uuid
+from typing import Any
+
+from sqlalchemy import Table, func, select
+from sqlalchemy.orm import Session
+
+from app.datasets.tables import DatasetRow
+from app.orm import Base
+from app.pagination import PageQuery, paginate
+
+_SORTABLE = {"created_at": DatasetRow.created_at, "name": DatasetRow.name, "n_rows": DatasetRow.n_rows}
+
+
+class DatasetRepository:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self, dataset_id: uuid.UUID) -> DatasetRow | None:
+        return self._session.get(DatasetRow, dataset_id)
+
+    def by_fingerprint(self, fingerprint: str) -> DatasetRow | None:
+        return self._session.scalar(select(DatasetRow).where(DatasetRow.fingerprint == fingerprint))
+
+    def lock(self, fingerprint: str) -> None:
+        """Keep others from storing or deleting this fingerprint until the transaction ends."""
+        # SQLite's write transactions exclude each other anyway.
+        if self._session.get_bind().dialect.name == "postgresql":
+            key = int(fingerprint[:16], 16) - 2**63
+            self._session.execute(select(func.pg_advisory_xact_lock(key)))
+
+    def add(self, row: DatasetRow) -> None:
+        self._session.add(row)
+        self._session.flush()
+
+    def delete(self, row: DatasetRow) -> None:
+        """Raises sqlalchemy.exc.IntegrityError while another table refers to the row; the transaction goes on."""
+        with self._session.begin_nested():
+            self._session.delete(row)
+
+    def holders(self, dataset_id: uuid.UUID) -> dict[str, int]:
+        """How many rows refer to the data set, by the name of their table."""
+        counts: dict[str, int] = {}
+        for table in Base.metadata.sorted_tables:
+            for column in _references(table):
+                query = select(func.count()).select_from(table).where(column == dataset_id)
+                counts[table.name] = counts.get(table.name, 0) + (self._session.scalar(query) or 0)
+        return {name: count for name, count in counts.items() if count}
+
+    def page(self, page: PageQuery, filters: dict[str, str]) -> tuple[list[DatasetRow], str | None]:
+        query = select(DatasetRow).filter_by(**filters)
+        return paginate(self._session, query, page, sortable=_SORTABLE, key=DatasetRow.id)
+
+
+def _references(table: Table) -> list[Any]:
+    target = Base.metadata.tables[DatasetRow.__tablename__].c.id
+    return [column for column in table.columns if column.references(target)]

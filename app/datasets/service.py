@@ -1,0 +1,164 @@
+"""What can be done with data sets. Files first, rows second when storing; rows first, files second when deleting."""
+
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app.database import SessionFactory, reading, writing
+from app.datasets.errors import DatasetInUse, DatasetNotFound, repointed
+from app.datasets.formats import FileFormat, PlainFile
+from app.datasets.ingestion import IngestedTable, UploadOptions, ingest
+from app.datasets.inline import inline_pointer, write_columns
+from app.datasets.repository import DatasetRepository
+from app.datasets.store import DatasetStore, TrainingTable
+from app.datasets.tables import DatasetRow
+from app.errors import ServiceError
+from app.pagination import PageQuery
+from app.settings import Limits
+
+
+@dataclass(frozen=True)
+class StoredDataset:
+    row: DatasetRow
+    created: bool
+
+
+class DatasetService:
+    def __init__(self, session: Session, store: DatasetStore, limits: Limits) -> None:
+        self._repository = DatasetRepository(session)
+        self._store = store
+        self._limits = limits
+
+    def get(self, dataset_id: uuid.UUID) -> DatasetRow:
+        """Raises DatasetNotFound."""
+        row = self._repository.get(dataset_id)
+        if row is None:
+            raise DatasetNotFound.at("path/dataset_id", f"there is no data set {dataset_id}; GET /datasets lists all")
+        return row
+
+    def page(self, page: PageQuery, filters: dict[str, str]) -> tuple[list[DatasetRow], str | None]:
+        return self._repository.page(page, filters)
+
+    def stored(self, fingerprint: str) -> DatasetRow | None:
+        """The data set with this identity, if its file is there as well."""
+        return self._repository.by_fingerprint(fingerprint) if self._store.has(fingerprint) else None
+
+    def head(self, dataset_id: uuid.UUID, limit: int) -> tuple[list[str], list[list[Any]]]:
+        """Column names and the first rows as they were uploaded: category names, labels, null for missing."""
+        row = self.get(dataset_id)
+        labels = [entry["label"] for entry in row.classes]
+        dictionaries = [*[feature["categories"] for feature in row.features], labels]
+        stored = self._store.head(row.fingerprint, limit)
+        columns = [_named(values, names) for values, names in zip(stored, dictionaries, strict=True)]
+        names = [*[feature["name"] for feature in row.features], row.target]
+        return names, [list(values) for values in zip(*columns, strict=True)]
+
+    def register(self, file: PlainFile, options: UploadOptions, table: IngestedTable, canonical: Path) -> StoredDataset:
+        """Move the canonical file into the store and add its row, unless somebody else was faster."""
+        fingerprint = options.fingerprint(file.sha256)
+        self._repository.lock(fingerprint)
+        existing = self._repository.by_fingerprint(fingerprint)
+        if existing is None or not self._store.has(fingerprint):
+            self._store.publish(canonical, fingerprint)
+        if existing is not None:
+            return StoredDataset(existing, created=False)
+        row = _row(file, fingerprint, options, table)
+        self._repository.add(row)
+        return StoredDataset(row, created=True)
+
+    def store_columns(self, columns: dict[str, list[Any]], target: str, name: str) -> DatasetRow:
+        """Store columns of JSON values as a data set like any other.
+
+        Raises:
+            app.errors.Invalid: as for an upload, pointing below `/data`.
+        """
+        options = UploadOptions(target=target, name=name)
+        try:
+            with self._store.staged() as staged, self._store.staged() as canonical:
+                file = write_columns(staged, columns)
+                table = ingest(file, FileFormat.ARROW_STREAM, options, self._limits, canonical)
+                return self.register(file, options, table, canonical).row
+        except ServiceError as error:
+            raise repointed(error, inline_pointer) from error
+
+    def delete(self, dataset_id: uuid.UUID) -> str:
+        """Remove the row and return its fingerprint. Raises DatasetNotFound, DatasetInUse."""
+        row = self.get(dataset_id)
+        self._repository.lock(row.fingerprint)
+        try:
+            self._repository.delete(row)
+        except IntegrityError as error:
+            raise self._in_use(dataset_id) from error
+        return row.fingerprint
+
+    def _in_use(self, dataset_id: uuid.UUID) -> DatasetInUse:
+        holders = self._repository.holders(dataset_id)
+        listed = ", ".join(f"{name.replace('_', ' ')} ({count})" for name, count in holders.items())
+        detail = f"the data set {dataset_id} is used by {listed or 'other records'}; delete them first"
+        return DatasetInUse.at("path/dataset_id", detail)
+
+    def discard_file(self, fingerprint: str) -> None:
+        """Remove the file of a deleted data set, unless the same content has been uploaded again meanwhile."""
+        self._repository.lock(fingerprint)
+        if self._repository.by_fingerprint(fingerprint) is None:
+            self._store.delete(fingerprint)
+
+
+def store_upload(
+    sessions: SessionFactory,
+    store: DatasetStore,
+    limits: Limits,
+    file: PlainFile,
+    promised: FileFormat | None,
+    options: UploadOptions,
+) -> StoredDataset:
+    """Store a decompressed upload. No transaction is open while the file is read; it is committed on return."""
+    with reading(sessions) as session:
+        existing = DatasetService(session, store, limits).stored(options.fingerprint(file.sha256))
+    if existing is not None:
+        return StoredDataset(existing, created=False)
+    with store.staged() as canonical:
+        table = ingest(file, promised, options, limits, canonical)
+        with writing(sessions) as session:
+            return DatasetService(session, store, limits).register(file, options, table, canonical)
+
+
+def delete_dataset(sessions: SessionFactory, store: DatasetStore, limits: Limits, dataset_id: uuid.UUID) -> None:
+    """Raises DatasetNotFound, DatasetInUse."""
+    with writing(sessions) as session:
+        fingerprint = DatasetService(session, store, limits).delete(dataset_id)
+    # Only after the commit: a file without a row is waste, a row without a file is a loss.
+    with writing(sessions) as session:
+        DatasetService(session, store, limits).discard_file(fingerprint)
+
+
+def load_training_table(store: DatasetStore, row: DatasetRow) -> TrainingTable:
+    """The arrays of a data set; classes and features are described by its row.
+
+    Raises:
+        app.datasets.errors.DatasetFileMissing, DatasetFileDamaged.
+    """
+    return store.load(row.fingerprint)
+
+
+def _row(file: PlainFile, fingerprint: str, options: UploadOptions, table: IngestedTable) -> DatasetRow:
+    return DatasetRow(
+        name=options.name,
+        sha256=file.sha256,
+        fingerprint=fingerprint,
+        n_rows=table.n_rows,
+        n_bytes=file.n_bytes,
+        target=options.target,
+        classes=table.target.as_json(),
+        features=[feature.as_json() for feature in table.features],
+    )
+
+
+def _named(values: list[Any], names: list[Any] | None) -> list[Any]:
+    if names is None:
+        return values
+    return [None if value is None else names[value] for value in values]
