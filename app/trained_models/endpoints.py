@@ -1,0 +1,97 @@
+"""GET /models, GET /models/{reference}, DELETE /models/{reference}, GET /models/{reference}/artifact."""
+
+import uuid
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.responses import FileResponse
+
+from app.database import writing
+from app.dependencies import Context, ReadSession
+from app.entity_tags import names_tag, not_modified
+from app.error_handlers import responses
+from app.pagination import InvalidCursor, Page, PageParameters, UnknownSort
+from app.trained_models.errors import ArtifactMissing, ModelNotFound
+from app.trained_models.schemas import TrainedModelOut
+from app.trained_models.service import TrainedModelService
+from app.trained_models.store import SUFFIX
+
+router = APIRouter(prefix="/models", tags=["models"])
+
+ARTIFACT_MEDIA_TYPE = "application/octet-stream"
+
+
+def _reader(session: ReadSession, context: Context) -> TrainedModelService:
+    return TrainedModelService(session, context.artifact_store)
+
+
+Reader = Annotated[TrainedModelService, Depends(_reader)]
+
+ModelReference = Annotated[
+    str,
+    Path(description="the model's id, its name (the latest version), or `name:version`", examples=["credit-risk"]),
+]
+
+
+@router.get(
+    "",
+    summary="List trained models, newest first",
+    description="Sort by `created_at`, `name`, `version`, `fit_seconds`, `size_bytes` or any metric, as in "
+    "`sort=-metrics.test.accuracy`; models without that metric come last.",
+    responses=responses(InvalidCursor, UnknownSort),
+)
+def list_models(
+    models: Reader,
+    page: PageParameters,
+    name: Annotated[str | None, Query()] = None,
+    kind: Annotated[str | None, Query(examples=["forest"])] = None,
+    dataset_id: Annotated[uuid.UUID | None, Query()] = None,
+) -> Page[TrainedModelOut]:
+    rows, next_cursor = models.page(page, name=name, kind=kind, dataset_id=dataset_id)
+    return Page(items=[TrainedModelOut.of(row) for row in rows], next_cursor=next_cursor)
+
+
+@router.get("/{reference}", summary="One trained model", responses=responses(ModelNotFound))
+def get_model(reference: ModelReference, models: Reader) -> TrainedModelOut:
+    return TrainedModelOut.of(models.resolve(reference))
+
+
+@router.delete(
+    "/{reference}",
+    status_code=204,
+    summary="Delete one version of a trained model",
+    description="A bare name means its latest version, here as everywhere.",
+    responses=responses(ModelNotFound),
+)
+def delete_model(reference: ModelReference, context: Context) -> None:
+    # Two transactions: a file must not go before the deletion of its row is certain.
+    with writing(context.sessions) as session:
+        models = TrainedModelService(session, context.artifact_store)
+        row = models.resolve(reference)
+        models.delete(row)
+    with writing(context.sessions) as session:
+        TrainedModelService(session, context.artifact_store).drop_artifact(row.artifact_sha256)
+
+
+@router.get(
+    "/{reference}/artifact",
+    summary="Download the fitted estimator",
+    description="One file without code in it; `core.load` reads it. The ETag is the SHA-256 of its bytes.",
+    response_class=FileResponse,
+    responses={
+        200: {"content": {ARTIFACT_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}},
+        304: {"description": "The file is still the one that `If-None-Match` names"},
+        **responses(ModelNotFound, ArtifactMissing),
+    },
+)
+def download_artifact(reference: ModelReference, models: Reader, context: Context, request: Request) -> Response:
+    row = models.resolve(reference)
+    etag = f'"{row.artifact_sha256}"'
+    if names_tag(request.headers.get("if-none-match"), etag):
+        return not_modified(etag)
+    return FileResponse(
+        context.artifact_store.path(row.artifact_sha256),
+        media_type=ARTIFACT_MEDIA_TYPE,
+        filename=f"{row.name}-{row.version}{SUFFIX}",
+        headers={"ETag": etag},
+    )

@@ -1,0 +1,81 @@
+"""Trained models as clients see them."""
+
+import uuid
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.trained_models.tables import TrainedModelRow
+
+
+class FeatureOut(BaseModel):
+    name: str
+    kind: Literal["numeric", "categorical"]
+    categories: list[str] | None = Field(None, description="seen in training, in code order; null for a number")
+
+
+class FeatureSchemaOut(BaseModel):
+    """What the model was trained on, and so what it must be asked with."""
+
+    target: str
+    classes: list[bool | int | float | str] = Field(description="labels with their JSON types, in class order")
+    features: list[FeatureOut]
+
+
+class TrainedModelOut(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "5b0e1a5e-6a55-4b8e-9f0c-3f5f3f2d9f10",
+                    "name": "credit-risk",
+                    "version": 3,
+                    "aliases": [],
+                    "kind": "forest",
+                    "parameters": {"n_estimators": 100, "loss": {"kind": "adaptive_ne"}},
+                    "seed": 0,
+                    "dataset_id": "0f3b7c7e-1b43-4a0a-8f5c-6d7c1c0b7d11",
+                    "data_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                    "code_version": "0.1.0",
+                    "created_at": "2026-11-21T09:00:05Z",
+                    "fit_seconds": 4.2,
+                    "size_bytes": 183200,
+                    "metrics": {"test": {"accuracy": 0.91}, "train_noisy": {"accuracy": 0.78}},
+                    "schema": {
+                        "target": "defaulted",
+                        "classes": [False, True],
+                        "features": [
+                            {"name": "age", "kind": "numeric", "categories": None},
+                            {"name": "job", "kind": "categorical", "categories": ["skilled", "unskilled"]},
+                        ],
+                    },
+                    "noise": {"injected": {"kind": "uniform", "rate": 0.2, "flipped_rows": 160, "observed_rate": 0.2}},
+                    "fitted": {"lambda": 0.5, "node_count": 2210},
+                }
+            ]
+        }
+    )
+
+    id: uuid.UUID
+    name: str
+    version: int = Field(description="counts up from 1 within the name")
+    aliases: list[str]
+    kind: str = Field(examples=["forest"])
+    parameters: dict[str, Any]
+    seed: int
+    dataset_id: uuid.UUID
+    data_sha256: str
+    code_version: str
+    created_at: datetime
+    fit_seconds: float
+    size_bytes: int = Field(description="size of the artefact")
+    metrics: dict[str, Any]
+    feature_schema: FeatureSchemaOut = Field(serialization_alias="schema")
+    noise: dict[str, Any]
+    fitted: dict[str, Any] = Field(description="what the fit found out, such as the chosen `lambda`")
+
+    @classmethod
+    def of(cls, row: TrainedModelRow) -> "TrainedModelOut":
+        values = {name: getattr(row, name) for name in cls.model_fields if name != "aliases"}
+        return cls.model_validate({**values, "aliases": []})
