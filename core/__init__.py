@@ -1,5 +1,6 @@
 """Trees and forests for data whose labels cannot be fully trusted: arrays in, arrays out."""
 
+from core.artifact import load, save
 from core.evaluation import evaluate
 from core.exceptions import (
     ArtifactError,
@@ -68,10 +69,12 @@ __all__ = [
     "evaluate",
     "inject_noise",
     "kind_of",
+    "load",
     "loss_parameters",
     "noise_parameters",
     "parameters",
     "parse_loss",
+    "save",
     "split_holdout",
     "warm_up",
 ]

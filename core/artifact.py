@@ -1,0 +1,178 @@
+"""A fitted estimator as one file that holds data only.
+
+    magic (8) | header length (8, little endian) | header, canonical JSON | zeros to a multiple of 64
+    array, zeros to a multiple of 64 | ... | SHA-256 of everything before (32)
+
+Arrays are little-endian and aligned, so that processes share them by mapping the file. The bytes depend on data, parameters,
+seed and library versions only. Reading trusts nothing: the header is plain JSON, every place of an array is checked against
+the size of the file, and nodes are checked so that no walk down a tree can leave its arrays or go round in circles.
+"""
+
+import hashlib
+import json
+import mmap
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.artifact_state import State, rebuilt, state_of
+from core.estimator import GrownClassifier
+from core.exceptions import ArtifactError, UnsupportedArtifact
+
+MAGIC = b"BRISTLE\x01"
+FORMAT_VERSION = 1
+_ALIGNMENT = 64
+_DIGEST_BYTES = 32
+_PREFIX_BYTES = len(MAGIC) + 8
+_LARGEST_HEADER = 64 * 2**20
+_DTYPES = {"<f8": np.float64, "<i8": np.int64, "<i4": np.int32, "|u1": np.uint8}
+_LARGEST_DIMENSION = 2**40
+
+
+class _Place(NamedTuple):
+    """Where an array lies: `offset` counts from the start of the file."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+
+
+def save(estimator: GrownClassifier, path: str | Path, *, schema: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted estimator; `schema` is any JSON mapping and comes back as `schema_`, one of the estimator's own if None."""
+    state = state_of(estimator, schema)
+    arrays = {name: np.ascontiguousarray(array) for name, array in state.arrays.items()}
+    header = {
+        "format": FORMAT_VERSION,
+        **state.facts,
+        "versions": {name: _version(name) for name in ("bristlecone", "numba", "numpy")},
+    }
+    digest = hashlib.sha256()
+    with Path(path).open("wb") as file:
+        for chunk in _chunks(header, arrays):
+            digest.update(chunk)
+            file.write(chunk)
+        file.write(digest.digest())
+
+
+def load(path: str | Path) -> GrownClassifier:
+    """Read what `save` wrote; arrays stay mapped to the file. `schema_` holds its schema (None without one).
+
+    Raises ArtifactError for a file that is damaged or hostile, UnsupportedArtifact for one of a later format.
+    """
+    content = _mapped(Path(path))
+    _check_digest(content)
+    header = _header(content)
+    arrays = {place.name: _array(content, place) for place in _places(header)}
+    return rebuilt(State(header, arrays))
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _padding(length: int) -> int:
+    return -length % _ALIGNMENT
+
+
+def _chunks(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    """The file piece by piece. Offsets depend on the header's length and the header on the offsets: try until they agree."""
+    length = 0
+    while True:
+        text = _canonical({**header, "arrays": _layout(arrays, _PREFIX_BYTES + length)})
+        if len(text) <= length:
+            break
+        length = len(text) + _padding(_PREFIX_BYTES + len(text))
+    yield MAGIC + length.to_bytes(8, "little") + text + b" " * (length - len(text))
+    for array in arrays.values():
+        yield array.tobytes()
+        yield bytes(_padding(array.nbytes))
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _layout(arrays: dict[str, NDArray[Any]], first: int) -> list[dict[str, Any]]:
+    layout = []
+    for name, array in arrays.items():
+        layout.append({"name": name, "dtype": array.dtype.str, "shape": list(array.shape), "offset": first})
+        first += array.nbytes + _padding(array.nbytes)
+    return layout
+
+
+def _mapped(path: Path) -> NDArray[np.uint8]:
+    """The file as bytes. Copy-on-write, because numba compiles read-only arrays anew; nothing ever writes."""
+    if path.stat().st_size < _PREFIX_BYTES + _DIGEST_BYTES:
+        raise ArtifactError("the file is too short to be an artefact; fetch or train the model again.")
+    with path.open("rb") as file:
+        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), dtype=np.uint8)
+
+
+def _check_digest(content: NDArray[np.uint8]) -> None:
+    if content[: len(MAGIC)].tobytes() != MAGIC:
+        raise ArtifactError("the file does not begin like an artefact of this library.")
+    expected = content[-_DIGEST_BYTES:].tobytes()
+    if hashlib.sha256(memoryview(content[:-_DIGEST_BYTES])).digest() != expected:
+        raise ArtifactError("the checksum does not match: the file is damaged; fetch or train the model again.")
+
+
+def _header(content: NDArray[np.uint8]) -> dict[str, Any]:
+    length = int.from_bytes(content[len(MAGIC) : _PREFIX_BYTES].tobytes(), "little")
+    if length > min(len(content) - _PREFIX_BYTES - _DIGEST_BYTES, _LARGEST_HEADER):
+        raise ArtifactError("the header is longer than the file.")
+    try:
+        header = json.loads(content[_PREFIX_BYTES : _PREFIX_BYTES + length].tobytes(), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise ArtifactError("the header is not JSON.") from None
+    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
+        raise ArtifactError("the header names no format version.")
+    if header["format"] != FORMAT_VERSION:
+        raise UnsupportedArtifact(
+            f"the file has format version {header['format']}, this library reads {FORMAT_VERSION}; use a newer one."
+        )
+    return header
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _places(header: dict[str, Any]) -> list[_Place]:
+    listed = header.get("arrays")
+    if not isinstance(listed, list):
+        raise ArtifactError("the header lists no arrays.")
+    return [_place(entry) for entry in listed]
+
+
+def _place(entry: Any) -> _Place:
+    if not isinstance(entry, dict) or set(entry) != {"name", "dtype", "shape", "offset"}:
+        raise ArtifactError("the header describes an array in a way that is not known.")
+    name, dtype, shape, offset = entry["name"], entry["dtype"], entry["shape"], entry["offset"]
+    if not (isinstance(name, str) and isinstance(dtype, str) and dtype in _DTYPES):
+        raise ArtifactError("an array has a name or a type that is not known.")
+    if not (isinstance(shape, list) and 1 <= len(shape) <= 2 and all(map(_is_size, shape)) and _is_size(offset)):
+        raise ArtifactError(f"array {name!r} has an impossible shape or offset.")
+    return _Place(name, dtype, tuple(shape), offset)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST_DIMENSION
+
+
+def _array(content: NDArray[np.uint8], place: _Place) -> NDArray[Any]:
+    """A view of the file. Python integers do not overflow, so the sum below is the true end."""
+    n_bytes = np.dtype(place.dtype).itemsize
+    for length in place.shape:
+        n_bytes *= length
+    if place.offset % _ALIGNMENT or place.offset + n_bytes > len(content) - _DIGEST_BYTES:
+        raise ArtifactError(f"array {place.name!r} lies outside the file.")
+    view = content[place.offset : place.offset + n_bytes].view(_DTYPES[place.dtype])
+    return view.reshape(place.shape)

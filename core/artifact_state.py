@@ -1,0 +1,215 @@
+"""A fitted estimator taken apart into JSON facts and arrays, and put together again with every fact checked."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.estimator import GrownClassifier
+from core.exceptions import ArtifactError, CoreError
+from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes
+from core.losses import parse_loss
+from core.parameters import Parameter
+from core.registry import ESTIMATORS, kind_of, parameters
+from core.tree_structure import TreeArrays
+
+#: Parameters that do not change the result and therefore not the file either.
+_NOT_KEPT = frozenset({"n_jobs"})
+#: "<U" is text of any length, "|O" labels of mixed types.
+_CLASS_DTYPES = frozenset(
+    {"<U", "|O", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"}
+)
+_SUM_TOLERANCE = 1e-6
+_MOST_FEATURES = 2**24
+_NODE_DTYPES = {
+    "children_left": np.int32,
+    "children_right": np.int32,
+    "feature": np.int32,
+    "threshold": np.float64,
+    "missing_go_to_left": np.uint8,
+    "value": np.float64,
+    "impurity": np.float64,
+    "n_node_samples": np.int64,
+    "weighted_n_node_samples": np.float64,
+}
+
+
+class State(NamedTuple):
+    """facts: JSON values; arrays: the nodes by field name, and `tree_offsets`."""
+
+    facts: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def state_of(estimator: GrownClassifier, schema: Mapping[str, Any] | None) -> State:
+    """Take a fitted estimator apart."""
+    kind = kind_of(estimator)
+    facts = {
+        "kind": kind,
+        "params": {p.name: _param_json(getattr(estimator, p.name)) for p in parameters(kind) if p.name not in _NOT_KEPT},
+        "loss": estimator.loss_.to_json(),
+        "classes": _classes_json(estimator.classes_),
+        "n_features": estimator.n_features_in_,
+        "feature_names": _names(estimator),
+        "lambda": getattr(estimator, "lambda_", None),
+        "tuning_scores": [list(pair) for pair in getattr(estimator, "tuning_scores_", {}).items()],
+        "schema": dict(schema) if schema is not None else getattr(estimator, "schema_", None),
+    }
+    trees = estimator.trees_
+    return State(facts, {"tree_offsets": trees.offsets, **trees.nodes._asdict()})
+
+
+def _names(estimator: GrownClassifier) -> list[str] | None:
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _param_json(value: Any) -> Any:
+    """A parameter as JSON; a mapping becomes pairs, since its keys may be numbers; a live generator cannot be kept."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {"pairs": [[_param_json(key), _param_json(item)] for key, item in value.items()]}
+    if isinstance(value, list | tuple):
+        return [_param_json(item) for item in value]
+    return value if isinstance(value, str | bool | int | float | None) else None
+
+
+def _param_value(value: Any) -> Any:
+    if isinstance(value, dict) and set(value) == {"pairs"}:
+        return {key: _param_value(item) for key, item in value["pairs"]}
+    return value
+
+
+def _classes_json(classes: NDArray[Any]) -> dict[str, Any]:
+    labels = classes.tolist()
+    if not all(isinstance(label, str | bool | int | float) for label in labels):
+        raise ArtifactError("only labels that are text, numbers or booleans can be saved; change the others before the fit.")
+    return {"dtype": "<U" if classes.dtype.kind == "U" else classes.dtype.str, "labels": labels}
+
+
+def rebuilt(state: State) -> GrownClassifier:
+    """Put an estimator together. Raises ArtifactError for anything that `state_of` would not have written."""
+    try:
+        return _rebuilt(state)
+    except ArtifactError:
+        raise
+    except (CoreError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ArtifactError(f"the header does not describe a fitted estimator ({type(error).__name__}).") from None
+
+
+def _rebuilt(state: State) -> GrownClassifier:
+    facts = state.facts
+    estimator = ESTIMATORS[facts["kind"]](**_checked_params(facts["kind"], facts["params"]))
+    estimator.loss_ = parse_loss(facts["loss"])
+    estimator.classes_ = _classes(facts["classes"])
+    estimator.n_features_in_ = _count(facts["n_features"])
+    estimator.trees_ = _trees(state.arrays, estimator.n_features_in_, len(estimator.classes_))
+    estimator.schema_ = _mapping_or_none(facts["schema"])
+    if facts["feature_names"] is not None:
+        estimator.feature_names_in_ = _feature_names(facts["feature_names"], estimator.n_features_in_)
+    if facts["lambda"] is not None:
+        estimator.lambda_ = _finite(facts["lambda"])
+        estimator.tuning_scores_ = {_finite(key): _finite(score) for key, score in facts["tuning_scores"]}
+    return estimator
+
+
+def _checked_params(kind: str, params: dict[str, Any]) -> dict[str, Any]:
+    known: dict[str, Parameter] = {p.name: p for p in parameters(kind)}
+    values = {name: _param_value(value) for name, value in params.items()}
+    if set(values) != set(known) - _NOT_KEPT:
+        raise ArtifactError(f"the parameters are not those of {kind!r}.")
+    for name, value in values.items():
+        known[name].check(value, kind)
+    parse_loss(values["loss"])
+    return values
+
+
+def _classes(facts: dict[str, Any]) -> NDArray[Any]:
+    """Distinct labels. The dtype is one of text, number, boolean or mixed; nothing else is asked of numpy."""
+    labels, dtype = facts["labels"], facts["dtype"]
+    if not (isinstance(labels, list) and labels and all(isinstance(k, str | bool | int | float) for k in labels)):
+        raise ArtifactError("the classes are not a list of labels.")
+    if dtype not in _CLASS_DTYPES or len(set(labels)) != len(labels):
+        raise ArtifactError("the classes have a type that is not known, or repeat.")
+    classes = np.empty(len(labels), dtype=f"<U{max(map(len, labels))}" if dtype == "<U" else dtype)
+    classes[:] = labels
+    if classes.tolist() != labels:
+        raise ArtifactError("the classes do not fit their type.")
+    return classes
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_FEATURES:
+        raise ArtifactError("the number of features is not a possible one.")
+    return value
+
+
+def _finite(value: Any) -> float:
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise ArtifactError("a number is not finite.")
+    return float(value)
+
+
+def _mapping_or_none(value: Any) -> dict[str, Any] | None:
+    if value is not None and not isinstance(value, dict):
+        raise ArtifactError("the schema is not a mapping.")
+    return value
+
+
+def _feature_names(names: Any, n_features: int) -> NDArray[Any]:
+    if not isinstance(names, list) or len(names) != n_features or not all(isinstance(name, str) for name in names):
+        raise ArtifactError("the feature names do not match the number of features.")
+    return np.array(names, dtype=object)
+
+
+def _trees(arrays: dict[str, NDArray[Any]], n_features: int, n_classes: int) -> TreeArrays:
+    """Nodes that are safe to walk: see the checks below."""
+    if set(arrays) != {*_NODE_DTYPES, "tree_offsets"}:
+        raise ArtifactError("the arrays are not those of a forest.")
+    offsets = arrays.pop("tree_offsets")
+    n_nodes = len(arrays["feature"])
+    for name, array in arrays.items():
+        shape = (n_nodes, n_classes) if name == "value" else (n_nodes,)
+        if array.shape != shape or array.dtype != _NODE_DTYPES[name]:
+            raise ArtifactError(f"array {name!r} has the wrong shape or type.")
+    nodes = TreeNodes(**arrays)
+    _check_offsets(offsets, n_nodes)
+    _check_children(nodes, offsets)
+    _check_numbers(nodes, n_features)
+    return TreeArrays(nodes, offsets)
+
+
+def _check_offsets(offsets: NDArray[Any], n_nodes: int) -> None:
+    if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2:
+        raise ArtifactError("the trees' offsets have the wrong shape or type.")
+    if offsets[0] != 0 or offsets[-1] != n_nodes or not (offsets[1:] > offsets[:-1]).all():
+        raise ArtifactError("the trees' offsets do not cover the nodes.")
+
+
+def _check_children(nodes: TreeNodes, offsets: NDArray[np.int64]) -> None:
+    """Children come after their parent, within its tree: every walk goes down and ends. Leaves have neither child."""
+    sizes = np.diff(offsets)
+    numbers = np.arange(len(nodes.feature)) - np.repeat(offsets[:-1], sizes)
+    leaf = nodes.children_left == LEAF
+    for children in (nodes.children_left, nodes.children_right):
+        goes_down = (children > numbers) & (children < np.repeat(sizes, sizes))
+        if not np.where(leaf, children == LEAF, goes_down).all():
+            raise ArtifactError("a node has an impossible child.")
+
+
+def _check_numbers(nodes: TreeNodes, n_features: int) -> None:
+    leaf = nodes.children_left == LEAF
+    feature_is_known = (nodes.feature >= 0) & (nodes.feature < n_features)
+    if not np.where(leaf, nodes.feature == NO_FEATURE, feature_is_known).all():
+        raise ArtifactError("a node splits on a feature that does not exist.")
+    if np.isnan(nodes.threshold).any() or not np.isfinite(nodes.impurity).all():
+        raise ArtifactError("a threshold or an impurity is not a number.")
+    if not ((nodes.value >= 0).all() and (np.abs(nodes.value.sum(axis=1) - 1) < _SUM_TOLERANCE).all()):
+        raise ArtifactError("a node's value is no class distribution.")
+    if not (np.isfinite(nodes.weighted_n_node_samples).all() and (nodes.missing_go_to_left <= 1).all()):
+        raise ArtifactError("a node's weight or missing side is no valid number.")
