@@ -69,11 +69,11 @@ def test_built_package_holds_everything_the_service_reads(tmp_path: Path) -> Non
         copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
         sources.mkdir(exist_ok=True)
         copy(ROOT / source, sources / source)
+    suffixes = {".py", ".parquet"}
+    needed = {str(path.relative_to(sources)) for path in sources.rglob("*") if path.suffix in suffixes}
     pip = [sys.executable, "-m", "pip", "wheel", "-qq", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(sources)], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     packed = set(zipfile.ZipFile(wheel).namelist())
-    suffixes = {".py", ".parquet"}
-    needed = {str(path.relative_to(sources)) for path in sources.rglob("*") if path.suffix in suffixes}
     assert "app/demo_data/optdigits.parquet" in needed
     assert needed - packed == set()
