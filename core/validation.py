@@ -51,7 +51,14 @@ def training_data(
     """Check and cast what `fit` was given. Raises InvalidInput, or scikit-learn's ValueErrors for shapes and infinities."""
     X, y = _checked_rows(estimator, X, y)
     labels = encode_labels(y)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+    weights = _check_sample_weight(
+        sample_weight,
+        X,
+        dtype=np.float64,
+        ensure_non_negative=True,
+        allow_all_zero_weights=True,  # refused below, together with weights that class_weight makes zero
+        copy=True,
+    )
     weights *= class_weight_of_rows(labels, class_weight)
     kept = weights > 0
     if not kept.any():
