@@ -105,7 +105,7 @@ def _metrics(estimator: Any, parts: Parts, noisy_labels: NDArray[Any], monitor: 
 
 def _fitted(estimator: Any) -> dict[str, Any]:
     """What the fit found out, for people who compare models."""
-    found: dict[str, Any] = {"loss": estimator.loss_.to_json(), "node_count": len(estimator.trees_.feature)}
+    found: dict[str, Any] = {"loss": estimator.loss_.to_json(), "node_count": len(estimator.trees_.nodes.feature)}
     if hasattr(estimator, "lambda_"):
         scores = [{"lambda": lam, "accuracy": score} for lam, score in estimator.tuning_scores_.items()]
         found |= {"lambda": estimator.lambda_, "tuning_scores": scores}

@@ -1,0 +1,57 @@
+"""Rows that are valid by default; name only what a test is about."""
+
+import uuid
+from typing import Any
+
+from app.context import ServiceContext
+from app.database import reading, writing
+from app.datasets.tables import DatasetRow
+from app.jobs.service import JobService
+from app.jobs.states import JobKind
+from app.jobs.tables import JobRow
+
+FEATURES = [
+    {
+        "name": name,
+        "kind": "numeric",
+        "missing": 0,
+        "min": 0.0,
+        "max": 1.0,
+        "mean": 0.5,
+        "distinct": 10,
+        "categories": None,
+    }
+    for name in ("x1", "x2")
+]
+
+
+def make_dataset(context: ServiceContext, **given: Any) -> uuid.UUID:
+    """A data set's row; its file is not in the store."""
+    values: dict[str, Any] = {
+        "name": "made",
+        "sha256": uuid.uuid4().hex * 2,
+        "fingerprint": uuid.uuid4().hex * 2,
+        "n_rows": 100,
+        "n_bytes": 1000,
+        "target": "y",
+        "classes": [{"label": 0, "count": 50}, {"label": 1, "count": 50}],
+        "features": FEATURES,
+    }
+    row = DatasetRow(**(values | given))
+    with writing(context.sessions) as session:
+        session.add(row)
+    return row.id
+
+
+def make_job(context: ServiceContext, *, request: dict[str, Any] | None = None, key: str | None = None) -> uuid.UUID:
+    """A queued training job on a data set of its own."""
+    dataset_id = make_dataset(context)
+    with writing(context.sessions) as session:
+        service = JobService(session, context.settings.limits)
+        return service.submit(JobKind.TRAIN, request or {"name": "made"}, dataset_id, key).id
+
+
+def job(context: ServiceContext, job_id: uuid.UUID) -> JobRow:
+    """The row as it is now."""
+    with reading(context.sessions) as session:
+        return session.get_one(JobRow, job_id)

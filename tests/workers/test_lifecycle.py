@@ -1,0 +1,195 @@
+"""Every way in which an attempt can end, on a real database of each kind. The bodies here stand for training."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+from sqlalchemy.orm import Session
+
+from app.context import ServiceContext
+from app.database import writing
+from app.jobs import lease
+from app.jobs.service import JobService
+from app.jobs.states import JobState
+from app.jobs.tables import JobRow
+from app.settings import Settings
+from core.exceptions import InvalidInput
+from tests.factories import job, make_job
+from workers.lifecycle import INTERNAL_ERROR, run_job
+from workers.monitor import JobMonitor
+
+Store = Callable[[Session], dict[str, Any]]
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    quick = settings.jobs.model_copy(update={"renew_interval_seconds": 0.05, "lease_seconds": 2.0})
+    return settings.model_copy(update={"jobs": quick})
+
+
+def _never() -> bool:
+    return False
+
+
+def _nothing(session: Session) -> dict[str, Any]:
+    return {}
+
+
+def _work_until_stopped(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Store:
+    monitor.plan({"growing": 1})
+    monitor.begin("growing", 1000, "trees")
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        monitor.raise_if_stopped()
+        monitor.advance(1)
+        time.sleep(0.01)
+    raise AssertionError("nobody stopped the work")
+
+
+def _in_background(
+    context: ServiceContext, job_id: uuid.UUID, shutting_down: Callable[[], bool] = _never
+) -> threading.Thread:
+    thread = threading.Thread(target=run_job, args=(context, job_id, _work_until_stopped, shutting_down))
+    thread.start()
+    _wait_for(lambda: job(context, job_id).progress.get("phase") == "growing")
+    return thread
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "waited 10 seconds in vain"
+        time.sleep(0.02)
+
+
+def test_success_stores_the_result_with_the_state(context: ServiceContext) -> None:
+    job_id = make_job(context)
+    run_job(context, job_id, lambda *_: lambda session: {"progress": {"fraction": 1.0}}, _never)
+    row = job(context, job_id)
+    assert (row.state, row.attempt, row.progress) == (JobState.SUCCEEDED, 1, {"fraction": 1.0})
+    assert row.finished_at is not None
+    assert row.lease_expires_epoch is None
+
+
+def test_a_second_message_for_a_finished_job_does_nothing(context: ServiceContext) -> None:
+    job_id = make_job(context)
+    run_job(context, job_id, lambda *_: _nothing, _never)
+
+    def work(*_: object) -> Store:
+        raise AssertionError("the work ran twice")
+
+    run_job(context, job_id, work, _never)
+    assert job(context, job_id).attempt == 1
+
+
+def test_a_known_error_is_told_with_its_code(context: ServiceContext) -> None:
+    job_id = make_job(context)
+
+    def work(*_: object) -> Store:
+        raise InvalidInput("X holds infinity in row 3; remove it")
+
+    run_job(context, job_id, work, _never)
+    row = job(context, job_id)
+    assert (row.state, row.error_code) == (JobState.FAILED, "invalid_input")
+    assert row.error_message == "X holds infinity in row 3; remove it"
+
+
+def test_a_bug_is_told_without_its_trace(context: ServiceContext, caplog: pytest.LogCaptureFixture) -> None:
+    job_id = make_job(context)
+
+    def work(*_: object) -> Store:
+        raise KeyError("/secret/path")
+
+    run_job(context, job_id, work, _never)
+    row = job(context, job_id)
+    assert (row.state, row.error_code, row.error_message) == (JobState.FAILED, "internal_error", INTERNAL_ERROR)
+    assert "/secret/path" in caplog.text
+
+
+def test_running_out_of_memory_fails_with_advice(context: ServiceContext) -> None:
+    job_id = make_job(context)
+
+    def work(*_: object) -> Store:
+        raise MemoryError
+
+    run_job(context, job_id, work, _never)
+    assert job(context, job_id).error_code == "out_of_memory"
+
+
+def test_a_cancelled_job_stops_and_says_so_only_then(context: ServiceContext) -> None:
+    job_id = make_job(context)
+    thread = _in_background(context, job_id)
+    with writing(context.sessions) as session:
+        row = JobService(session, context.settings.limits).cancel(job_id)
+        assert row.state is JobState.CANCELLING
+    thread.join(timeout=10)
+    assert job(context, job_id).state is JobState.CANCELLED
+
+
+def test_a_request_to_stop_that_comes_last_still_wins(context: ServiceContext) -> None:
+    job_id = make_job(context)
+
+    def work(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Store:
+        with writing(context.sessions) as session:
+            JobService(session, context.settings.limits).cancel(job_id)
+        return lambda session: {"progress": {"fraction": 1.0}}
+
+    run_job(context, job_id, work, _never)
+    row = job(context, job_id)
+    assert row.state is JobState.CANCELLED
+    assert row.progress != {"fraction": 1.0}
+
+
+def test_a_worker_that_shuts_down_gives_the_job_back(context: ServiceContext) -> None:
+    job_id = make_job(context)
+    stop = threading.Event()
+    thread = _in_background(context, job_id, stop.is_set)
+    stop.set()
+    thread.join(timeout=10)
+    row = job(context, job_id)
+    assert (row.state, row.lost_attempts, row.published_epoch) == (JobState.QUEUED, 0, None)
+
+
+def test_the_lease_is_renewed_for_as_long_as_the_work_takes(context: ServiceContext) -> None:
+    job_id = make_job(context)
+
+    def work(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Store:
+        time.sleep(3 * context.settings.jobs.lease_seconds)
+        return _nothing
+
+    thread = threading.Thread(target=run_job, args=(context, job_id, work, _never))
+    thread.start()
+    while thread.is_alive():
+        with writing(context.sessions) as session:
+            assert lease.lapsed(session) == []
+        time.sleep(0.2)
+    assert job(context, job_id).state is JobState.SUCCEEDED
+
+
+def test_output_of_a_lost_lease_is_dropped(context: ServiceContext) -> None:
+    job_id = make_job(context)
+    thread = _in_background(context, job_id)
+    with writing(context.sessions) as session:
+        taken_over = update(JobRow).where(JobRow.id == job_id).values(attempt=2)
+        session.execute(taken_over)
+    thread.join(timeout=10)
+    row = job(context, job_id)
+    assert (row.state, row.attempt) == (JobState.RUNNING, 2)
+
+
+def test_a_result_that_comes_after_the_lease_is_not_kept(context: ServiceContext) -> None:
+    job_id = make_job(context)
+
+    def work(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Store:
+        with writing(context.sessions) as session:
+            session.execute(update(JobRow).where(JobRow.id == job_id).values(attempt=2))
+        return lambda session: {"progress": {"fraction": 1.0}}
+
+    run_job(context, job_id, work, _never)
+    row = job(context, job_id)
+    assert (row.state, row.attempt) == (JobState.RUNNING, 2)
+    assert row.progress != {"fraction": 1.0}
