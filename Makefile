@@ -35,7 +35,7 @@ bench: setup-dev ## Measure the kernels and whole fits beside scikit-learn's
 
 lock: ## Resolve the newest allowed versions anew and write both lock files
 	@$(find_python); "$$python" -m venv .venv-lock
-	@.venv-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@.venv-lock/bin/python -m pip install -qq --disable-pip-version-check uv
 	@.venv-lock/bin/uv pip compile pyproject.toml $(LOCK_OPTIONS) --output-file requirements.lock
 	@.venv-lock/bin/uv pip compile pyproject.toml --extra dev $(LOCK_OPTIONS) --constraint requirements.lock \
 		--output-file requirements-dev.lock

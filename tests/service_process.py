@@ -42,8 +42,10 @@ def processes_of(home: Path) -> list[psutil.Process]:
 
 def _has_home(process: psutil.Process, home: Path) -> bool:
     try:
-        alive = process.status() != psutil.STATUS_ZOMBIE
-        return alive and process.environ().get("BRISTLECONE_HOME") == str(home)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        # Redis overwrites its environment with its title; it is known by the folder it works in.
+        return process.environ().get("BRISTLECONE_HOME") == str(home) or process.cwd() == str(home / "redis")
     except psutil.Error:
         return False
 
