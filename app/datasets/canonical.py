@@ -20,7 +20,11 @@ from app.datasets.profiling import FeatureProfile, TargetProfile
 from app.settings import MEBIBYTE
 
 _TARGET = "target"
-_ROW_GROUP_BYTES = 64 * MEBIBYTE
+
+#: A row group is what writing and reading hold in memory. Every column of it costs some bytes of metadata too, so that
+#: wide tables get larger ones.
+_MIN_ROW_GROUP_BYTES = 16 * MEBIBYTE
+_MIN_COLUMN_CHUNK_BYTES = 8 * 1024
 _MATRIX_DTYPE = b"bristlecone.matrix_dtype"
 
 
@@ -80,11 +84,13 @@ def write_table(path: Path, encoder: Encoder, batches: Iterator[pa.RecordBatch])
 
 def _row_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     pending: list[pa.RecordBatch] = []
+    n_bytes = 0
     for batch in batches:
         pending.append(batch)
-        if sum(part.nbytes for part in pending) >= _ROW_GROUP_BYTES:
+        n_bytes += batch.nbytes
+        if n_bytes >= max(_MIN_ROW_GROUP_BYTES, batch.num_columns * _MIN_COLUMN_CHUNK_BYTES):
             yield pa.Table.from_batches(pending)
-            pending = []
+            pending, n_bytes = [], 0
     if pending:
         yield pa.Table.from_batches(pending)
 

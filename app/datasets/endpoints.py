@@ -11,7 +11,7 @@ from app.context import ServiceContext
 from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, repointed
 from app.datasets.formats import decompressed, stem
 from app.datasets.ingestion import UploadOptions
-from app.datasets.receiving import ReceivedUpload, received
+from app.datasets.receiving import ReceivedUpload, is_form, receive
 from app.datasets.schemas import Dataset, DatasetRows, UploadFields, upload_request_body
 from app.datasets.service import DatasetService, StoredDataset, delete_dataset, store_upload
 from app.dependencies import Context, ReadSession
@@ -77,9 +77,12 @@ def _upload_description(limits: Limits) -> str:
 
 
 async def upload_dataset(request: Request, response: Response, context: Context) -> Dataset:
-    with context.dataset_store.staged() as path:
-        async with received(request, path, context.settings.limits.max_upload_bytes) as upload:
+    try:
+        with context.dataset_store.staged() as path:
+            upload = await receive(request, path, context.settings.limits.max_upload_bytes)
             stored = await run_in_threadpool(_store, context, upload)
+    except ServiceError as error:
+        raise (error if is_form(request) else repointed(error, _query_pointer)) from error
     response.status_code = 201 if stored.created else 200
     response.headers["Location"] = f"/datasets/{stored.row.id}"
     return Dataset.model_validate(stored.row)
@@ -90,14 +93,9 @@ def _store(context: ServiceContext, upload: ReceivedUpload) -> StoredDataset:
     fields = UploadFields.from_fields(upload.fields, upload.fields_in)
     name = fields.name or stem(upload.file_name)[:200].replace("\0", "") or "dataset"
     options = UploadOptions(fields.target, name, fields.exclude, fields.types or {})
-    try:
-        with store.staged() as path:
-            file = decompressed(upload.file, path, limits.max_upload_bytes)
-            return store_upload(context.sessions, store, limits, file, upload.promised, options)
-    except ServiceError as error:
-        if upload.fields_in == "query":
-            raise repointed(error, _query_pointer) from error
-        raise
+    with store.staged() as path:
+        file = decompressed(upload.file, path, limits.max_upload_bytes)
+        return store_upload(context.sessions, store, limits, file, upload.promised, options)
 
 
 def _query_pointer(pointer: str) -> str:

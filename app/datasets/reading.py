@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -24,7 +24,7 @@ MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 
 MAX_NAME_CHARACTERS = 500
 _CELLS_PER_BATCH = 4_000_000
-_CSV_BLOCK_BYTES = 4 * MEBIBYTE
+_CSV_BLOCK_BYTES = 1 * MEBIBYTE
 
 
 class TableReader(Protocol):
@@ -107,6 +107,7 @@ class _CsvReader:
         self._path = path
         with _faults_of_file():
             header, self._delimiter = _csv_header(path, delimiter)
+            _require_closed_quotes(path, self._delimiter)
         self._raw_names = {name.strip(): name for name in header}
         self.schema = pa.schema([(name.strip(), pa.string()) for name in header])
 
@@ -139,6 +140,36 @@ def _csv_header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
         if next(rows, None) is None:
             raise NoRows.at("/file", "the file has a header line but no rows")
     return header, mark
+
+
+def _require_closed_quotes(path: Path, delimiter: str) -> None:
+    """An opened quote that is never closed would swallow all rows below it without a complaint."""
+    n_quotes = last_quote = offset = 0
+    with path.open("rb") as source:
+        while chunk := source.read(_CSV_BLOCK_BYTES):
+            if found := chunk.count(b'"'):
+                n_quotes += found
+                last_quote = offset + chunk.rindex(b'"')
+            offset += len(chunk)
+        # An odd number alone is no fault: a quote inside an unquoted field is text.
+        if n_quotes % 2 and _opens_field(source, last_quote, delimiter):
+            line = _line_at(source, last_quote)
+            raise UnreadableFile.at("/file", f"the quote opened in line {line} is never closed; close or remove it")
+
+
+def _opens_field(source: BinaryIO, position: int, delimiter: str) -> bool:
+    source.seek(max(0, position - 1))
+    return position == 0 or source.read(1) in (b"\n", b"\r", delimiter.encode())
+
+
+def _line_at(source: BinaryIO, position: int) -> int:
+    source.seek(0)
+    line, left = 1, position
+    while left:
+        chunk = source.read(min(left, _CSV_BLOCK_BYTES))
+        line += chunk.count(b"\n")
+        left -= len(chunk)
+    return line
 
 
 class _ParquetReader:

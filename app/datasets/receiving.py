@@ -2,8 +2,6 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -49,8 +47,7 @@ class _Body(Protocol):
     def finish(self) -> ReceivedUpload: ...
 
 
-@asynccontextmanager
-async def received(request: Request, path: Path, max_bytes: int) -> AsyncIterator[ReceivedUpload]:
+async def receive(request: Request, path: Path, max_bytes: int) -> ReceivedUpload:
     """Stream the body's file to the new file `path`; the caller removes it.
 
     Raises:
@@ -65,8 +62,17 @@ async def received(request: Request, path: Path, max_bytes: int) -> AsyncIterato
             await _pump(request, body)
         except ClientDisconnect as error:
             raise UploadInterrupted("the connection closed before the file was complete; send it again") from error
-        upload = body.finish()
-    yield upload
+        return body.finish()
+
+
+def is_form(request: Request) -> bool:
+    """Whether the fields are in the body beside the file; otherwise the body is the file."""
+    return _media_type(request)[0] == "multipart/form-data"
+
+
+def _media_type(request: Request) -> tuple[str, dict[bytes, bytes]]:
+    media_type, options = parse_options_header(request.headers.get("content-type"))
+    return media_type.decode("latin-1").lower(), options
 
 
 async def _pump(request: Request, body: _Body) -> None:
@@ -99,8 +105,7 @@ class _FileSink:
 
 
 def _body(request: Request, sink: _FileSink) -> _Body:
-    content_type, options = parse_options_header(request.headers.get("content-type"))
-    media_type = content_type.decode("latin-1").lower()
+    media_type, options = _media_type(request)
     if media_type == "multipart/form-data" and options.get(b"boundary"):
         return _MultipartBody(options[b"boundary"], sink)
     if media_type in FORMAT_OF_MEDIA_TYPE:
@@ -160,8 +165,9 @@ class _MultipartBody:
         if not self._complete:
             raise MalformedMultipart("the multipart body ends before its closing boundary; send it again, whole")
         if len(self._files) != 1:
-            message = "Field required" if not self._files else "one file at a time"
-            raise RequestValidationError([{"type": "file", "loc": ("body", "file"), "msg": message, "input": None}])
+            kind = "missing" if not self._files else "too_many_files"
+            error = {"type": kind, "loc": ("body", "file"), "msg": "upload one file at a time"}
+            raise RequestValidationError([error], body={"file": None})
         file_name, promised = self._files[0]
         return ReceivedUpload(self._sink.finish(), file_name, promised, self._fields, fields_in="body")
 

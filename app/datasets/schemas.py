@@ -1,5 +1,6 @@
 """What clients send and see of data sets."""
 
+import json
 import uuid
 from datetime import datetime
 from typing import Annotated, Any
@@ -51,7 +52,16 @@ class UploadFields(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             listed = error.errors(include_url=False, include_context=False)
-            raise RequestValidationError([{**item, "loc": (source, *item["loc"])} for item in listed]) from error
+            located = [{**item, "loc": (source, *item["loc"])} for item in listed]
+            raise RequestValidationError(located, body={**values, "types": _parsed(values.get("types"))}) from error
+
+
+def _parsed(types: str | list[str] | None) -> Any:
+    """`types` as an object, so that an error inside it can be pointed at."""
+    try:
+        return json.loads(types) if isinstance(types, str) else types
+    except ValueError:
+        return types
 
 
 class ClassCount(BaseModel):

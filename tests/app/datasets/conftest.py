@@ -1,6 +1,7 @@
 """A service with the /datasets routes alone, on both databases."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from fastapi import FastAPI
@@ -12,24 +13,32 @@ from app.datasets import endpoints
 from app.settings import Limits
 
 
+def make_app(context: ServiceContext, limits: Limits) -> FastAPI:
+    app = FastAPI(max_body_size=limits.max_body_bytes)
+    app.state.context = replace(context, settings=context.settings.model_copy(update={"limits": limits}))
+    error_handlers.install(app)
+    app.include_router(endpoints.router(limits))
+    return app
+
+
 @pytest.fixture
 def limited_client(context: ServiceContext) -> Callable[[Limits], TestClient]:
     """A client of a service with other limits than usual."""
-
-    def make(limits: Limits) -> TestClient:
-        settings = context.settings.model_copy(update={"limits": limits})
-        app = FastAPI()
-        app.state.context = ServiceContext(
-            settings, context.engine, context.sessions, context.dataset_store, context.artifact_store
-        )
-        error_handlers.install(app)
-        app.include_router(endpoints.router(limits))
-        return TestClient(app, raise_server_exceptions=False)
-
-    return make
+    return lambda limits: TestClient(make_app(context, limits))
 
 
 @pytest.fixture
-def client(context: ServiceContext, limited_client: Callable[[Limits], TestClient]) -> Iterator[TestClient]:
-    with limited_client(context.settings.limits) as client:
+def client(context: ServiceContext) -> Iterator[TestClient]:
+    with TestClient(make_app(context, context.settings.limits)) as client:
         yield client
+
+
+@pytest.fixture
+def leftovers(context: ServiceContext) -> Callable[[], list[str]]:
+    """Names of all files in the store and in staging."""
+
+    def names() -> list[str]:
+        folders = context.settings.datasets_folder, context.settings.staging_folder
+        return [path.name for folder in folders for path in folder.iterdir()]
+
+    return names
