@@ -153,7 +153,7 @@ def _print_table(models: Sequence[Any]) -> None:
         metrics = model["metrics"]
         print(
             f"{contender.label:<16}{_loss(model):<28}{metrics['test']['accuracy']:>13.1%}"
-            f"{metrics['train_noisy']['accuracy']:>15.1%}{model['fit_seconds']:>7.1f} s"
+            f"{metrics['train_noisy']['accuracy']:>15.1%}{model['fit_seconds']:>7.2f} s"
         )
 
 

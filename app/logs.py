@@ -23,8 +23,12 @@ def configure_logging(level: int = logging.INFO) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(name)s [%(correlation)s] %(message)s"))
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "celery", "alembic"):
+    for name in ("uvicorn", "uvicorn.error", "celery", "alembic"):
         library = logging.getLogger(name)
         library.handlers.clear()
         library.propagate = True
+    # uvicorn writes its own line for each request, query string included, as soon as anybody listens to this logger.
+    access = logging.getLogger("uvicorn.access")
+    access.handlers.clear()
+    access.propagate = False
     logging.getLogger("alembic.runtime.plugins").setLevel(logging.WARNING)

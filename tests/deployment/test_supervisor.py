@@ -42,6 +42,13 @@ class TestRunning:
         assert f"Docs  {service.url}/docs\n" in log
         assert answers(f"{service.url}/docs")
 
+    def test_log_has_a_line_for_each_request_and_no_query_string(self, service: RunningService) -> None:
+        service.request("GET", "/predict?model=nobody&diagnosis=secret-value")
+        log = wait_until(
+            lambda: service.log.read_text() if "GET /predict" in service.log.read_text() else "", 10, "the line"
+        )
+        assert "secret-value" not in log
+
     def test_state_and_socket_are_closed_to_other_users(self, service: RunningService) -> None:
         for folder in (service.home, service.home / "run", service.home / "redis", service.home / "logs"):
             assert stat.S_IMODE(folder.stat().st_mode) == 0o700, folder
