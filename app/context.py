@@ -6,6 +6,8 @@ from sqlalchemy import Engine
 
 from app.database import SessionFactory, build_engine, session_factory
 from app.datasets.store import DatasetStore
+from app.predictions.cache import LeastRecentlyUsed
+from app.predictions.service import ServedModel
 from app.settings import Settings
 from app.trained_models.store import ArtifactStore
 
@@ -17,6 +19,7 @@ class ServiceContext:
     sessions: SessionFactory
     dataset_store: DatasetStore
     artifact_store: ArtifactStore
+    served_models: LeastRecentlyUsed[ServedModel]
 
     def close(self) -> None:
         self.engine.dispose()
@@ -33,4 +36,5 @@ def open_context(settings: Settings) -> ServiceContext:
         sessions=session_factory(engine),
         dataset_store=DatasetStore(settings.datasets_folder, settings.staging_folder),
         artifact_store=ArtifactStore(settings.artifacts_folder, settings.staging_folder),
+        served_models=LeastRecentlyUsed(),
     )

@@ -1,5 +1,7 @@
 """ETags: when a client's copy is still good (RFC 9110, section 13.1.2)."""
 
+from collections.abc import Mapping
+
 from fastapi import Response
 
 
@@ -11,5 +13,5 @@ def names_tag(if_none_match: str | None, etag: str) -> bool:
     return "*" in listed or etag in listed
 
 
-def not_modified(etag: str) -> Response:
-    return Response(status_code=304, headers={"ETag": etag})
+def not_modified(etag: str, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(status_code=304, headers={"ETag": etag, **(headers or {})})

@@ -1,0 +1,153 @@
+"""One set of rules for every form of input: from a `Table` of cells to the matrix that an estimator takes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.label_text import label_text
+from app.predictions.errors import Faults, MissingFeature, NotANumber, UnknownCategory, UnknownFeature
+from app.predictions.forms import ABSENT, NumberReader, Table
+
+MAX_NAMED = 10
+
+
+@dataclass(frozen=True)
+class Leniency:
+    """What to do with inputs that are refused by default."""
+
+    on_unknown: Literal["error", "missing"] = "error"
+    on_missing: Literal["error", "missing"] = "error"
+    extra: Literal["error", "ignore"] = "error"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """codes: text of a category -> its number in X; None for a numeric feature."""
+
+    name: str
+    codes: Mapping[str, int] | None
+
+
+class FeatureEncoder:
+    """Knows a trained model's features, in the order of the columns of X."""
+
+    def __init__(self, feature_schema: Mapping[str, Any]) -> None:
+        self.features = tuple(_feature(entry) for entry in feature_schema["features"])
+        self.names = tuple(feature.name for feature in self.features)
+        self.known = frozenset(self.names)
+
+    def matrix(self, table: Table, leniency: Leniency, faults: Faults) -> NDArray[np.float64]:
+        """X (row, feature), NaN = missing.
+
+        Raises:
+            Invalid: the first of `faults`, those found before included; it lists the others.
+        """
+        if leniency.extra == "error":
+            self._refuse_unknown(table, faults)
+        X = np.empty((table.n_rows, len(self.features)), dtype=np.float64)
+        for j, feature in enumerate(self.features):
+            if faults.full:
+                break
+            X[:, j] = _ColumnReader(feature, table, leniency, faults).read()
+        faults.raise_if_any()
+        return X
+
+    def _refuse_unknown(self, table: Table, faults: Faults) -> None:
+        for pointer, name in table.unknown:
+            known = _some(self.names)
+            faults.add(UnknownFeature, pointer, f"the model has no feature {name!r:.100}; it has {known}")
+            if faults.full:
+                break
+
+
+class _ColumnReader:
+    """Reads the cells of one feature, and reports those that cannot be read."""
+
+    def __init__(self, feature: Feature, table: Table, leniency: Leniency, faults: Faults) -> None:
+        self._feature = feature
+        self._table = table
+        self._leniency = leniency
+        self._faults = faults
+
+    def read(self) -> NDArray[np.float64] | float:
+        cells = self._table.columns.get(self._feature.name)
+        if cells is None:
+            return self._not_named(None)
+        plain = _plain_numbers(cells) if self._feature.codes is None else None
+        if plain is not None:
+            return plain
+        values = np.full(len(cells), np.nan)
+        for i, cell in enumerate(cells):
+            if cell is not None and cell != "":
+                values[i] = self._cell(i, cell)
+                if self._faults.full:
+                    break
+        return values
+
+    def _cell(self, i: int, cell: Any) -> float:
+        if cell is ABSENT:
+            return self._not_named(i)
+        if self._feature.codes is not None:
+            return self._code(i, cell, self._feature.codes)
+        return self._number(i, cell, self._table.as_number)
+
+    def _not_named(self, i: int | None) -> float:
+        if self._leniency.on_missing == "error":
+            detail = "the feature is not named; give it a value, null if it is missing, or ask with on_missing=missing"
+            self._faults.add(MissingFeature, self._table.pointer_to(self._feature.name, i), detail)
+        return np.nan
+
+    def _number(self, i: int, cell: Any, as_number: NumberReader) -> float:
+        try:
+            return as_number(cell)
+        except ValueError as error:
+            self._faults.add(NotANumber, self._table.pointer_to(self._feature.name, i), str(error))
+            return np.nan
+
+    def _code(self, i: int, cell: Any, codes: Mapping[str, int]) -> float:
+        for text in _category_texts(cell):
+            if text in codes:
+                return codes[text]
+        if isinstance(cell, float) and not np.isfinite(cell):
+            detail = f"{cell} is no value of JSON; write null if missing"
+            self._faults.add(NotANumber, self._table.pointer_to(self._feature.name, i), detail)
+        elif self._leniency.on_unknown == "error":
+            detail = f"{cell!r:.100} was not seen in training; known are {_some(tuple(codes))}"
+            self._faults.add(UnknownCategory, self._table.pointer_to(self._feature.name, i), detail)
+        return np.nan
+
+
+def _feature(entry: Mapping[str, Any]) -> Feature:
+    if entry["kind"] == "numeric":
+        return Feature(entry["name"], None)
+    return Feature(entry["name"], {label_text(category): code for code, category in enumerate(entry["categories"])})
+
+
+def _plain_numbers(cells: Sequence[Any]) -> NDArray[np.float64] | None:
+    """The cells at once when all are finite numbers or null, as they mostly are; None when they need a closer look."""
+    if not set(map(type, cells)) <= {int, float, NoneType}:
+        return None
+    try:
+        values = np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+    except OverflowError:
+        return None
+    return values if np.count_nonzero(~np.isfinite(values)) == cells.count(None) else None
+
+
+def _category_texts(cell: Any) -> tuple[str, ...]:
+    """The texts that a JSON value may have had in the training file."""
+    if isinstance(cell, str):
+        return (cell,)
+    if isinstance(cell, float) and cell.is_integer():
+        return label_text(cell), label_text(int(cell))
+    return (label_text(cell),) if isinstance(cell, int | float) else ()
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few of `names`."""
+    listed = ", ".join(f"{name!r:.100}" for name in names[:MAX_NAMED])
+    return listed if len(names) <= MAX_NAMED else f"{listed} and {len(names) - MAX_NAMED} more"

@@ -1,0 +1,106 @@
+"""What can be wrong with the inputs of a prediction.
+
+ServiceError
+├── TooLarge 413               BodyTooLarge, TooManyCells
+├── UnsupportedMediaType 415   UnsupportedBody
+└── Invalid 422
+    ├── about the form         InvalidJson, NoRows, RaggedColumns
+    ├── about a name           MissingFeature, UnknownFeature, DuplicateName
+    └── about a value          UnknownCategory, NotANumber
+"""
+
+from app.errors import FieldError, Invalid, TooLarge, UnsupportedMediaType
+
+#: A client mends a few faults at a time; a file with every cell wrong must not make an answer of its own size.
+MAX_REPORTED = 20
+MAX_NAME_LENGTH = 200
+
+
+class BodyTooLarge(TooLarge):
+    code, title = "body_too_large", "Body too large"
+
+
+class TooManyCells(TooLarge):
+    code, title = "too_many_cells", "Too many cells"
+
+
+class UnsupportedBody(UnsupportedMediaType):
+    pass
+
+
+class InvalidJson(Invalid):
+    code, title = "invalid_json", "Invalid JSON"
+
+
+class NoRows(Invalid):
+    code, title = "nothing_to_predict", "Nothing to predict"
+
+
+class RaggedColumns(Invalid):
+    code, title = "ragged_columns", "Columns of different lengths"
+
+
+class MissingFeature(Invalid):
+    code, title = "missing_feature", "Missing feature"
+
+
+class UnknownFeature(Invalid):
+    code, title = "unknown_feature", "Unknown feature"
+
+
+class DuplicateName(Invalid):
+    code, title = "duplicate_feature", "Name given twice"
+
+
+class UnknownCategory(Invalid):
+    code, title = "unknown_category", "Unknown category"
+
+
+class NotANumber(Invalid):
+    code, title = "not_a_number", "Not a number"
+
+
+INPUT_ERRORS = (MissingFeature, UnknownFeature, DuplicateName, UnknownCategory, NotANumber)
+FORM_ERRORS = (BodyTooLarge, TooManyCells, UnsupportedBody, InvalidJson, NoRows, RaggedColumns)
+
+
+class Faults:
+    """Gathers faults up to `MAX_REPORTED`, so that a client sees several at once."""
+
+    def __init__(self) -> None:
+        self._kinds: list[type[Invalid]] = []
+        self._errors: list[FieldError] = []
+
+    @property
+    def full(self) -> bool:
+        return len(self._errors) >= MAX_REPORTED
+
+    def add(self, kind: type[Invalid], pointer: str, detail: str) -> None:
+        if not self.full:
+            self._kinds.append(kind)
+            self._errors.append(FieldError(pointer, detail))
+
+    def raise_if_any(self) -> None:
+        """Raise the first fault's class, with all faults listed."""
+        if not self._errors:
+            return
+        first, others = self._errors[0], len(self._errors) - 1
+        more = (
+            "" if others == 0 else f" ({others}{' or more' if self.full else ''} further faults are listed in errors)"
+        )
+        raise self._kinds[0](f"At {first.pointer}: {first.detail}{more}.", self._errors)
+
+
+def pointer(*parts: str | int) -> str:
+    """A JSON pointer into the body."""
+    return "".join(f"/{_escaped(str(part))}" for part in parts)
+
+
+def query_pointer(key: str) -> str:
+    return f"query/{_escaped(key)}"
+
+
+def _escaped(name: str) -> str:
+    short = name if len(name) <= MAX_NAME_LENGTH else name[:MAX_NAME_LENGTH] + "…"
+    # JSON text may hold half of a surrogate pair, which no answer can carry.
+    return short.encode("utf-8", "backslashreplace").decode().replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,93 @@
+"""Opens trained models and asks them."""
+
+import hashlib
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import core
+from app.database import SessionFactory, reading
+from app.label_text import label_text
+from app.predictions.cache import LeastRecentlyUsed
+from app.predictions.coercion import FeatureEncoder
+from app.trained_models.errors import ArtifactDamaged
+from app.trained_models.service import TrainedModelService
+from app.trained_models.store import ArtifactStore
+from app.trained_models.tables import TrainedModelRow
+
+log = logging.getLogger(__name__)
+
+#: Of digests in ETags; 128 bits.
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A trained model in memory. labels[k] belongs to column k of the estimator's probabilities."""
+
+    id: str
+    name: str
+    version: int
+    artifact_sha256: str
+    estimator: Any
+    encoder: FeatureEncoder
+    labels: tuple[bool | int | float | str, ...]
+    label_texts: tuple[str, ...]
+
+    def reference(self) -> dict[str, Any]:
+        return {"id": self.id, "name": self.name, "version": self.version}
+
+    def predictions(self, X: NDArray[np.float64]) -> list[dict[str, Any]]:
+        """A label and the probabilities of all classes for each row of X; ties go to the first class."""
+        probabilities = self.estimator.predict_proba(X)
+        return [
+            {"label": self.labels[k], "probabilities": dict(zip(self.label_texts, row, strict=True))}
+            for k, row in zip(probabilities.argmax(axis=1).tolist(), probabilities.tolist(), strict=True)
+        ]
+
+    def etag(self, X: NDArray[np.float64]) -> str:
+        """Equal for equal answers: the same model and the same inputs, however they were written."""
+        digest = hashlib.blake2b(f"{self.id}:{self.artifact_sha256}:".encode(), digest_size=_DIGEST_BYTES)
+        digest.update(np.where(np.isnan(X), np.nan, X + 0.0).tobytes())
+        return f'"{digest.hexdigest()}"'
+
+
+class PredictionService:
+    def __init__(self, sessions: SessionFactory, store: ArtifactStore, cache: LeastRecentlyUsed[ServedModel]) -> None:
+        self._sessions = sessions
+        self._store = store
+        self._cache = cache
+
+    def open(self, reference: str) -> ServedModel:
+        """The trained model, in memory from now on. The database connection is given back before it is loaded.
+
+        Raises:
+            ModelNotFound, ArtifactMissing, ArtifactDamaged.
+        """
+        with reading(self._sessions) as session:
+            row = TrainedModelService(session, self._store).resolve(reference)
+        # By id, not by the file's digest: two data sets may differ in the words for their categories only.
+        return self._cache.get(row.id, row.size_bytes, lambda: self._load(row))
+
+    def _load(self, row: TrainedModelRow) -> ServedModel:
+        try:
+            estimator = core.load(self._store.path(row.artifact_sha256))
+        except core.ArtifactError as error:
+            log.error("artefact %s of model %s cannot be read", row.artifact_sha256, row.id, exc_info=error)
+            raise ArtifactDamaged(
+                f"The file of model {row.name}:{row.version} is damaged; restore it or train again."
+            ) from error
+        labels = tuple(row.feature_schema["classes"])
+        return ServedModel(
+            id=str(row.id),
+            name=row.name,
+            version=row.version,
+            artifact_sha256=row.artifact_sha256,
+            estimator=estimator,
+            encoder=FeatureEncoder(row.feature_schema),
+            labels=labels,
+            label_texts=tuple(map(label_text, labels)),
+        )
