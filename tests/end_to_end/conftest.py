@@ -1,0 +1,48 @@
+"""Whole services, started as users start them, on SQLite with an embedded Redis and on PostgreSQL."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.databases import fresh_database
+from tests.service_process import RunningService
+
+#: A dead worker's job comes back within seconds instead of the default twenty.
+QUICK_LEASES = {
+    "BRISTLECONE_LEASE_SECONDS": "2",
+    "BRISTLECONE_RENEW_INTERVAL_SECONDS": "0.2",
+    "BRISTLECONE_UPKEEP_INTERVAL_SECONDS": "0.3",
+    "BRISTLECONE_RETRY_DELAY_SECONDS": "0.1",
+}
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    home = tmp_path_factory.mktemp(request.param) / "home"
+    if request.param == "sqlite":
+        with RunningService(home, changes=QUICK_LEASES) as running:
+            yield running
+        return
+    with (
+        fresh_database(request.getfixturevalue("postgresql_url")) as url,
+        RunningService(home, changes=QUICK_LEASES | {"DATABASE_URL": url}) as running,
+    ):
+        yield running
+
+
+@pytest.fixture(scope="session")
+def table_csv() -> bytes:
+    """3,000 rows with numbers, a category, missing cells and text labels that depend on all of them."""
+    generator = np.random.default_rng(7)
+    n_rows = 3000
+    numbers = generator.normal(size=(n_rows, 6)).round(4)
+    colours = generator.choice(["red", "green", "blue"], n_rows)
+    score = numbers[:, 0] + numbers[:, 1] * (colours == "red") - 0.5 * (colours == "blue")
+    labels = np.where(score > 0.4, "good", np.where(score > -0.4, "fair", "poor"))
+    lines = ["x1,x2,x3,x4,x5,x6,colour,quality"]
+    for row, colour, label, missing in zip(numbers, colours, labels, generator.random(n_rows) < 0.05, strict=True):
+        cells = [f"{value}" for value in row]
+        cells[2] = "" if missing else cells[2]
+        lines.append(",".join([*cells, colour, label]))
+    return "\n".join(lines).encode()

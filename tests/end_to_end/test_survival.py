@@ -1,0 +1,81 @@
+"""What becomes of a job when the processes around it die."""
+
+import signal
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.test_main_job import LONG_MODEL, artifact, model_of, submit, upload, wait_for_progress
+from tests.service_process import RunningService, wait_until
+
+REQUEST = {"model": LONG_MODEL, "evaluation": {"kind": "none"}, "seed": 5}
+
+
+@pytest.fixture(scope="module")
+def dataset(service: RunningService, table_csv: bytes) -> dict[str, Any]:
+    return upload(service, table_csv)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(service: RunningService, dataset: dict[str, Any]) -> bytes:
+    """The artefact of the request when nothing happens."""
+    return artifact(service, model_of(service, service.wait_for_job(submit(service, dataset, **REQUEST)["id"])))
+
+
+def signal_workers(service: RunningService, number: signal.Signals) -> None:
+    workers = service.processes("workers")
+    assert workers
+    for process in workers:
+        process.send_signal(number)
+
+
+def test_a_killed_worker_costs_an_attempt_and_nothing_else(
+    service: RunningService, dataset: dict[str, Any], undisturbed: bytes
+) -> None:
+    job = submit(service, dataset, **REQUEST)
+    wait_for_progress(service, job["id"])
+    signal_workers(service, signal.SIGKILL)
+    finished = service.wait_for_job(job["id"])
+    assert finished["attempt"] == 2
+    assert artifact(service, model_of(service, finished)) == undisturbed
+
+
+def test_a_worker_asked_to_stop_gives_its_job_back(
+    service: RunningService, dataset: dict[str, Any], undisturbed: bytes
+) -> None:
+    job = submit(service, dataset, **REQUEST)
+    wait_for_progress(service, job["id"])
+    parent = min(service.processes("workers"), key=lambda process: process.create_time())
+    parent.terminate()
+    finished = service.wait_for_job(job["id"])
+    assert finished["attempt"] == 2
+    assert artifact(service, model_of(service, finished)) == undisturbed
+
+
+def test_training_is_accepted_and_done_although_the_broker_was_killed(
+    service: RunningService, dataset: dict[str, Any]
+) -> None:
+    redis = service.processes("redis-server")
+    assert redis
+    for process in redis:
+        process.kill()
+    job = submit(service, dataset, model={"kind": "tree"})
+    assert service.wait_for_job(job["id"])["state"] == "succeeded"
+    wait_until(lambda: service.request("GET", "/readyz")[0] == 200, 30, "readiness after the broker's death")
+
+
+def test_the_api_may_die_while_a_job_runs(service: RunningService, dataset: dict[str, Any]) -> None:
+    job = submit(service, dataset, **REQUEST)
+    wait_for_progress(service, job["id"])
+    for process in service.processes("app.cli api") or service.processes(" api"):
+        process.kill()
+    wait_until(lambda: _answers(service), 60, "the API coming back")
+    finished = service.wait_for_job(job["id"])
+    assert (finished["state"], finished["attempt"]) == ("succeeded", 1)
+
+
+def _answers(service: RunningService) -> bool:
+    try:
+        return service.request("GET", "/healthz")[0] == 200
+    except OSError:
+        return False
