@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from app.context import ServiceContext
-from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, repointed
+from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, repoint
 from app.datasets.formats import decompressed, stem
 from app.datasets.ingestion import UploadOptions
 from app.datasets.receiving import ReceivedUpload, is_form, receive
@@ -82,7 +82,9 @@ async def upload_dataset(request: Request, response: Response, context: Context)
             upload = await receive(request, path, context.settings.limits.max_upload_bytes)
             stored = await run_in_threadpool(_store, context, upload)
     except ServiceError as error:
-        raise (error if is_form(request) else repointed(error, _query_pointer)) from error
+        if not is_form(request):
+            repoint(error, _query_pointer)
+        raise
     response.status_code = 201 if stored.created else 200
     response.headers["Location"] = f"/datasets/{stored.row.id}"
     return Dataset.model_validate(stored.row)
@@ -100,7 +102,9 @@ def _store(context: ServiceContext, upload: ReceivedUpload) -> StoredDataset:
 
 def _query_pointer(pointer: str) -> str:
     """A raw body is the file itself; everything else is in the query."""
-    return "/" if pointer == "/file" else f"query{pointer}"
+    if pointer.startswith("/"):
+        return "/" if pointer == "/file" else f"query{pointer}"
+    return pointer
 
 
 def list_datasets(

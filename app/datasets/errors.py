@@ -155,10 +155,9 @@ UPLOAD_ERRORS: tuple[type[ServiceError], ...] = (
 )  # fmt: skip
 
 
-def repointed(error: ServiceError, place: Callable[[str], str]) -> ServiceError:
-    """The same error with its pointers moved to where this request carries the fields (query, inline data)."""
+def repoint(error: ServiceError, place: Callable[[str], str]) -> None:
+    """Move the error's pointers to where this request carries the fields (query, inline data)."""
     error.errors = tuple(FieldError(place(item.pointer), item.detail) for item in error.errors)
-    return error
 
 
 def column_pointer(field: str, column: str) -> str:

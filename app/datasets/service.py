@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.database import SessionFactory, reading, writing
-from app.datasets.errors import DatasetInUse, DatasetNotFound, repointed
+from app.datasets.errors import DatasetInUse, DatasetNotFound, repoint
 from app.datasets.formats import FileFormat, PlainFile
 from app.datasets.ingestion import IngestedTable, UploadOptions, ingest
 from app.datasets.inline import inline_pointer, write_columns
@@ -83,7 +83,8 @@ class DatasetService:
                 table = ingest(file, FileFormat.ARROW_STREAM, options, self._limits, canonical)
                 return self.register(file, options, table, canonical).row
         except ServiceError as error:
-            raise repointed(error, inline_pointer) from error
+            repoint(error, inline_pointer)
+            raise
 
     def delete(self, dataset_id: uuid.UUID) -> str:
         """Remove the row and return its fingerprint. Raises DatasetNotFound, DatasetInUse."""
