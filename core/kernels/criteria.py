@@ -1,11 +1,13 @@
 """Every splitting criterion, exactly once: its type, its formulas, and its row in the tables below.
 
-To add one: a NamedTuple, its functions, a row in `_GAINS` (and in `_IMPURITIES`, `_RISK_DECREASES` where it differs from the
-default), and an entry in `ALL_CRITERIA`. Nothing else changes: the search and growth loops are compiled anew per type.
+A criterion sees a cut as two sides that grow class by class: `_REMEMBER` says what it keeps up to date while weight is added to a
+side, `_RISKS` reads the side's risk from that, and `_GAINS` makes a gain of two sides. To add one: a NamedTuple, its
+functions, its rows, and an entry in `ALL_CRITERIA`. One that does not split into two risks gives its own gain, from the
+`class_weights` of both sides. The search and growth loops are compiled anew per type and never change.
 
-Class weights are float64 (class,), non-negative, and may leave out classes absent from the node: a formula that needs the
-number of classes of the whole data set carries it as a field. Impurities are unnormalised (Wilton and Ye 2024, Theorems 1
-and 8), natural logarithm, weight of the node left out.
+Impurities are unnormalised (Wilton and Ye 2024, Theorems 1 and 8), natural logarithm; risk = weight times impurity. Sides only
+ever grow, and the sums below have no negative terms, so a pure side has risk 0 exactly: a difference from 1 would leave
+1e-16, and its square root 1e-8. A formula that needs the number of classes of the whole data set has it as a field.
 """
 
 import math
@@ -18,6 +20,15 @@ from numpy.typing import NDArray
 from core.kernels.jit import kernel
 
 ClassWeights = NDArray[np.float64]
+
+
+class Side(NamedTuple):
+    """Rows on one side of a cut, summed up. The last two fields are for the criterion, which may leave them at 0."""
+
+    class_weights: ClassWeights  # (class,), a workspace; classes absent from the node may be left out
+    weight: float
+    spread: float  # what the criterion sums over classes
+    largest: float  # largest class weight
 
 
 class Gini(NamedTuple):
@@ -59,74 +70,75 @@ ALL_CRITERIA: tuple[Criterion, ...] = (
 
 
 @kernel
-def gini(class_weights: ClassWeights) -> float:
-    """1 - ||p||_2^2 as a sum of products over pairs of classes: exactly 0 for a pure node, where a difference from 1 would
-    leave 1e-16, and its square root 1e-8."""
-    seen = 0.0
-    pairs = 0.0
-    for k in range(class_weights.shape[0]):
-        pairs += class_weights[k] * seen
-        seen += class_weights[k]
-    return 2.0 * pairs / (seen * seen)
+def _pairs(criterion: Criterion, side: Side, before: float, added: float) -> tuple[float, float]:
+    """spread = sum over pairs of different classes of the product of their weights = W^2 (1 - ||p||_2^2) / 2."""
+    return side.spread + added * (side.weight - before), 0.0
 
 
 @kernel
-def entropy(class_weights: ClassWeights) -> float:
-    """-sum p log p, written as log W - (sum w log w) / W."""
-    total = 0.0
-    weighted_logs = 0.0
-    for k in range(class_weights.shape[0]):
-        weight = class_weights[k]
-        if weight > 0.0:
-            total += weight
-            weighted_logs += weight * math.log(weight)
-    return max(0.0, math.log(total) - weighted_logs / total)
+def _weighted_logs(criterion: Criterion, side: Side, before: float, added: float) -> tuple[float, float]:
+    """spread = sum of w log w over classes."""
+    after = before + added
+    old = before * math.log(before) if before > 0.0 else 0.0
+    return side.spread + (after * math.log(after) - old), 0.0
 
 
 @kernel
-def minority_share(class_weights: ClassWeights) -> float:
-    """1 - ||p||_inf."""
-    total = 0.0
-    largest = 0.0
-    for k in range(class_weights.shape[0]):
-        total += class_weights[k]
-        largest = max(largest, class_weights[k])
-    return (total - largest) / total
+def _largest(criterion: Criterion, side: Side, before: float, added: float) -> tuple[float, float]:
+    return 0.0, max(side.largest, before + added)
 
 
 @kernel
-def _gini_impurity(criterion: Gini, class_weights: ClassWeights) -> float:
-    return gini(class_weights)
+def _pairs_and_largest(criterion: Criterion, side: Side, before: float, added: float) -> tuple[float, float]:
+    return side.spread + added * (side.weight - before), max(side.largest, before + added)
 
 
 @kernel
-def _entropy_impurity(criterion: Entropy, class_weights: ClassWeights) -> float:
-    return entropy(class_weights)
+def _gini_risk(criterion: Gini, side: Side) -> float:
+    return 2.0 * side.spread / side.weight
 
 
 @kernel
-def _misclassification_impurity(criterion: Misclassification, class_weights: ClassWeights) -> float:
-    return criterion.cost * minority_share(class_weights)
+def _entropy_risk(criterion: Entropy, side: Side) -> float:
+    return max(0.0, side.weight * math.log(side.weight) - side.spread)
 
 
 @kernel
-def _sqrt_gini_impurity(criterion: SqrtGini, class_weights: ClassWeights) -> float:
-    return math.sqrt(gini(class_weights) * (criterion.n_classes - 1) / criterion.n_classes)
+def _misclassification_risk(criterion: Misclassification, side: Side) -> float:
+    return criterion.cost * (side.weight - side.largest)
 
 
 @kernel
-def _ne_impurity(criterion: NegativeExponentialImpurity, class_weights: ClassWeights) -> float:
-    root = math.sqrt(gini(class_weights) * (criterion.n_classes - 1) / criterion.n_classes)
-    return min(minority_share(class_weights), criterion.lam * root)
+def _sqrt_gini_risk(criterion: SqrtGini, side: Side) -> float:
+    return math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
 
 
-_IMPURITIES: dict[type[Any], Any] = {
-    Gini: _gini_impurity,
-    Entropy: _entropy_impurity,
-    Misclassification: _misclassification_impurity,
-    SqrtGini: _sqrt_gini_impurity,
-    NegativeExponentialImpurity: _ne_impurity,
+@kernel
+def _ne_risk(criterion: NegativeExponentialImpurity, side: Side) -> float:
+    root = math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
+    return min(side.weight - side.largest, criterion.lam * root)
+
+
+_REMEMBER: dict[type[Any], Any] = {
+    Gini: _pairs,
+    Entropy: _weighted_logs,
+    Misclassification: _largest,
+    SqrtGini: _pairs,
+    NegativeExponentialImpurity: _pairs_and_largest,
 }
+_RISKS: dict[type[Any], Any] = {
+    Gini: _gini_risk,
+    Entropy: _entropy_risk,
+    Misclassification: _misclassification_risk,
+    SqrtGini: _sqrt_gini_risk,
+    NegativeExponentialImpurity: _ne_risk,
+}
+
+
+def _plain(table: dict[type[Any], Any], criterion_type: type[Any]) -> Any:
+    """The function of a table's row, without its own compilation: `overload` compiles it into the caller."""
+    function = table[criterion_type]
+    return getattr(function, "py_func", function)
 
 
 def _chosen_by_type(function: Any) -> Any:
@@ -134,52 +146,79 @@ def _chosen_by_type(function: Any) -> Any:
     return overload(function, strict=False)
 
 
-def node_impurity(criterion: Criterion, class_weights: ClassWeights) -> float:
-    """Impurity of a node from its class weights, whose sum must be positive."""
-    impurity: float = _IMPURITIES[type(criterion)](criterion, class_weights)
-    return impurity
+def _remember(criterion: Criterion, side: Side, before: float, added: float) -> tuple[float, float]:
+    kept: tuple[float, float] = _REMEMBER[type(criterion)](criterion, side, before, added)
+    return kept
 
 
-@_chosen_by_type(node_impurity)
-def _choose_impurity(criterion: Any, class_weights: Any) -> Any:
-    return _inlined(_IMPURITIES[criterion.instance_class])
+@_chosen_by_type(_remember)
+def _choose_remember(criterion: Any, side: Any, before: Any, added: Any) -> Any:
+    return _plain(_REMEMBER, criterion.instance_class)
+
+
+def side_risk(criterion: Criterion, side: Side) -> float:
+    """Weight times impurity of a side that is not empty."""
+    risk: float = _RISKS[type(criterion)](criterion, side)
+    return risk
+
+
+@_chosen_by_type(side_risk)
+def _choose_risk(criterion: Any, side: Any) -> Any:
+    return _plain(_RISKS, criterion.instance_class)
 
 
 @kernel
-def _impurity_gain(
-    criterion: Criterion,
-    parent_impurity: float,
-    left: ClassWeights,
-    left_weight: float,
-    right: ClassWeights,
-    right_weight: float,
-) -> float:
+def emptied(class_weights: ClassWeights) -> Side:
+    """An empty side on the given workspace."""
+    class_weights[:] = 0.0
+    return Side(class_weights, 0.0, 0.0, 0.0)
+
+
+@kernel
+def with_weight(criterion: Criterion, side: Side, class_number: int, added: float) -> Side:
+    """`side` after rows of one class with weight `added` > 0 have joined it; changes its workspace."""
+    before = side.class_weights[class_number]
+    spread, largest = _remember(criterion, side, before, added)
+    side.class_weights[class_number] = before + added
+    return Side(side.class_weights, side.weight + added, spread, largest)
+
+
+@kernel
+def side_of(criterion: Criterion, class_weights: ClassWeights) -> Side:
+    """A side with the given class weights, on a workspace of its own."""
+    side = emptied(np.empty_like(class_weights))
+    for k in range(class_weights.shape[0]):
+        if class_weights[k] > 0.0:
+            side = with_weight(criterion, side, k, class_weights[k])
+    return side
+
+
+@kernel
+def node_impurity(criterion: Criterion, class_weights: ClassWeights) -> float:
+    """Impurity of a node from its class weights, whose sum must be positive."""
+    side = side_of(criterion, class_weights)
+    return side_risk(criterion, side) / side.weight
+
+
+@kernel
+def _risk_gain(criterion: Criterion, parent_impurity: float, left: Side, right: Side) -> float:
     """I(S) - W_L/W_S I(L) - W_R/W_S I(R)."""
-    children = left_weight * node_impurity(criterion, left) + right_weight * node_impurity(criterion, right)
-    return parent_impurity - children / (left_weight + right_weight)
+    children = side_risk(criterion, left) + side_risk(criterion, right)
+    return parent_impurity - children / (left.weight + right.weight)
 
 
-_GAINS: dict[type[Any], Any] = {criterion: _impurity_gain for criterion in _IMPURITIES}
+_GAINS: dict[type[Any], Any] = {criterion: _risk_gain for criterion in _RISKS}
 
 
-def split_gain(
-    criterion: Criterion,
-    parent_impurity: float,
-    left: ClassWeights,
-    left_weight: float,
-    right: ClassWeights,
-    right_weight: float,
-) -> float:
-    """Gain of a split per unit of the node's weight. `left` and `right` cover the classes present in the node."""
-    gain: float = _GAINS[type(criterion)](criterion, parent_impurity, left, left_weight, right, right_weight)
+def split_gain(criterion: Criterion, parent_impurity: float, left: Side, right: Side) -> float:
+    """Gain of a cut per unit of the node's weight."""
+    gain: float = _GAINS[type(criterion)](criterion, parent_impurity, left, right)
     return gain
 
 
 @_chosen_by_type(split_gain)
-def _choose_gain(
-    criterion: Any, parent_impurity: Any, left: Any, left_weight: Any, right: Any, right_weight: Any
-) -> Any:
-    return _inlined(_GAINS[criterion.instance_class])
+def _choose_gain(criterion: Any, parent_impurity: Any, left: Any, right: Any) -> Any:
+    return _plain(_GAINS, criterion.instance_class)
 
 
 @kernel
@@ -188,7 +227,7 @@ def _weighted_by_node(criterion: Criterion, gain: float, node_fraction: float) -
     return gain * node_fraction
 
 
-_RISK_DECREASES: dict[type[Any], Any] = {criterion: _weighted_by_node for criterion in _IMPURITIES}
+_RISK_DECREASES: dict[type[Any], Any] = {criterion: _weighted_by_node for criterion in _RISKS}
 
 
 def risk_decrease(criterion: Criterion, gain: float, node_fraction: float) -> float:
@@ -199,9 +238,4 @@ def risk_decrease(criterion: Criterion, gain: float, node_fraction: float) -> fl
 
 @_chosen_by_type(risk_decrease)
 def _choose_risk_decrease(criterion: Any, gain: Any, node_fraction: Any) -> Any:
-    return _inlined(_RISK_DECREASES[criterion.instance_class])
-
-
-def _inlined(function: Any) -> Any:
-    """The plain function behind a kernel, which `overload` compiles into its caller."""
-    return getattr(function, "py_func", function)
+    return _plain(_RISK_DECREASES, criterion.instance_class)

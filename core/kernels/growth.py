@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from core.kernels.criteria import Criterion, node_impurity, risk_decrease
 from core.kernels.features import BinnedFeatures
-from core.kernels.histogram import NodeRows, new_histogram
+from core.kernels.histogram import NodeRows
 from core.kernels.jit import kernel
 from core.kernels.partition import TreeRows, partition
-from core.kernels.splitting import NodeTotals, Scan, Split, best_split
+from core.kernels.splitting import NodeTotals, Split, best_split, new_scan
 from core.kernels.tree_nodes import TreeNodes, new_nodes, resized
 
 #: Gains are compared with min_risk_decrease up to this much rounding.
@@ -149,8 +149,7 @@ def grow(
     present = PresentClasses(
         0, np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes, dtype=np.float64), np.zeros(n_classes, dtype=np.int32)
     )
-    histogram = new_histogram(features.n_bins.max() + 1, n_classes)
-    scan = Scan(np.zeros(n_classes, dtype=np.float64), np.zeros(n_classes, dtype=np.float64))
+    scan = new_scan(features, n_rows, n_classes)
     candidates = np.arange(features.codes.shape[0])
     nodes = new_nodes(FIRST_CAPACITY, n_classes)
     n_nodes = 0
@@ -185,14 +184,13 @@ def grow(
         node_rows = NodeRows(tree_rows.rows[start:stop], positions[start:stop], tree_rows.weights[start:stop])
         split, n_constant = best_split(
             criterion,
-            NodeTotals(weights, impurity, limits.min_samples_leaf),
+            NodeTotals(stop - start, present.n_present, impurity, limits.min_samples_leaf),
             features,
             node_rows,
             limits.max_features,
             candidates,
             pending.n_constant,
             random_state,
-            histogram,
             scan,
         )
         if split.feature < 0 or (

@@ -1,4 +1,11 @@
-"""What one feature looks like inside one node: the values present, ascending, with class weights and row counts."""
+"""What one feature looks like inside one node: the values present, ascending, each with the class weights of its rows.
+
+    group:    0        1              2          values ascending, missing last
+    entries:  [k w]    [k w] [k w]    [k w] ...  class and weight, first[g]:first[g + 1] belongs to group g
+
+A large node sums its rows into a table (code, class) and lists the cells in use. A small one, where most cells would be empty,
+lists its rows ordered by code instead. What follows cannot tell the difference.
+"""
 
 from typing import Any, NamedTuple
 
@@ -16,64 +23,90 @@ class NodeRows(NamedTuple):
     weights: NDArray[np.float64]
 
 
-class Histogram(NamedTuple):
-    """Workspace for one feature of one node, reused for the next.
+class Groups(NamedTuple):
+    """Workspace for one feature of one node, reused for the next; see the picture above."""
 
-    Indexed by code: `class_weights` (code, class) and `counts` (code,) are all zero between features.
-    `present` lists the codes that occur, ascending, the missing code (the largest) included.
-    """
-
-    class_weights: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    present: NDArray[np.int64]
+    codes: NDArray[np.int64]  # (group,), ascending
+    n_rows: NDArray[np.int64]  # (group,)
+    first: NDArray[np.int64]  # (group + 1,)
+    classes: NDArray[np.int64]  # (entry,)
+    weights: NDArray[np.float64]  # (entry,)
+    count: NDArray[np.int64]  # (code,), rows by code; all zero between features
+    cursor: NDArray[np.int64]  # (code,), next free entry by code
+    table: NDArray[np.float64]  # (code * class,); all zero between features
 
 
 @kernel
-def new_histogram(n_codes: int, n_classes: int) -> Histogram:
+def new_groups(n_codes: int, n_classes: int) -> Groups:
     """An empty workspace for codes below `n_codes`."""
-    return Histogram(
-        np.zeros((n_codes, n_classes), dtype=np.float64),
-        np.zeros(n_codes, dtype=np.int64),
+    n_cells = n_codes * n_classes
+    return Groups(
         np.zeros(n_codes + 1, dtype=np.int64),
+        np.zeros(n_codes + 1, dtype=np.int64),
+        np.zeros(n_codes + 1, dtype=np.int64),
+        np.zeros(n_cells, dtype=np.int64),
+        np.zeros(n_cells, dtype=np.float64),
+        np.zeros(n_codes, dtype=np.int64),
+        np.zeros(n_codes, dtype=np.int64),
+        np.zeros(n_cells, dtype=np.float64),
     )
 
 
 @kernel
-def is_constant(codes: NDArray[Any], node: NodeRows) -> bool:
-    """Whether one feature's codes are equal in all rows of the node."""
-    first = codes[node.rows[0]]
-    for i in range(1, node.rows.shape[0]):  # noqa: SIM110 - plain loops are what numba compiles best
-        if codes[node.rows[i]] != first:
-            return False
-    return True
+def gather_codes(codes: NDArray[Any], rows: NDArray[np.int32], gathered: NDArray[Any]) -> bool:
+    """Copy one feature's codes of a node side by side; returns whether they differ. Stops early only if they do not."""
+    n_rows = rows.shape[0]
+    first = codes[rows[0]]
+    i = 0
+    while i < n_rows and codes[rows[i]] == first:
+        gathered[i] = first
+        i += 1
+    varies = i < n_rows
+    while i < n_rows:
+        gathered[i] = codes[rows[i]]
+        i += 1
+    return varies
 
 
 @kernel
-def fill_histogram(codes: NDArray[Any], node: NodeRows, n_codes: int, histogram: Histogram) -> int:
-    """Add the rows of the node to an empty histogram; returns how many codes are present.
+def group_rows(codes: NDArray[Any], node: NodeRows, n_codes: int, n_classes: int, groups: Groups) -> int:
+    """Fill the workspace with the node's rows, `codes` (n_node,); returns the number of groups."""
+    n_groups = _count_codes(codes, n_codes, groups)
+    if 2 * codes.shape[0] > n_groups * n_classes:
+        _list_cells(codes, node, n_groups, n_classes, groups)
+    else:
+        _list_rows(codes, node, n_groups, groups)
+    return n_groups
 
-    A code is appended when its count is still zero, without a branch, because in small nodes that test is a coin toss.
+
+@kernel
+def _count_codes(codes: NDArray[Any], n_codes: int, groups: Groups) -> int:
+    """Fill `codes` and `n_rows` of the groups, leaving `count` at zero.
+
+    A code is noted when its count is still zero, without a branch, because in small nodes that test is a coin toss.
     """
-    n_present = 0
-    for i in range(node.rows.shape[0]):
-        code = np.int64(codes[node.rows[i]])
-        histogram.class_weights[code, node.classes[i]] += node.weights[i]
-        histogram.present[n_present] = code
-        n_present += np.int64(histogram.counts[code] == 0)
-        histogram.counts[code] += 1
-    _order_present(histogram, n_present, n_codes)
-    return n_present
+    n_groups = 0
+    for i in range(codes.shape[0]):
+        code = np.int64(codes[i])
+        groups.codes[n_groups] = code
+        n_groups += np.int64(groups.count[code] == 0)
+        groups.count[code] += 1
+    _order_codes(groups.codes, groups.count, n_groups, n_codes)
+    for g in range(n_groups):
+        code = groups.codes[g]
+        groups.n_rows[g] = groups.count[code]
+        groups.count[code] = 0
+    return n_groups
 
 
 @kernel
-def _order_present(histogram: Histogram, n_present: int, n_codes: int) -> None:
+def _order_codes(present: NDArray[np.int64], count: NDArray[np.int64], n_present: int, n_codes: int) -> None:
     """Sort the present codes: by insertion while that beats a walk over all counts."""
-    present = histogram.present
     if n_present * n_present > 4 * n_codes:
         position = 0
         for code in range(n_codes):
             present[position] = code
-            position += np.int64(histogram.counts[code] != 0)
+            position += np.int64(count[code] != 0)
         return
     for i in range(1, n_present):
         code = present[i]
@@ -85,10 +118,35 @@ def _order_present(histogram: Histogram, n_present: int, n_codes: int) -> None:
 
 
 @kernel
-def clear_histogram(histogram: Histogram, n_present: int, n_classes: int) -> None:
-    """Make the workspace empty again, touching only what was filled."""
-    for i in range(n_present):
-        code = histogram.present[i]
-        histogram.counts[code] = 0
+def _list_cells(codes: NDArray[Any], node: NodeRows, n_groups: int, n_classes: int, groups: Groups) -> None:
+    """Entries = the cells (code, class) in use, classes ascending."""
+    table = groups.table
+    for i in range(codes.shape[0]):
+        table[np.int64(codes[i]) * n_classes + node.classes[i]] += node.weights[i]
+    n_entries = 0
+    for g in range(n_groups):
+        groups.first[g] = n_entries
+        cell = groups.codes[g] * n_classes
         for k in range(n_classes):
-            histogram.class_weights[code, k] = 0.0
+            groups.classes[n_entries] = k
+            groups.weights[n_entries] = table[cell + k]
+            n_entries += np.int64(table[cell + k] > 0.0)
+            table[cell + k] = 0.0
+    groups.first[n_groups] = n_entries
+
+
+@kernel
+def _list_rows(codes: NDArray[Any], node: NodeRows, n_groups: int, groups: Groups) -> None:
+    """Entries = the rows, ordered by code and, within a code, as in the node."""
+    n_entries = 0
+    for g in range(n_groups):
+        groups.first[g] = n_entries
+        groups.cursor[groups.codes[g]] = n_entries
+        n_entries += groups.n_rows[g]
+    groups.first[n_groups] = n_entries
+    for i in range(codes.shape[0]):
+        code = np.int64(codes[i])
+        entry = groups.cursor[code]
+        groups.classes[entry] = node.classes[i]
+        groups.weights[entry] = node.weights[i]
+        groups.cursor[code] = entry + 1

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria import Criterion, split_gain
+from core.kernels.criteria import Criterion, Side, emptied, split_gain, with_weight
 from core.kernels.features import BinnedFeatures
-from core.kernels.histogram import Histogram, NodeRows, clear_histogram, fill_histogram, is_constant
+from core.kernels.histogram import Groups, NodeRows, gather_codes, group_rows, new_groups
 from core.kernels.jit import kernel
 from core.kernels.random_state import next_below
 
@@ -36,16 +36,37 @@ NO_SPLIT = Split(-1, -np.inf, 0.0, -1, False)
 class NodeTotals(NamedTuple):
     """What the scan of every feature of a node starts from."""
 
-    class_weights: NDArray[np.float64]  # (class present in the node,)
+    n_rows: int
+    n_classes: int  # classes present in the node
     impurity: float
     min_samples_leaf: int
 
 
 class Scan(NamedTuple):
-    """Class weights on the two sides of the moving cut; workspaces of shape (class,)."""
+    """Workspaces of the moving cut. The right side of every cut is kept, because sides only ever grow."""
 
-    left: NDArray[np.float64]
-    right: NDArray[np.float64]
+    groups: Groups
+    codes: NDArray[Any]  # (row,)
+    left: NDArray[np.float64]  # (class,)
+    right: NDArray[np.float64]  # (class,)
+    right_weight: NDArray[np.float64]  # (group + 1,): groups g, g + 1, ... and what stays on the right
+    right_spread: NDArray[np.float64]
+    right_largest: NDArray[np.float64]
+
+
+@kernel
+def new_scan(features: BinnedFeatures, n_rows: int, n_classes: int) -> Scan:
+    """Workspaces for any node of up to `n_rows` rows."""
+    n_codes = features.n_bins.max() + 1
+    return Scan(
+        new_groups(n_codes, n_classes),
+        np.empty(n_rows, dtype=features.codes.dtype),
+        np.zeros(n_classes, dtype=np.float64),
+        np.zeros(n_classes, dtype=np.float64),
+        np.zeros(n_codes + 1, dtype=np.float64),
+        np.zeros(n_codes + 1, dtype=np.float64),
+        np.zeros(n_codes + 1, dtype=np.float64),
+    )
 
 
 @kernel
@@ -68,18 +89,33 @@ def beats(gain: float, feature: int, code: int, best: Split) -> bool:
 
 
 @kernel
-def _refresh_right(parent: NDArray[np.float64], scan: Scan) -> tuple[float, float]:
-    """right = parent - left, without the dust that subtraction leaves; returns the weights of both sides."""
-    left_weight = 0.0
-    right_weight = 0.0
-    for k in range(parent.shape[0]):
-        rest = parent[k] - scan.left[k]
-        if rest <= EMPTY_SHARE * parent[k]:
-            rest = 0.0
-        scan.right[k] = rest
-        left_weight += scan.left[k]
-        right_weight += rest
-    return left_weight, right_weight
+def _with_group(criterion: Criterion, side: Side, groups: Groups, group: int) -> Side:
+    for entry in range(groups.first[group], groups.first[group + 1]):
+        side = with_weight(criterion, side, groups.classes[entry], groups.weights[entry])
+    return side
+
+
+@kernel
+def _without_group(class_weights: NDArray[np.float64], groups: Groups, group: int) -> None:
+    """Take a group's weight off the right side, leaving no dust of rounding behind."""
+    for entry in range(groups.first[group], groups.first[group + 1]):
+        k = groups.classes[entry]
+        rest = class_weights[k] - groups.weights[entry]
+        class_weights[k] = rest if rest > EMPTY_SHARE * groups.weights[entry] else 0.0
+
+
+@kernel
+def _fill_right_sides(criterion: Criterion, n_classes: int, n_values: int, missing_group: int, scan: Scan) -> None:
+    """Build the right side of every cut from the right; missing_group = -1 when no rows stay on the right throughout."""
+    side = emptied(scan.right[:n_classes])
+    if missing_group >= 0:
+        side = _with_group(criterion, side, scan.groups, missing_group)
+    for group in range(n_values, -1, -1):
+        if group < n_values:
+            side = _with_group(criterion, side, scan.groups, group)
+        scan.right_weight[group] = side.weight
+        scan.right_spread[group] = side.spread
+        scan.right_largest[group] = side.largest
 
 
 @kernel
@@ -87,61 +123,59 @@ def scan_cuts(
     criterion: Criterion,
     totals: NodeTotals,
     feature: int,
-    histogram: Histogram,
     n_values: int,
-    missing_code: int,
+    n_missing: int,
     missing_goes_left: bool,
-    n_rows: int,
     scan: Scan,
     best: Split,
 ) -> Split:
-    """The best of `best` and all cuts of one feature, with the missing rows kept on one side.
+    """The best of `best` and all cuts of one feature, with the missing rows (group n_values) kept on one side.
 
     Cuts lie between neighbouring present values; with missing rows on the right there is one more, after the last value.
     `threshold` of the result is not filled in.
     """
-    n_missing = histogram.counts[missing_code]
-    n_left = n_missing if missing_goes_left else 0
-    n_cuts = n_values if n_missing > 0 and not missing_goes_left else n_values - 1
-    n_classes = totals.class_weights.shape[0]
-    left, right = scan.left[:n_classes], scan.right[:n_classes]
-    for k in range(n_classes):
-        left[k] = histogram.class_weights[missing_code, k] if missing_goes_left else 0.0
-    for position in range(n_cuts):
-        code = histogram.present[position]
-        n_left += histogram.counts[code]
-        for k in range(n_classes):
-            left[k] += histogram.class_weights[code, k]
-        if n_left < totals.min_samples_leaf or n_rows - n_left < totals.min_samples_leaf:
+    groups = scan.groups
+    missing_goes_right = n_missing > 0 and not missing_goes_left
+    _fill_right_sides(criterion, totals.n_classes, n_values, n_values if missing_goes_right else -1, scan)
+    left = emptied(scan.left[: totals.n_classes])
+    n_left = 0
+    if n_missing > 0 and missing_goes_left:
+        left = _with_group(criterion, left, groups, n_values)
+        n_left = n_missing
+    for group in range(n_values if missing_goes_right else n_values - 1):
+        left = _with_group(criterion, left, groups, group)
+        _without_group(scan.right, groups, group)
+        n_left += groups.n_rows[group]
+        if n_left < totals.min_samples_leaf:
             continue
-        left_weight, right_weight = _refresh_right(totals.class_weights, scan)
-        gain = split_gain(criterion, totals.impurity, left, left_weight, right, right_weight)
-        if beats(gain, feature, code, best):
-            best = Split(feature, gain, 0.0, code, missing_goes_left)
+        if totals.n_rows - n_left < totals.min_samples_leaf:
+            break
+        right = Side(
+            scan.right[: totals.n_classes],
+            scan.right_weight[group + 1],
+            scan.right_spread[group + 1],
+            scan.right_largest[group + 1],
+        )
+        gain = split_gain(criterion, totals.impurity, left, right)
+        if beats(gain, feature, groups.codes[group], best):
+            best = Split(feature, gain, 0.0, groups.codes[group], missing_goes_left)
     return best
 
 
 @kernel
 def best_cut_of_feature(
-    criterion: Criterion,
-    totals: NodeTotals,
-    feature: int,
-    codes: NDArray[Any],
-    n_bins: int,
-    node: NodeRows,
-    histogram: Histogram,
-    scan: Scan,
-    best: Split,
+    criterion: Criterion, totals: NodeTotals, feature: int, n_bins: int, node: NodeRows, scan: Scan, best: Split
 ) -> Split:
-    """The best of `best` and all cuts of one feature that varies in the node, with its threshold left to the caller."""
-    n_rows = node.rows.shape[0]
-    n_present = fill_histogram(codes, node, n_bins + 1, histogram)
-    has_missing = histogram.counts[n_bins] > 0
-    n_values = n_present - np.int64(has_missing)
-    best = scan_cuts(criterion, totals, feature, histogram, n_values, n_bins, False, n_rows, scan, best)
-    if has_missing:
-        best = scan_cuts(criterion, totals, feature, histogram, n_values, n_bins, True, n_rows, scan, best)
-    clear_histogram(histogram, n_present, totals.class_weights.shape[0])
+    """The best of `best` and all cuts of the feature whose codes were gathered; its threshold is left to the caller."""
+    groups = scan.groups
+    n_groups = group_rows(scan.codes[: totals.n_rows], node, n_bins + 1, totals.n_classes, groups)
+    n_missing = 0
+    if groups.codes[n_groups - 1] == n_bins:
+        n_missing = groups.n_rows[n_groups - 1]
+        n_groups -= 1
+    best = scan_cuts(criterion, totals, feature, n_groups, n_missing, False, scan, best)
+    if n_missing > 0:
+        best = scan_cuts(criterion, totals, feature, n_groups, n_missing, True, scan, best)
     return best
 
 
@@ -174,7 +208,6 @@ def best_split(
     candidates: NDArray[np.int64],
     n_constant: int,
     random_state: NDArray[np.uint64],
-    histogram: Histogram,
     scan: Scan,
 ) -> tuple[Split, int]:
     """Try up to `max_features` features that vary in the node; returns the best split and the known constant features.
@@ -193,7 +226,7 @@ def best_split(
         if draws:
             position = n_constant + next_below(random_state, n_untried - n_constant)
         feature = candidates[position]
-        if is_constant(features.codes[feature], node):
+        if not gather_codes(features.codes[feature], node.rows, scan.codes):
             candidates[position] = candidates[n_constant]
             candidates[n_constant] = feature
             n_constant += 1
@@ -202,17 +235,7 @@ def best_split(
         candidates[position] = candidates[n_untried]
         candidates[n_untried] = feature
         n_tried += 1
-        best = best_cut_of_feature(
-            criterion,
-            totals,
-            feature,
-            features.codes[feature],
-            features.n_bins[feature],
-            node,
-            histogram,
-            scan,
-            best,
-        )
+        best = best_cut_of_feature(criterion, totals, feature, features.n_bins[feature], node, scan, best)
     if best.feature >= 0:
         best = threshold_of(features, best, node)
     return best, n_constant

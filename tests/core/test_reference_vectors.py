@@ -5,7 +5,7 @@ import pytest
 
 import core
 from core.binning import bin_features
-from core.kernels.criteria import node_impurity, split_gain
+from core.kernels.criteria import node_impurity, side_of, split_gain
 from tests.shared_material import reference
 
 BUILT = {"gini", "entropy", "misclassification", "mae", "sqrt_gini", "ne"}
@@ -93,7 +93,7 @@ def test_profiles_of_all_candidate_splits_match():
             goes_left = X[:, int(feature)] <= threshold
             left = np.bincount(y[goes_left], weights[goes_left], n_classes)
             right = np.bincount(y[~goes_left], weights[~goes_left], n_classes)
-            got = split_gain(criterion, parent, left, left.sum(), right, right.sum())
+            got = split_gain(criterion, parent, side_of(criterion, left), side_of(criterion, right))
             assert got == pytest.approx(expected, abs=1e-10)
 
 
