@@ -13,7 +13,7 @@ from app.datasets.formats import decompressed, stem
 from app.datasets.ingestion import UploadOptions
 from app.datasets.receiving import ReceivedUpload, is_form, receive
 from app.datasets.schemas import Dataset, DatasetRows, UploadFields, upload_request_body
-from app.datasets.service import DatasetService, StoredDataset, delete_dataset, store_upload
+from app.datasets.service import DatasetService, StoredDataset, delete_dataset, read_head, store_upload
 from app.dependencies import Context, ReadSession
 from app.error_handlers import responses
 from app.errors import ServiceError
@@ -127,12 +127,11 @@ def get_dataset(dataset_id: uuid.UUID, session: ReadSession, context: Context) -
 
 def get_rows(
     dataset_id: uuid.UUID,
-    session: ReadSession,
     context: Context,
     limit: Annotated[int, Query(ge=1, le=MAX_HEAD_ROWS, description="how many rows at most")] = 50,
 ) -> DatasetRows:
-    columns, rows = _service(session, context).head(dataset_id, limit)
-    return DatasetRows(columns=columns, rows=rows)
+    head = read_head(context.sessions, context.dataset_store, context.settings.limits, dataset_id, limit)
+    return DatasetRows(columns=head.columns, rows=head.rows)
 
 
 def remove_dataset(dataset_id: uuid.UUID, context: Context) -> None:

@@ -3,7 +3,7 @@
 import uuid
 from typing import Any
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import Table, delete, func, select
 from sqlalchemy.orm import Session
 
 from app.datasets.tables import DatasetRow
@@ -34,10 +34,15 @@ class DatasetRepository:
         self._session.add(row)
         self._session.flush()
 
-    def delete(self, row: DatasetRow) -> None:
-        """Raises sqlalchemy.exc.IntegrityError while another table refers to the row; the transaction goes on."""
+    def delete(self, dataset_id: uuid.UUID) -> bool:
+        """Whether the row was still there.
+
+        Raises:
+            sqlalchemy.exc.IntegrityError: another table refers to the row; the transaction can go on.
+        """
         with self._session.begin_nested():
-            self._session.delete(row)
+            query = delete(DatasetRow).where(DatasetRow.id == dataset_id).returning(DatasetRow.id)
+            return self._session.scalar(query) is not None
 
     def holders(self, dataset_id: uuid.UUID) -> dict[str, int]:
         """How many rows refer to the data set, by the name of their table."""

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.database import SessionFactory, reading, writing
-from app.datasets.errors import DatasetInUse, DatasetNotFound, repoint
+from app.datasets.errors import DatasetFileMissing, DatasetInUse, DatasetNotFound, repoint
 from app.datasets.formats import FileFormat, PlainFile
 from app.datasets.ingestion import IngestedTable, UploadOptions, ingest
 from app.datasets.inline import inline_pointer, write_columns
@@ -27,6 +27,14 @@ class StoredDataset:
     created: bool
 
 
+@dataclass(frozen=True)
+class TableHead:
+    """rows: category names, labels and numbers; None = missing. The target is the last column."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+
+
 class DatasetService:
     def __init__(self, session: Session, store: DatasetStore, limits: Limits) -> None:
         self._repository = DatasetRepository(session)
@@ -37,7 +45,7 @@ class DatasetService:
         """Raises DatasetNotFound."""
         row = self._repository.get(dataset_id)
         if row is None:
-            raise DatasetNotFound.at("path/dataset_id", f"there is no data set {dataset_id}; GET /datasets lists all")
+            raise _not_found(dataset_id)
         return row
 
     def page(self, page: PageQuery, filters: dict[str, str]) -> tuple[list[DatasetRow], str | None]:
@@ -46,16 +54,6 @@ class DatasetService:
     def stored(self, fingerprint: str) -> DatasetRow | None:
         """The data set with this identity, if its file is there as well."""
         return self._repository.by_fingerprint(fingerprint) if self._store.has(fingerprint) else None
-
-    def head(self, dataset_id: uuid.UUID, limit: int) -> tuple[list[str], list[list[Any]]]:
-        """Column names and the first rows as they were uploaded: category names, labels, null for missing."""
-        row = self.get(dataset_id)
-        labels = [entry["label"] for entry in row.classes]
-        dictionaries = [*[feature["categories"] for feature in row.features], labels]
-        stored = self._store.head(row.fingerprint, limit)
-        columns = [_named(values, names) for values, names in zip(stored, dictionaries, strict=True)]
-        names = [*[feature["name"] for feature in row.features], row.target]
-        return names, [list(values) for values in zip(*columns, strict=True)]
 
     def register(self, file: PlainFile, options: UploadOptions, table: IngestedTable, canonical: Path) -> StoredDataset:
         """Move the canonical file into the store and add its row, unless somebody else was faster."""
@@ -91,7 +89,8 @@ class DatasetService:
         row = self.get(dataset_id)
         self._repository.lock(row.fingerprint)
         try:
-            self._repository.delete(row)
+            if not self._repository.delete(dataset_id):
+                raise _not_found(dataset_id)
         except IntegrityError as error:
             raise self._in_use(dataset_id) from error
         return row.fingerprint
@@ -137,6 +136,25 @@ def delete_dataset(sessions: SessionFactory, store: DatasetStore, limits: Limits
         DatasetService(session, store, limits).discard_file(fingerprint)
 
 
+def read_head(
+    sessions: SessionFactory, store: DatasetStore, limits: Limits, dataset_id: uuid.UUID, limit: int
+) -> TableHead:
+    """The first rows as they were uploaded. Raises DatasetNotFound, DatasetFileMissing, DatasetFileDamaged."""
+    with reading(sessions) as session:
+        row = DatasetService(session, store, limits).get(dataset_id)
+    try:
+        stored = store.head(row.fingerprint, limit)
+    except DatasetFileMissing:
+        # Deleted since the row was read? Then that is the answer; otherwise the file is really lost.
+        with reading(sessions) as session:
+            DatasetService(session, store, limits).get(dataset_id)
+        raise
+    dictionaries = [*(feature["categories"] for feature in row.features), [entry["label"] for entry in row.classes]]
+    columns = [_named(values, names) for values, names in zip(stored, dictionaries, strict=True)]
+    names = [*(feature["name"] for feature in row.features), row.target]
+    return TableHead(names, [list(values) for values in zip(*columns, strict=True)])
+
+
 def load_training_table(store: DatasetStore, row: DatasetRow) -> TrainingTable:
     """The arrays of a data set; classes and features are described by its row.
 
@@ -144,6 +162,10 @@ def load_training_table(store: DatasetStore, row: DatasetRow) -> TrainingTable:
         app.datasets.errors.DatasetFileMissing, DatasetFileDamaged.
     """
     return store.load(row.fingerprint)
+
+
+def _not_found(dataset_id: uuid.UUID) -> DatasetNotFound:
+    return DatasetNotFound.at("path/dataset_id", f"there is no data set {dataset_id}; GET /datasets lists all")
 
 
 def _row(file: PlainFile, fingerprint: str, options: UploadOptions, table: IngestedTable) -> DatasetRow:

@@ -1,13 +1,29 @@
 """The routes of /datasets through HTTP."""
 
+import gzip
 import hashlib
 import json
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+from starlette.testclient import TestClient
+
+from app.database import writing
+from app.datasets.errors import UPLOAD_ERRORS
+from app.datasets.formats import stem
+from app.jobs.states import JobKind
+from app.jobs.tables import JobRow
+from app.settings import Limits
+from tests.app.datasets.conftest import make_app
 
 CSV = b"age,job,risk\n41,skilled,good\n23,unskilled,bad\n,skilled,good\n"
 
 
-def upload(client, content=CSV, name="people.csv", **fields):
-    return client.post("/datasets", files={"file": (name, content)}, data={"target": "risk", **fields})
+def upload(client, content=CSV, file_name="people.csv", **fields):
+    return client.post("/datasets", files={"file": (file_name, content)}, data={"target": "risk", **fields})
 
 
 class TestUpload:
@@ -33,8 +49,8 @@ class TestUpload:
         assert client.get(response.headers["Location"]).json() == body
 
     def test_the_same_upload_again_is_the_same_data_set(self, client):
-        first = upload(client, name="one.csv")
-        again = upload(client, name="two.csv")
+        first = upload(client, file_name="one.csv")
+        again = upload(client, file_name="two.csv")
         assert (first.status_code, again.status_code) == (201, 200)
         assert again.json() == first.json()
         assert again.headers["Location"] == first.headers["Location"]
@@ -57,3 +73,156 @@ class TestUpload:
         raw = client.post("/datasets?target=risk", content=CSV, headers={"Content-Type": "text/csv; charset=utf-8"})
         assert (first.status_code, raw.status_code) == (201, 200)
         assert raw.json()["id"] == first.json()["id"]
+
+    def test_a_large_body_passes_although_other_bodies_may_not(self, limited_client):
+        client = limited_client(Limits(max_body_bytes=10))
+        assert upload(client).status_code == 201
+
+    @pytest.mark.parametrize("compress", [gzip.compress, lambda data: pa.compress(data, "zstd", asbytes=True)])
+    def test_compressed_bytes_are_the_same_data_set(self, client, compress):
+        first = upload(client)
+        again = upload(client, compress(CSV), "people.csv.gz")
+        assert (first.status_code, again.status_code) == (201, 200)
+        assert again.json()["id"] == first.json()["id"]
+
+    @pytest.mark.parametrize(
+        ("file_name", "name"),
+        [
+            ("../../etc/people.csv.gz", "people"),
+            ("C:\\v1.2.parquet", "v1.2"),
+            (".csv", ".csv"),
+            ("a b.txt", "a b"),
+        ],
+    )
+    def test_name_comes_from_the_file(self, file_name, name):
+        assert stem(file_name) == name
+
+    def test_name_may_be_given(self, client):
+        assert upload(client, name="credit risk").json()["name"] == "credit risk"
+
+    def test_a_lost_file_comes_back_with_the_next_upload(self, client, context):
+        first = upload(client)
+        (path,) = context.settings.datasets_folder.iterdir()
+        path.unlink()
+        assert client.get(first.headers["Location"] + "/rows").json()["code"] == "dataset_file_missing"
+        again = upload(client)
+        assert (again.status_code, again.json()["id"]) == (200, first.json()["id"])
+        assert client.get(first.headers["Location"] + "/rows").status_code == 200
+
+
+class TestConcurrentUploads:
+    def test_identical_ones_make_one_data_set(self, context, leftovers):
+        app = make_app(context, context.settings.limits)
+        barrier = threading.Barrier(4)
+
+        def send(_):
+            client = TestClient(app)
+            barrier.wait()
+            return upload(client)
+
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(pool.map(send, range(4)))
+        assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 201]
+        assert len({answer.json()["id"] for answer in answers}) == 1
+        assert len(leftovers()) == 1
+
+    def test_a_row_never_lacks_its_file_while_others_delete(self, context, leftovers):
+        app = make_app(context, context.settings.limits)
+
+        def send_and_delete(_):
+            client = TestClient(app)
+            statuses = set()
+            for _ in range(8):
+                answer = upload(client)
+                rows = client.get(answer.headers["Location"] + "/rows")
+                statuses |= {
+                    answer.status_code,
+                    rows.status_code,
+                    client.delete(answer.headers["Location"]).status_code,
+                }
+            return statuses
+
+        with ThreadPoolExecutor(3) as pool:
+            statuses = set().union(*pool.map(send_and_delete, range(3)))
+        assert statuses <= {200, 201, 204, 404}
+        assert leftovers() == []
+
+
+class TestRows:
+    def test_gives_values_as_they_were_uploaded(self, client):
+        where = upload(client).headers["Location"]
+        assert client.get(where + "/rows").json() == {
+            "columns": ["age", "job", "risk"],
+            "rows": [[41, "skilled", "good"], [23, "unskilled", "bad"], [None, "skilled", "good"]],
+        }
+        assert len(client.get(where + "/rows?limit=2").json()["rows"]) == 2
+
+    def test_keeps_the_type_of_labels(self, client):
+        where = upload(client, b"a,risk\n1.5,true\n2,false\n").headers["Location"]
+        assert client.get(where + "/rows").text == '{"columns":["a","risk"],"rows":[[1.5,true],[2.0,false]]}'
+
+    @pytest.mark.parametrize("limit", ["0", "1001", "x"])
+    def test_limit_is_checked(self, client, limit):
+        where = upload(client).headers["Location"]
+        response = client.get(f"{where}/rows?limit={limit}")
+        assert response.status_code == 422
+        assert response.json()["errors"][0]["pointer"] == "query/limit"
+
+
+class TestList:
+    def test_filters_sorts_and_pages(self, client):
+        files = {"one": CSV, "two": CSV + b"1,skilled,bad\n", "three": CSV + b"2,skilled,bad\n3,skilled,good\n"}
+        bodies = {name: upload(client, content, name=name).json() for name, content in files.items()}
+        newest_first = client.get("/datasets").json()
+        assert [item["name"] for item in newest_first["items"]] == ["three", "two", "one"]
+        assert newest_first["next_cursor"] is None
+        assert client.get("/datasets?name=two").json()["items"] == [bodies["two"]]
+        assert client.get(f"/datasets?sha256={bodies['one']['sha256']}").json()["items"] == [bodies["one"]]
+        assert client.get("/datasets?target=age").json()["items"] == []
+        page = client.get("/datasets?sort=n_rows&limit=2").json()
+        rest = client.get(f"/datasets?sort=n_rows&limit=2&cursor={page['next_cursor']}").json()
+        assert [item["n_rows"] for item in page["items"] + rest["items"]] == [3, 4, 5]
+        assert client.get("/datasets?sort=colour").json()["code"] == "unknown_sort"
+
+
+class TestNotFound:
+    @pytest.mark.parametrize("method", ["GET", "DELETE"])
+    def test_unknown_id(self, client, method):
+        response = client.request(method, f"/datasets/{uuid.uuid4()}")
+        assert (response.status_code, response.json()["code"]) == (404, "dataset_not_found")
+
+    def test_rows_of_an_unknown_id(self, client):
+        assert client.get(f"/datasets/{uuid.uuid4()}/rows").json()["code"] == "dataset_not_found"
+
+    def test_no_id_at_all(self, client):
+        assert client.get("/datasets/nonsense").status_code == 422
+
+
+class TestDelete:
+    def test_removes_row_and_file(self, client, leftovers):
+        where = upload(client).headers["Location"]
+        assert client.delete(where).status_code == 204
+        assert client.get(where).status_code == 404
+        assert leftovers() == []
+        assert upload(client).status_code == 201
+
+    def test_refused_while_a_job_refers_to_it(self, client, context, leftovers):
+        body = upload(client).json()
+        with writing(context.sessions) as session:
+            session.add(
+                JobRow(kind=JobKind.TRAIN, request={}, dataset_id=uuid.UUID(body["id"]), request_sha256="0" * 64)
+            )
+        response = client.delete(f"/datasets/{body['id']}")
+        assert (response.status_code, response.json()["code"]) == (409, "dataset_in_use")
+        assert "jobs (1)" in response.json()["detail"]
+        assert len(leftovers()) == 1
+        assert client.get(f"/datasets/{body['id']}").status_code == 200
+
+
+def test_openapi_names_forms_and_codes(client):
+    operation = client.get("/openapi.json").json()["paths"]["/datasets"]["post"]
+    assert {"multipart/form-data", "text/csv", "application/vnd.apache.parquet"} <= set(
+        operation["requestBody"]["content"]
+    )
+    documented = str(operation["responses"])
+    assert [error.code for error in UPLOAD_ERRORS if f"`{error.code}`" not in documented] == []

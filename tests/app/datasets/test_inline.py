@@ -1,0 +1,47 @@
+"""Columns of JSON values become a data set like any other."""
+
+import numpy as np
+import pytest
+
+from app.database import writing
+from app.datasets.errors import MissingLabel, MixedColumn, SingleClass, UnequalColumns, UnknownTarget
+from app.datasets.service import DatasetService, load_training_table
+
+
+@pytest.fixture
+def service(context):
+    with writing(context.sessions) as session:
+        yield DatasetService(session, context.dataset_store, context.settings.limits)
+
+
+def test_values_types_and_missing(service, context):
+    columns = {"x": [1, 2.5, None], "job": ["u", None, "v"], "flag": [True, None, False], "y": ["no", "yes", "no"]}
+    row = service.store_columns(columns, "y", "inline")
+    assert [feature["kind"] for feature in row.features] == ["numeric", "categorical", "categorical"]
+    assert row.classes == [{"label": "no", "count": 2}, {"label": "yes", "count": 1}]
+    table = load_training_table(context.dataset_store, row)
+    np.testing.assert_array_equal(table.X, [[1, 0, 1], [2.5, np.nan, np.nan], [np.nan, 1, 0]])
+    np.testing.assert_array_equal(table.y, [0, 1, 0])
+
+
+def test_the_same_columns_are_the_same_data_set(service):
+    columns = {"x": [1, 2], "y": [0, 1]}
+    assert service.store_columns(columns, "y", "one").id == service.store_columns(columns, "y", "two").id
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "pointer"),
+    [
+        ({"x": [1, 2], "y": [0]}, UnequalColumns, "/data/columns/y"),
+        ({"a/b": [1, "u"], "y": [0, 1]}, MixedColumn, "/data/columns/a~1b"),
+        ({"x": [[1], [2]], "y": [0, 1]}, MixedColumn, "/data/columns/x"),
+        ({"x": [1, 2], "z": [0, 1]}, UnknownTarget, "/data/target"),
+        ({"x": [1, 2], "y": [0, 0]}, SingleClass, "/data/target"),
+        ({"x": [1, 2], "y": [0, None]}, MissingLabel, "/data/target"),
+    ],
+)
+def test_faults_point_into_the_request(service, leftovers, columns, error, pointer):
+    with pytest.raises(error) as caught:
+        service.store_columns(columns, "y", "inline")
+    assert caught.value.errors[0].pointer == pointer
+    assert leftovers() == []
