@@ -5,9 +5,11 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 import core
-from app import error_handlers
+from app import error_handlers, openapi
+from app.body_limit import ExplainBodyLimit
 from app.context import open_context
 from app.datasets import endpoints as datasets
 from app.health import endpoints as health
@@ -36,11 +38,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         description=DESCRIPTION,
         version=version("bristlecone"),
         lifespan=_lifespan,
-        max_body_size=settings.limits.max_body_bytes,
     )
     app.state.settings = settings
+    # Inside of the two below, unlike FastAPI's own `max_body_size`: its answers are explained and logged.
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.limits.max_body_bytes)
+    app.add_middleware(ExplainBodyLimit, max_body_bytes=settings.limits.max_body_bytes)
     app.add_middleware(RequestLog)
     error_handlers.install(app)
+    openapi.install(app)
     app.include_router(datasets.router(settings.limits))
     for router in (training.router, jobs.router, trained_models.router, predictions.router, health.router):
         app.include_router(router)

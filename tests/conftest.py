@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 from sqlalchemy import delete
 
 from app.context import ServiceContext, open_context
 from app.database import writing
 from app.database_schema import upgrade_to_head
+from app.main import create_app
 from app.settings import BrokerSettings, DatabaseSettings, JobSettings, Limits, Settings
 from app.tables import metadata
 from tests.broker import private_redis
@@ -73,6 +75,17 @@ def context(settings: Settings) -> Iterator[ServiceContext]:
     yield context
     _empty(context)
     context.close()
+
+
+@pytest.fixture
+def client(settings: Settings, broker_url: str) -> Iterator[TestClient]:
+    """The whole application on an empty, migrated database; bugs come back as answers, as they do in production."""
+    broker = settings.broker.model_copy(update={"url": broker_url})
+    app = create_app(settings.model_copy(update={"broker": broker}))
+    with TestClient(app, raise_server_exceptions=False) as client:
+        _empty(app.state.context)
+        yield client
+        _empty(app.state.context)
 
 
 def _empty(context: ServiceContext) -> None:

@@ -1,0 +1,136 @@
+"""What holds for every route: ids, problem details, limits, nothing leaked."""
+
+import logging
+
+import pytest
+from fastapi import APIRouter
+from fastapi.testclient import TestClient
+from sqlalchemy.exc import OperationalError
+
+from app.jobs.queue import make_celery
+
+PROBLEM_KEYS = {"type", "title", "status", "detail", "code"}
+
+
+def _is_problem(response, status: int, code: str) -> dict:
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    problem = response.json()
+    assert set(problem) - {"errors"} == PROBLEM_KEYS
+    assert (problem["status"], problem["code"]) == (status, code)
+    assert response.headers["X-Request-Id"]
+    return problem
+
+
+class TestRequestId:
+    def test_is_made_for_every_answer(self, client: TestClient) -> None:
+        ids = {client.get(path).headers["X-Request-Id"] for path in ("/healthz", "/nowhere", "/jobs")}
+        assert len(ids) == 3
+
+    def test_of_a_client_is_kept(self, client: TestClient) -> None:
+        response = client.get("/healthz", headers={"X-Request-Id": "trace-42"})
+        assert response.headers["X-Request-Id"] == "trace-42"
+
+    def test_that_could_forge_a_log_line_is_replaced(self, client: TestClient) -> None:
+        response = client.get("/healthz", headers={"X-Request-Id": "a b\tc"})
+        assert response.headers["X-Request-Id"] != "a b\tc"
+
+
+class TestProblems:
+    def test_unknown_route(self, client: TestClient) -> None:
+        _is_problem(client.get("/nowhere"), 404, "not_found")
+
+    def test_wrong_method(self, client: TestClient) -> None:
+        response = client.put("/jobs")
+        _is_problem(response, 405, "method_not_allowed")
+        assert response.headers["allow"] == "GET"
+
+    def test_body_that_is_no_json(self, client: TestClient) -> None:
+        response = client.post("/train", content=b"{", headers={"Content-Type": "application/json"})
+        _is_problem(response, 422, "invalid_request")
+
+    def test_a_job_id_that_is_none(self, client: TestClient) -> None:
+        problem = _is_problem(client.get("/jobs/17"), 422, "invalid_request")
+        assert problem["errors"][0]["pointer"] == "path/job_id"
+
+    def test_body_over_the_limit_names_the_limit(self, client: TestClient) -> None:
+        limit = client.app.state.settings.limits.max_body_bytes
+        response = client.post("/train", content=b" " * (limit + 1), headers={"Content-Type": "application/json"})
+        assert str(limit) in _is_problem(response, 413, "body_too_large")["detail"]
+
+    @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+    def test_a_bug_tells_nothing_but_its_id(self, client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+        router = APIRouter()
+
+        @router.get("/broken")
+        def broken() -> None:
+            raise RuntimeError("/secret/path")
+
+        client.app.include_router(router)
+        response = client.get("/broken")
+        problem = _is_problem(response, 500, "internal_error")
+        assert "secret" not in response.text
+        assert "X-Request-Id" in problem["detail"]
+        assert "/secret/path" in caplog.text
+
+    @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+    def test_a_database_that_is_away(self, client: TestClient) -> None:
+        router = APIRouter()
+
+        @router.get("/away")
+        def away() -> None:
+            raise OperationalError("SELECT 1", {}, Exception("password=hunter2"))
+
+        client.app.include_router(router)
+        response = client.get("/away")
+        _is_problem(response, 503, "database_unavailable")
+        assert "hunter2" not in response.text
+
+
+class TestLog:
+    def test_never_holds_a_query_string(self, client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+        with caplog.at_level(logging.INFO):
+            client.get("/predict?model=m&salary=123456789")
+        ours = [record.getMessage() for record in caplog.records if not record.name.startswith("httpx2")]
+        assert any(line.startswith("GET /predict 404") for line in ours), ours
+        assert not any("123456789" in line for line in ours)
+
+
+class TestHealth:
+    def test_alive(self, client: TestClient) -> None:
+        assert client.get("/healthz").json() == {"status": "ok"}
+
+    def test_ready(self, client: TestClient) -> None:
+        answer = client.get("/readyz").json()
+        assert answer["status"] == "ready"
+        assert set(answer["checks"].values()) == {"ok"}
+
+    def test_not_ready_without_a_broker(self, client: TestClient) -> None:
+        client.app.state.celery = make_celery("redis+socket:///nowhere.sock")
+        response = client.get("/readyz")
+        assert response.status_code == 503
+        assert response.json()["checks"] == {
+            "database": "ok",
+            "broker": "unavailable",
+            "store": "ok",
+            "migrations": "ok",
+        }
+
+
+class TestOpenApi:
+    def test_describes_every_route_with_a_summary(self, client: TestClient) -> None:
+        paths = client.get("/openapi.json").json()["paths"]
+        assert {"/datasets", "/train", "/jobs", "/jobs/{job_id}", "/models", "/predict", "/healthz"} <= set(paths)
+        operations = [operation for path in paths.values() for operation in path.values()]
+        assert all(operation["summary"] for operation in operations)
+
+    def test_train_shows_examples_that_are_valid(self, client: TestClient) -> None:
+        body = client.get("/openapi.json").json()["paths"]["/train"]["post"]["requestBody"]
+        examples = body["content"]["application/json"]["examples"]
+        assert len(examples) >= 3
+        for example in examples.values():
+            # Well-formed: the only fault is that the data set of the example does not exist.
+            _is_problem(client.post("/train", json=example["value"]), 404, "dataset_not_found")
+
+    def test_problem_is_a_known_schema(self, client: TestClient) -> None:
+        assert "Problem" in client.get("/openapi.json").json()["components"]["schemas"]
