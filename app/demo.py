@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from app.demo_client import DemoClient, DemoFailed
 from app.demo_progress import ProgressDisplay
 from app.settings import Settings
 from app.startup_checks import require_free_port
-from app.supervisor import READY_SECONDS, service_url
+from app.supervisor import EXPLAIN_AFTER_SECONDS, READY_SECONDS, service_url
 
 DATA_FILE = Path(__file__).parent / "demo_data" / "optdigits.parquet"
 PARQUET = "application/vnd.apache.parquet"
@@ -91,14 +92,18 @@ def _exit_on_signal(number: int, frame: object) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _wait_until_ready(process: Any, client: DemoClient, log_file: Path) -> None:
-    deadline = time.monotonic() + READY_SECONDS
+def _wait_until_ready(process: "subprocess.Popen[bytes]", client: DemoClient, log_file: Path) -> None:
+    began, explained = time.monotonic(), False
     while not client.ready():
+        waited = time.monotonic() - began
         if process.poll() is not None:
             last_lines = "\n".join(log_file.read_text(errors="replace").splitlines()[-10:])
             raise DemoFailed(f"the service ended while starting ({describe_exit(process.returncode)}):\n{last_lines}")
-        if time.monotonic() > deadline:
+        if waited > READY_SECONDS:
             raise DemoFailed(f"the service was not ready after {READY_SECONDS:.0f} s; see {log_file}")
+        if waited > EXPLAIN_AFTER_SECONDS and not explained:
+            print("The first start of a version compiles its kernels, which takes about a minute", flush=True)
+            explained = True
         time.sleep(POLL_SECONDS)
 
 

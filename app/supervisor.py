@@ -21,7 +21,9 @@ from app.startup_checks import StartRefused, exclusive_home, require_free_port, 
 
 log = logging.getLogger(__name__)
 
-READY_SECONDS = 120.0
+#: The first start of a version compiles the kernels: about a minute, more on a busy machine.
+READY_SECONDS = 600.0
+EXPLAIN_AFTER_SECONDS = 5.0
 API_STOP_SECONDS = 10.0
 WORKER_STOP_SECONDS = 20.0
 POLL_SECONDS = 0.05
@@ -60,7 +62,6 @@ class Supervisor:
                 signal.signal(number, self._request_stop)
         try:
             self._start()
-            self._wait_until_ready()
             while not self._stop_requests:
                 for child in self._children:
                     child.keep_alive()
@@ -72,9 +73,12 @@ class Supervisor:
         self._settings.logs_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._start_redis()
         upgrade_to_head(self._settings)
-        # The worker comes before the API: what a client can see as ready is then complete.
-        self._start_python("worker", ["-m", "workers"], WORKER_STOP_SECONDS)
         self._start_python("api", ["-m", "app.cli", "api"], API_STOP_SECONDS)
+        self._wait_until_ready()
+        if not self._stop_requests:
+            # After the API, which has compiled the kernels; side by side they would both do it.
+            self._start_python("worker", ["-m", "workers"], WORKER_STOP_SECONDS)
+            self._announce()
 
     def _start_redis(self) -> None:
         socket_path = self._settings.broker.socket_path
@@ -93,15 +97,17 @@ class Supervisor:
         self._children.append(ChildProcess(command, self._environment))
 
     def _wait_until_ready(self) -> None:
-        url = service_url(self._settings)
-        deadline = time.monotonic() + READY_SECONDS
-        while not self._stop_requests and not _answers(f"{url}/readyz"):
+        url = f"{service_url(self._settings)}/readyz"
+        began, explained = time.monotonic(), False
+        while not self._stop_requests and not _answers(url):
             self._refuse_dead_child()
-            if time.monotonic() > deadline:
-                raise StartRefused(f"{url}/readyz did not answer within {READY_SECONDS:.0f} s; see the log above")
+            waited = time.monotonic() - began
+            if waited > READY_SECONDS:
+                raise StartRefused(f"{url} did not answer within {READY_SECONDS:.0f} s; see the log above")
+            if waited > EXPLAIN_AFTER_SECONDS and not explained:
+                log.info("the first start of a version compiles its kernels, which takes about a minute")
+                explained = True
             time.sleep(POLL_SECONDS)
-        if not self._stop_requests:
-            self._announce(url)
 
     def _refuse_dead_child(self) -> None:
         for child in self._children:
@@ -110,7 +116,8 @@ class Supervisor:
                     f"{child.name} ended while starting ({describe_exit(child.exit_code)}); see the log above"
                 )
 
-    def _announce(self, url: str) -> None:
+    def _announce(self) -> None:
+        url = service_url(self._settings)
         log.info("API   %s", url)
         log.info("Docs  %s/docs", url)
         log.info("State %s", self._settings.home)

@@ -15,7 +15,8 @@ from typing import Any, Self
 
 import psutil
 
-START_SECONDS = 120.0
+#: Includes compiling the kernels, if nobody has done that yet.
+START_SECONDS = 400.0
 STOP_SECONDS = 60.0
 
 #: Variables of the tests' own shell that would turn the embedded service into another one.

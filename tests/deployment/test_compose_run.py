@@ -22,7 +22,8 @@ from tests.deployment.compose_file import ROOT, Service, read_compose
 from tests.service_process import RunningService, free_port, processes_of, wait_until
 
 PASSWORDS = {"POSTGRES_PASSWORD": "a1b2c3", "REDIS_PASSWORD": "d4e5f6"}
-HEALTHY_SECONDS = 120.0
+#: Includes compiling the kernels, if nobody has done that yet.
+HEALTHY_SECONDS = 400.0
 
 
 class Containers:

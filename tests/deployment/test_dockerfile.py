@@ -1,7 +1,6 @@
 """The Dockerfile, as far as it can be checked without an engine: its files exist, its essentials are there, the
 commands that run our own code are run."""
 
-import os
 import re
 import shlex
 import shutil
@@ -49,17 +48,15 @@ def test_service_does_not_run_as_root() -> None:
     assert arguments("USER") == ["bristlecone"]
 
 
-def test_kernels_are_compiled_into_the_users_cache(tmp_path: Path) -> None:
+def test_kernels_are_compiled_by_the_user_who_runs_them(tmp_path: Path) -> None:
     (warm_up,) = (rest for rest in arguments("RUN") if "warm_up" in rest)
-    environment = " ".join(arguments("ENV"))
-    cache = re.search(r"NUMBA_CACHE_DIR=(\S+)", environment)
+    names = [name for name, _ in instructions()]
+    assert instructions().index(("RUN", warm_up)) > names.index("USER")
+    cache = re.search(r"NUMBA_CACHE_DIR=(\S+)", " ".join(arguments("ENV")))
     assert cache is not None
     assert any(cache[1] in rest and "--owner bristlecone" in rest for rest in arguments("RUN"))
     _, *options = shlex.split(warm_up)
-    subprocess.run(
-        [sys.executable, *options], env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, cwd=tmp_path, check=True
-    )
-    assert list(tmp_path.rglob("*.nbi"))
+    subprocess.run([sys.executable, *options], cwd=tmp_path, check=True)
 
 
 def test_built_package_holds_everything_the_service_reads(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service_process import answers, free_port, processes_of, service_environment, wait_until
+from tests.service_process import START_SECONDS, answers, free_port, processes_of, service_environment, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ("requirements.lock", "requirements-dev.lock")
@@ -20,7 +20,7 @@ LOCKS = ("requirements.lock", "requirements-dev.lock")
 
 def make(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["make", *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=300, check=False
+        ["make", *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=500, check=False
     )
 
 
@@ -142,7 +142,7 @@ class TestServing:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         ) as terminal:
-            wait_until(lambda: answers(f"http://127.0.0.1:{port}/readyz"), 120, "make serve being ready")
+            wait_until(lambda: answers(f"http://127.0.0.1:{port}/readyz"), START_SECONDS, "make serve being ready")
             os.killpg(terminal.pid, signal.SIGINT)
             terminal.wait(60)
         wait_until(lambda: processes_of(home) == [], 10, "every process ending")
@@ -169,7 +169,9 @@ class TestServing:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         ) as terminal:
-            wait_until(lambda: answers(f"http://127.0.0.1:{port}/readyz"), 120, "the demo's service being ready")
+            wait_until(
+                lambda: answers(f"http://127.0.0.1:{port}/readyz"), START_SECONDS, "the demo's service being ready"
+            )
             os.killpg(terminal.pid, signal.SIGINT)
             terminal.communicate(timeout=60)
         wait_until(lambda: processes_of(home) == [], 10, "every process ending")

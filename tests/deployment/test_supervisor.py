@@ -59,8 +59,8 @@ class TestRunning:
 
     @pytest.mark.parametrize("part", ["-m workers", "redis-server", "app.cli api"])
     def test_part_that_is_killed_comes_back(self, service: RunningService, part: str) -> None:
+        wait_until(lambda: service.processes(part), 30, f"{part} running")
         before = {process.pid for process in service.processes(part)}
-        assert before
         for pid in before:
             os.kill(pid, signal.SIGKILL)
 
@@ -99,7 +99,7 @@ class TestRefusals:
 class TestStopping:
     def test_sigterm_ends_with_0_and_leaves_no_process(self, tmp_path: Path) -> None:
         service = RunningService(tmp_path / "home").start()
-        assert len(processes_of(service.home)) >= 4
+        wait_until(lambda: len(processes_of(service.home)) >= 5, 60, "the worker's child running")
         assert service.process is not None
         service.process.terminate()
         assert service.process.wait(60) == 0
