@@ -4,7 +4,7 @@ import uuid
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, WithJsonSchema
 
 
 def _an_object(value: Any) -> Any:
@@ -36,11 +36,13 @@ Extra = Annotated[
 ]
 
 REQUEST_EXAMPLES = {
-    "rows": {"value": {"model": "credit-risk", "rows": [{"age": 41, "job": "skilled"}, {"age": None, "job": "other"}]}},
+    "rows": {
+        "value": {"model": "credit-risk", "rows": [{"age": 41, "job": "skilled"}, {"age": 23, "job": "unskilled"}]}
+    },
     "columns": {"value": {"model": "credit-risk:3", "columns": {"age": [41, 23], "job": ["skilled", "unskilled"]}}},
 }
-_MODEL = {"id": "5b0e1a5e-6a55-4b8e-9f0c-3f5f3f2d9f10", "name": "credit-risk", "version": 3}
-_PREDICTION = {"label": "good", "probabilities": {"bad": 0.2, "good": 0.8}}
+_MODEL: dict[str, JsonValue] = {"id": "5b0e1a5e-6a55-4b8e-9f0c-3f5f3f2d9f10", "name": "credit-risk", "version": 3}
+_PREDICTION: dict[str, JsonValue] = {"label": "good", "probabilities": {"bad": 0.2, "good": 0.8}}
 
 
 class PredictRequest(BaseModel):
