@@ -23,7 +23,7 @@ _TARGET = "target"
 
 #: A row group is what writing and reading hold in memory. Every column of it costs some bytes of metadata too, so that
 #: wide tables get larger ones.
-_MIN_ROW_GROUP_BYTES = 16 * MEBIBYTE
+_MIN_ROW_GROUP_BYTES = 8 * MEBIBYTE
 _MIN_COLUMN_CHUNK_BYTES = 8 * 1024
 _MATRIX_DTYPE = b"bristlecone.matrix_dtype"
 

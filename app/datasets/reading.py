@@ -24,7 +24,7 @@ MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 
 MAX_NAME_CHARACTERS = 500
 _CELLS_PER_BATCH = 4_000_000
-_CSV_BLOCK_BYTES = 1 * MEBIBYTE
+_CSV_BLOCK_BYTES = MEBIBYTE
 
 
 class TableReader(Protocol):

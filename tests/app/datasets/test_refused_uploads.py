@@ -1,6 +1,5 @@
 """Every kind of fault has its own code and pointer, and leaves nothing behind."""
 
-import asyncio
 import datetime
 import gzip
 
@@ -8,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from app.settings import Limits
+from tests.app.datasets.asgi import post_csv
 from tests.app.datasets.conftest import make_app
 from tests.app.datasets.tables import arrow_file, arrow_stream, parquet
 
@@ -192,21 +192,7 @@ class TestLimits:
 
 def test_client_that_hangs_up(context):
     """The server sees a disconnect instead of the rest of the body."""
-    app = make_app(context, Limits())
-    events = iter([{"type": "http.request", "body": GOOD, "more_body": True}, {"type": "http.disconnect"}])
-    sent = []
-
-    async def receive():
-        return next(events)
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {
-        "type": "http", "method": "POST", "path": "/datasets", "query_string": b"target=y", "root_path": "",
-        "scheme": "http", "http_version": "1.1", "server": ("test", 80), "client": ("test", 1),
-        "headers": [(b"content-type", b"text/csv")],
-    }  # fmt: skip
-    asyncio.run(app(scope, receive, send))
-    assert sent[0]["status"] == 400
-    assert b"upload_interrupted" in sent[1]["body"]
+    events = [{"type": "http.request", "body": GOOD, "more_body": True}, {"type": "http.disconnect"}]
+    status, answer = post_csv(make_app(context, Limits()), b"target=y", events)
+    assert status == 400
+    assert b"upload_interrupted" in answer
