@@ -1,0 +1,179 @@
+"""POST /train: what is accepted, what is refused and where the answer points."""
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.factories import make_dataset
+
+TREE = {"kind": "tree"}
+
+
+@pytest.fixture
+def dataset_id(client: TestClient) -> str:
+    return str(make_dataset(client.app.state.context))
+
+
+def refused(client: TestClient, body: dict[str, Any], status: int = 422) -> tuple[str, list[str]]:
+    response = client.post("/train", json=body)
+    assert response.status_code == status, response.text
+    problem = response.json()
+    return problem["code"], [error["pointer"] for error in problem["errors"]]
+
+
+def n_jobs(client: TestClient) -> int:
+    return len(client.get("/jobs").json()["items"])
+
+
+class TestAccepted:
+    def test_answers_with_a_queued_job(self, client: TestClient, dataset_id: str) -> None:
+        response = client.post("/train", json={"dataset_id": dataset_id, "model": TREE, "name": "risk"})
+        job = response.json()
+        assert (response.status_code, job["kind"], job["attempt"]) == (202, "train", 0)
+        assert response.headers["Location"] == f"/jobs/{job['id']}"
+        assert client.get(f"/jobs/{job['id']}").json()["id"] == job["id"]
+
+    def test_fills_in_the_defaults(self, client: TestClient, dataset_id: str) -> None:
+        body = {"dataset_id": dataset_id, "model": {"kind": "forest", "loss": "ane"}}
+        request = client.post("/train", json=body).json()["request"]
+        assert request["name"] == "made-forest"
+        assert request["seed"] == 0
+        assert request["noise"] == {"inject": None}
+        assert request["evaluation"] == {"kind": "holdout", "test_fraction": 0.2, "stratify": True}
+        assert request["model"]["n_estimators"] == 100
+        assert request["model"]["loss"] == {
+            "kind": "adaptive_ne",
+            "grid": [0.0, 0.25, 0.5, 0.75, 1.0],
+            "validation_fraction": 0.2,
+        }
+
+    @pytest.mark.parametrize(
+        "loss",
+        ["gini", "entropy", "misclassification", "ne", "sqrt_gini", "adaptive_ne", {"kind": "ne", "lambda": 0}],
+    )
+    def test_every_loss(self, client: TestClient, dataset_id: str, loss: Any) -> None:
+        body = {"dataset_id": dataset_id, "model": {"kind": "tree", "loss": loss}}
+        assert client.post("/train", json=body).status_code == 202
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("model", "pointers"),
+        [
+            ({}, ["/model"]),
+            ({"kind": "oak"}, ["/model"]),
+            ({"kind": "forest", "n_estimators": 0}, ["/model/n_estimators"]),
+            ({"kind": "forest", "n_estimators": "5"}, ["/model/n_estimators"]),
+            ({"kind": "forest", "n_estimators": True}, ["/model/n_estimators"]),
+            ({"kind": "tree", "max_features": "most"}, ["/model/max_features"]),
+            ({"kind": "tree", "max_bins": 1}, ["/model/max_bins"]),
+            ({"kind": "tree", "depth": 3}, ["/model/depth"]),
+            ({"kind": "tree", "random_state": 3}, ["/model/random_state"]),
+            ({"kind": "tree", "n_jobs": 64}, ["/model/n_jobs"]),
+            ({"kind": "tree", "loss": "hinge"}, ["/model/loss"]),
+            ({"kind": "tree", "loss": {"kind": "ne", "lambda": 1.5}}, ["/model/loss/lambda"]),
+            ({"kind": "tree", "loss": {"kind": "ne", "mu": 1}}, ["/model/loss/mu"]),
+            ({"kind": "tree", "class_weight": {"maybe": 2.0}}, ["/model/class_weight/maybe"]),
+            ({"kind": "forest", "n_estimators": 10_001}, ["/model/n_estimators"]),
+        ],
+    )
+    def test_models(self, client: TestClient, dataset_id: str, model: Any, pointers: list[str]) -> None:
+        code, pointed = refused(client, {"dataset_id": dataset_id, "model": model})
+        assert code in ("invalid_request", "invalid_training_request")
+        assert pointed == pointers
+        assert n_jobs(client) == 0
+
+    @pytest.mark.parametrize(
+        ("field", "value", "pointers"),
+        [
+            ("noise", {"inject": {"kind": "uniform", "rate": 1.2}}, ["/noise/inject/rate"]),
+            ("noise", {"inject": {"kind": "fog", "rate": 0.2}}, ["/noise/inject/kind"]),
+            ("noise", {"correction": {}}, ["/noise/correction"]),
+            ("evaluation", {"kind": "holdout", "test_fraction": 1}, ["/evaluation/test_fraction"]),
+            ("evaluation", {"kind": "guess"}, ["/evaluation"]),
+            ("seed", -1, ["/seed"]),
+            ("seed", 1.5, ["/seed"]),
+            ("name", "a/b", ["/name"]),
+            ("name", str(uuid.UUID(int=7)), ["/name"]),
+            ("colour", "red", ["/colour"]),
+        ],
+    )
+    def test_other_fields(
+        self, client: TestClient, dataset_id: str, field: str, value: Any, pointers: list[str]
+    ) -> None:
+        code, pointed = refused(client, {"dataset_id": dataset_id, "model": TREE, field: value})
+        assert (code, pointed) == ("invalid_request", pointers)
+        assert n_jobs(client) == 0
+
+    def test_missing_fields(self, client: TestClient) -> None:
+        assert refused(client, {}) == ("invalid_request", ["/dataset_id", "/model"])
+
+    def test_an_unknown_data_set(self, client: TestClient) -> None:
+        body = {"dataset_id": str(uuid.uuid4()), "model": TREE}
+        assert refused(client, body, 404) == ("dataset_not_found", ["/dataset_id"])
+
+    def test_noise_that_leaves_nothing_to_learn(self, client: TestClient, dataset_id: str) -> None:
+        body = {"dataset_id": dataset_id, "model": TREE, "noise": {"inject": {"kind": "uniform", "rate": 0.5}}}
+        assert refused(client, body) == ("invalid_noise", ["/noise/inject/rate"])
+
+    def test_a_holdout_of_too_few_rows(self, client: TestClient) -> None:
+        dataset_id = str(make_dataset(client.app.state.context, n_rows=3))
+        assert refused(client, {"dataset_id": dataset_id, "model": TREE}) == (
+            "invalid_training_request",
+            ["/evaluation"],
+        )
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"features": []},
+            {"features": [{"name": name, "kind": "categorical"} for name in ("x1", "x2")]},
+            {"classes": [{"label": 0, "count": 1}, {"label": 2, "count": 1}]},
+        ],
+    )
+    def test_a_test_data_set_that_does_not_fit(
+        self, client: TestClient, dataset_id: str, changes: dict[str, Any]
+    ) -> None:
+        other = str(make_dataset(client.app.state.context, **changes))
+        body = {"dataset_id": dataset_id, "model": TREE, "evaluation": {"kind": "dataset", "dataset_id": other}}
+        assert refused(client, body) == ("incompatible_test_dataset", ["/evaluation/dataset_id"])
+
+
+class TestIdempotency:
+    def test_the_same_key_and_body_give_the_same_job(self, client: TestClient, dataset_id: str) -> None:
+        body = {"dataset_id": dataset_id, "model": TREE}
+        answers = [client.post("/train", json=body, headers={"Idempotency-Key": "k1"}) for _ in range(3)]
+        assert {answer.status_code for answer in answers} == {202}
+        assert len({answer.json()["id"] for answer in answers}) == 1
+        assert n_jobs(client) == 1
+
+    def test_the_same_key_with_another_body_is_refused(self, client: TestClient, dataset_id: str) -> None:
+        key = {"Idempotency-Key": "k2"}
+        client.post("/train", json={"dataset_id": dataset_id, "model": TREE}, headers=key)
+        response = client.post("/train", json={"dataset_id": dataset_id, "model": TREE, "seed": 1}, headers=key)
+        assert (response.status_code, response.json()["code"]) == (422, "idempotency_key_reused")
+
+    def test_many_calls_at_once_make_one_job(self, client: TestClient, dataset_id: str) -> None:
+        body = {"dataset_id": dataset_id, "model": TREE}
+
+        def call(_: int) -> Any:
+            return client.post("/train", json=body, headers={"Idempotency-Key": "k3"})
+
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(call, range(8)))
+        assert {answer.status_code for answer in answers} == {202}
+        assert len({answer.json()["id"] for answer in answers}) == 1
+
+
+class TestQueueLimit:
+    def test_names_the_limit(self, client: TestClient, dataset_id: str) -> None:
+        context = client.app.state.context
+        limits = context.settings.limits.model_copy(update={"max_queued_jobs": 2})
+        object.__setattr__(context, "settings", context.settings.model_copy(update={"limits": limits}))
+        answers = [client.post("/train", json={"dataset_id": dataset_id, "model": TREE}) for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [202, 202, 429]
+        assert answers[-1].json()["code"] == "too_many_queued_jobs"
+        assert "max_queued_jobs" in answers[-1].json()["detail"]
