@@ -91,7 +91,8 @@ def _pointer(item: Mapping[str, Any], body: Any) -> str:
     source, *rest = item["loc"] or ("body",)
     if source != "body":
         return "/".join(str(part) for part in item["loc"])
-    written, here = [], body
+    written: list[str] = []
+    here: Any = body
     for part in rest:
         inside = (isinstance(here, dict) and part in here) or (isinstance(here, list) and isinstance(part, int))
         if inside:
@@ -111,7 +112,7 @@ _KINDER_REASONS = {
 def _reason(item: Mapping[str, Any]) -> str:
     given = item.get("input")
     shown = f" (got {given!r:.80})" if isinstance(given, str | int | float | bool) else ""
-    return _KINDER_REASONS.get(item["type"], item["msg"]) + shown
+    return f"{_KINDER_REASONS.get(item['type'], item['msg'])}{shown}"
 
 
 def _http_exception(request: Request, error: Exception) -> JSONResponse:

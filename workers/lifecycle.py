@@ -94,7 +94,7 @@ def _persist(context: ServiceContext, outcome: Callable[[Session], None], monito
 def _succeed(session: Session, held: Claim, store: Callable[[Session], dict[str, Any]]) -> None:
     with session.begin_nested() as savepoint:
         result = store(session)
-        if transitions.enter(session, held.job_id, JobState.SUCCEEDED, attempt=held.attempt, **result):
+        if transitions.enter(session, held.job_id, JobState.SUCCEEDED, fence=held.attempt, **result):
             log.info("succeeded")
             return
         # Asked to stop at the last moment, or not ours any more: nothing of the result is kept.
@@ -103,7 +103,7 @@ def _succeed(session: Session, held: Claim, store: Callable[[Session], dict[str,
 
 
 def _fail(session: Session, held: Claim, code: str, message: str) -> None:
-    if transitions.fail(session, held.job_id, code, message, attempt=held.attempt):
+    if transitions.fail(session, held.job_id, code, message, fence=held.attempt):
         log.warning("failed with %s: %s", code, message)
         return
     _cancel(session, held)
@@ -112,13 +112,13 @@ def _fail(session: Session, held: Claim, code: str, message: str) -> None:
 def _let_go(session: Session, held: Claim, reason: StopReason | None) -> None:
     if reason is StopReason.LEASE_LOST:
         raise _LeaseLost
-    if reason is StopReason.SHUTDOWN and transitions.requeue(session, held.job_id, attempt=held.attempt):
+    if reason is StopReason.SHUTDOWN and transitions.requeue(session, held.job_id, fence=held.attempt):
         log.info("given back to the queue: %s", reason.value)
         return
     _cancel(session, held)
 
 
 def _cancel(session: Session, held: Claim) -> None:
-    if not transitions.enter(session, held.job_id, JobState.CANCELLED, attempt=held.attempt):
+    if not transitions.enter(session, held.job_id, JobState.CANCELLED, fence=held.attempt):
         raise _LeaseLost
     log.info("cancelled")

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 import core
 from app.context import ServiceContext
 from app.datasets.tables import DatasetRow
-from app.jobs.estimator_specs import constructor_arguments
+from app.jobs.estimator_specs import constructor_arguments, kind_of
 from app.jobs.specs import TrainSpec
 from app.label_text import label_text
 from app.trained_models.service import NewTrainedModel, TrainedModelService
@@ -39,7 +39,7 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
     stored = context.artifact_store.put(lambda path: core.save(estimator, path, schema=schema))
     model = NewTrainedModel(
         name=spec.name,
-        kind=request["model"]["kind"],
+        kind=kind_of(spec.model),
         parameters={key: value for key, value in request["model"].items() if key != "kind"},
         seed=spec.seed,
         dataset_id=spec.dataset_id,
@@ -66,8 +66,7 @@ def _estimator(spec: TrainSpec, labels: NDArray[Any], n_jobs: int) -> Any:
     if isinstance(arguments["class_weight"], dict):
         of_text = dict(zip(map(label_text, labels.tolist()), labels.tolist(), strict=True))
         arguments["class_weight"] = {of_text[text]: weight for text, weight in arguments["class_weight"].items()}
-    kind = spec.stored()["model"]["kind"]
-    return core.ESTIMATORS[kind](**arguments, random_state=spec.seed, n_jobs=n_jobs)
+    return core.ESTIMATORS[kind_of(spec.model)](**arguments, random_state=spec.seed, n_jobs=n_jobs)
 
 
 def _shares(model: dict[str, Any]) -> dict[str, float]:

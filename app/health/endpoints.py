@@ -13,7 +13,7 @@ from app.database import reading
 from app.database_schema import is_current
 from app.dependencies import Context
 from app.jobs.queue import ping_broker
-from app.jobs.repository import JobRepository
+from app.jobs.service import JobService
 
 log = logging.getLogger(__name__)
 
@@ -82,4 +82,4 @@ def _compare_schema(context: ServiceContext) -> None:
 
 def _queue_age(context: ServiceContext) -> float | None:
     with reading(context.sessions) as session:
-        return JobRepository(session).oldest_queued_age_seconds()
+        return JobService(session, context.settings.limits).oldest_queued_age_seconds()

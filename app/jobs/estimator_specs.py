@@ -87,6 +87,11 @@ else:
     ModelSpec = _union([_model_spec(kind) for kind in ESTIMATORS])
 
 
+def kind_of(model: BaseModel) -> str:
+    """ "tree", "forest", ..."""
+    return str(model.model_dump(include={"kind"})["kind"])
+
+
 def constructor_arguments(model: BaseModel) -> dict[str, Any]:
     """What to call the estimator's class with; `loss` in its JSON form, which `core` takes as it is."""
     return model.model_dump(mode="json", exclude={"kind"})

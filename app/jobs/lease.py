@@ -32,7 +32,7 @@ def claim(session: Session, job_id: uuid.UUID, lease_seconds: float) -> Claim | 
         job_id,
         JobState.RUNNING,
         JobRow.not_before_epoch <= epoch_now(),
-        next_attempt=True,
+        attempt=JobRow.attempt + 1,
         lease_expires_epoch=epoch_now() + lease_seconds,
         started_at=func.coalesce(JobRow.started_at, utc_now()),
         progress={},

@@ -48,7 +48,7 @@ class JobRepository:
     def page(
         self, page: PageQuery, kind: JobKind | None, state: JobState | None, dataset_id: uuid.UUID | None
     ) -> tuple[list[JobRow], str | None]:
-        query: Select[tuple[JobRow]] = select(JobRow)
+        query: Select[JobRow] = select(JobRow)
         wanted = {JobRow.kind: kind, JobRow.state: state, JobRow.dataset_id: dataset_id}
         for column, value in wanted.items():
             query = query if value is None else query.where(column == value)

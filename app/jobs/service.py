@@ -91,6 +91,10 @@ class JobService:
     ) -> tuple[list[JobRow], str | None]:
         return self._jobs.page(page, kind, state, dataset_id)
 
+    def oldest_queued_age_seconds(self) -> float | None:
+        """How long the longest-waiting job has been queued, or None when none waits."""
+        return self._jobs.oldest_queued_age_seconds()
+
     def cancel(self, job_id: uuid.UUID) -> JobRow:
         """Cancel a queued job at once; ask a running one to stop.
 

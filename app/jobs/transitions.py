@@ -1,7 +1,7 @@
 """The only code that changes a job's state: one conditional UPDATE and one event, in the caller's transaction.
 
 Whoever comes second finds no row that matches and gets False; nothing is overwritten. A worker passes its attempt
-number as a fencing token, so that one whose lease was taken away can no longer write.
+number as `fence`, so that one whose lease was taken away can no longer write.
 """
 
 import uuid
@@ -21,17 +21,14 @@ def enter(
     job_id: uuid.UUID,
     target: JobState,
     *conditions: ColumnElement[bool],
-    attempt: int | None = None,
-    next_attempt: bool = False,
+    fence: int | None = None,
     **values: Any,
 ) -> bool:
-    """Move a job to `target` if it may go there, and if `conditions` and the attempt still hold."""
+    """Move a job to `target` if it may go there and `conditions` hold; `fence` is the asking worker's attempt."""
     query = update(JobRow).where(JobRow.id == job_id, JobRow.state.in_(sources(target)), *conditions)
-    if attempt is not None:
+    if fence is not None:
         # A job that was taken back keeps the attempt number until the next claim, but is nobody's.
-        query = query.where(JobRow.attempt == attempt, JobRow.state.in_(LEASED))
-    if next_attempt:
-        values |= {"attempt": JobRow.attempt + 1}
+        query = query.where(JobRow.attempt == fence, JobRow.state.in_(LEASED))
     if target in TERMINAL:
         values |= {"finished_at": utc_now()}
     if target not in LEASED:
@@ -40,7 +37,7 @@ def enter(
     at_attempt = session.scalar(changed.execution_options(synchronize_session=False))
     if at_attempt is None:
         return False
-    payload = {"state": target.value, "attempt": at_attempt}
+    payload: dict[str, Any] = {"state": target.value, "attempt": at_attempt}
     if "error_code" in values:
         payload["error"] = {"code": values["error_code"], "message": values["error_message"]}
     session.add(JobEventRow(job_id=job_id, kind="state", payload=payload))
@@ -51,13 +48,13 @@ def requeue(
     session: Session,
     job_id: uuid.UUID,
     *conditions: ColumnElement[bool],
-    attempt: int | None = None,
+    fence: int | None = None,
     delay_seconds: float = 0.0,
     **values: Any,
 ) -> bool:
     """Give an unfinished job back to the queue; the relay publishes it again after the delay."""
     values |= {"published_epoch": None, "not_before_epoch": epoch_now() + delay_seconds}
-    return enter(session, job_id, JobState.QUEUED, *conditions, attempt=attempt, **values)
+    return enter(session, job_id, JobState.QUEUED, *conditions, fence=fence, **values)
 
 
 def fail(
@@ -66,8 +63,7 @@ def fail(
     code: str,
     message: str,
     *conditions: ColumnElement[bool],
-    attempt: int | None = None,
+    fence: int | None = None,
 ) -> bool:
     """End a job without a result; `message` is shown to clients, so it holds no path and no trace."""
-    error = {"error_code": code, "error_message": message}
-    return enter(session, job_id, JobState.FAILED, *conditions, attempt=attempt, **error)
+    return enter(session, job_id, JobState.FAILED, *conditions, fence=fence, error_code=code, error_message=message)

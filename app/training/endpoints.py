@@ -44,7 +44,7 @@ def _service(session: WriteSession, context: Context) -> TrainingService:
     ),
 )
 def train(
-    body: Annotated[TrainRequest, Body(openapi_examples=EXAMPLES)],  # type: ignore[arg-type]
+    body: Annotated[TrainRequest, Body(openapi_examples=EXAMPLES)],
     training: Annotated[TrainingService, Depends(_service)],
     request: Request,
     response: Response,

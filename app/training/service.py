@@ -8,6 +8,7 @@ from app.datasets.service import DatasetService
 from app.datasets.tables import DatasetRow
 from app.errors import FieldError
 from app.jobs.errors import IncompatibleTestDataset, InvalidNoise, InvalidTrainingRequest
+from app.jobs.estimator_specs import kind_of
 from app.jobs.service import JobService
 from app.jobs.specs import Holdout, TestDataset, TrainSpec
 from app.jobs.states import JobKind
@@ -32,7 +33,7 @@ class TrainingService:
         """
         dataset = self._dataset(request)
         spec = TrainSpec(
-            name=request.name or default_name(dataset.name, request.model.kind),
+            name=request.name or default_name(dataset.name, kind_of(request.model)),
             dataset_id=dataset.id,
             model=request.model,
             noise=request.noise,

@@ -85,7 +85,7 @@ class TestClaim:
         held = _claim(context, job_id)
         assert held is not None
         with writing(context.sessions) as session:
-            assert transitions.requeue(session, job_id, attempt=held.attempt, delay_seconds=0.3)
+            assert transitions.requeue(session, job_id, fence=held.attempt, delay_seconds=0.3)
         assert _claim(context, job_id) is None
         time.sleep(0.4)
         assert _claim(context, job_id) is not None
@@ -159,5 +159,5 @@ class TestFencing:
         for expected in (JobState.QUEUED, JobState.RUNNING):
             assert job(context, job_id).state is expected
             with writing(context.sessions) as session:
-                assert not transitions.enter(session, job_id, target, attempt=late.attempt)
+                assert not transitions.enter(session, job_id, target, fence=late.attempt)
             _claim(context, job_id)
