@@ -1,0 +1,41 @@
+"""Each kind of fault has a code of its own, and docs/errors.md explains every one."""
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import app
+import core
+from app.errors import ServiceError
+from core.exceptions import CoreError
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors.md"
+
+
+def _all_of(base: type) -> set[type]:
+    return {base} | {each for child in base.__subclasses__() for each in _all_of(child)}
+
+
+def _codes() -> dict[str, set[type]]:
+    for package in (app, core):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if "demo" not in module.name:
+                importlib.import_module(module.name)
+    codes: dict[str, set[type]] = {}
+    for error in _all_of(ServiceError) | _all_of(CoreError):
+        if not error.__name__.startswith("_"):
+            codes.setdefault(error.code, set()).add(error)
+    return codes
+
+
+def test_every_code_is_explained() -> None:
+    explained = set(re.findall(r"^\| `([a-z0-9_]+)` \|", PAGE.read_text(), flags=re.MULTILINE))
+    raised = set(_codes())
+    elsewhere = {"invalid_request", "worker_lost", "out_of_memory", "method_not_allowed", "database_unavailable"}
+    assert raised - explained == set()
+    assert explained - raised - elsewhere == set()
+
+
+def test_codes_are_stable_words() -> None:
+    assert all(re.fullmatch(r"[a-z][a-z0-9_]*", code) for code in _codes())
