@@ -1,0 +1,74 @@
+"""Real trained models: fitted by `core`, put into the store, registered as a worker does."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+import core
+from app import error_handlers
+from app.context import ServiceContext
+from app.database import writing
+from app.predictions import endpoints as predictions
+from app.trained_models import endpoints as trained_models
+from app.trained_models.service import NewTrainedModel, TrainedModelService
+from app.trained_models.tables import TrainedModelRow
+from tests.factories import make_dataset
+
+FEATURES: list[dict[str, Any]] = [
+    {"name": "age", "kind": "numeric", "categories": None},
+    {"name": "job", "kind": "categorical", "categories": ["skilled", "unskilled", "1", "true"]},
+]
+
+
+def client_of(context: ServiceContext) -> TestClient:
+    app = FastAPI()
+    app.state.context = context
+    error_handlers.install(app)
+    app.include_router(trained_models.router)
+    app.include_router(predictions.router)
+    return TestClient(app, raise_server_exceptions=False)
+
+
+def fitted(features: Sequence[dict[str, Any]], labels: Sequence[Any], seed: int = 0) -> core.ForestClassifier:
+    """A small forest on rows in which every feature takes part in the label, and some cells are missing."""
+    random = np.random.default_rng(seed)
+    width = [len(feature["categories"] or range(50)) for feature in features]
+    X = np.column_stack([random.integers(0, n, 300) for n in width]).astype(float)
+    y = np.array(labels)[(X.sum(axis=1) % len(labels)).astype(int)]
+    X[random.random(X.shape) < 0.05] = np.nan
+    return core.ForestClassifier(n_estimators=5, random_state=seed).fit(X, y)
+
+
+def make_trained_model(
+    context: ServiceContext,
+    *,
+    features: Sequence[dict[str, Any]] = FEATURES,
+    labels: Sequence[Any] = ("bad", "good"),
+    seed: int = 0,
+    **given: Any,
+) -> TrainedModelRow:
+    estimator = fitted(features, labels, seed)
+    schema = {"target": "y", "classes": estimator.classes_.tolist(), "features": list(features)}
+    stored = context.artifact_store.put(lambda path: core.save(estimator, path, schema=schema))
+    values: dict[str, Any] = {
+        "name": "credit-risk",
+        "kind": "forest",
+        "parameters": {"n_estimators": 5},
+        "seed": seed,
+        "data_sha256": "0" * 64,
+        "code_version": "0.1.0",
+        "fit_seconds": 0.5,
+        "size_bytes": stored.size_bytes,
+        "artifact_sha256": stored.sha256,
+        "metrics": {"test": {"accuracy": 0.75}},
+        "feature_schema": schema,
+        "noise": {"injected": None},
+        "fitted": {},
+    }
+    values |= given
+    values.setdefault("dataset_id", make_dataset(context))
+    with writing(context.sessions) as session:
+        return TrainedModelService(session, context.artifact_store).register(NewTrainedModel(**values))

@@ -1,0 +1,86 @@
+"""Versions under concurrency, and files that outlive their rows only as long as they must."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+
+import pytest
+from sqlalchemy.exc import IntegrityError
+
+from app.database import reading, writing
+from app.trained_models.errors import ArtifactMissing, ModelNotFound
+from app.trained_models.service import NewTrainedModel, TrainedModelService
+from tests.app.trained_models.made import make_trained_model
+
+
+def like(row, **changed):
+    values = {field.name: getattr(row, field.name) for field in fields(NewTrainedModel)}
+    return NewTrainedModel(**(values | changed))
+
+
+def register(context, new):
+    with writing(context.sessions) as session:
+        return TrainedModelService(session, context.artifact_store).register(new)
+
+
+class TestRegister:
+    def test_versions_count_within_a_name(self, context):
+        first = make_trained_model(context)
+        assert [first.version, register(context, like(first)).version] == [1, 2]
+        assert register(context, like(first, name="other")).version == 1
+
+    def test_concurrent_registrations_get_different_versions(self, context):
+        new = like(make_trained_model(context))
+        with ThreadPoolExecutor(8) as threads:
+            rows = list(threads.map(lambda _: register(context, new), range(24)))
+        assert sorted(row.version for row in rows) == list(range(2, 26))
+
+    def test_an_artefact_that_is_not_there_is_refused(self, context):
+        row = make_trained_model(context)
+        with pytest.raises(ArtifactMissing):
+            register(context, like(row, artifact_sha256="0" * 64))
+
+    def test_a_data_set_that_is_gone_is_an_error_and_no_endless_retry(self, context):
+        row = make_trained_model(context)
+        with pytest.raises(IntegrityError):
+            register(context, like(row, dataset_id=row.id))
+
+
+class TestResolve:
+    @pytest.fixture
+    def models(self, context):
+        first = make_trained_model(context)
+        return {"first": first, "second": register(context, like(first))}
+
+    @pytest.mark.parametrize(
+        ("reference", "which"), [("credit-risk", "second"), ("credit-risk:1", "first"), ("credit-risk:2", "second")]
+    )
+    def test_by_name(self, context, models, reference, which):
+        with reading(context.sessions) as session:
+            assert TrainedModelService(session, context.artifact_store).resolve(reference).id == models[which].id
+
+    def test_by_id(self, context, models):
+        with reading(context.sessions) as session:
+            service = TrainedModelService(session, context.artifact_store)
+            assert service.resolve(str(models["first"].id)).version == 1
+            assert service.get(models["first"].id).version == 1
+
+    @pytest.mark.parametrize("reference", ["nobody", "credit-risk:3", "@best", "a\0b", "\ud800", "x" * 101])
+    def test_unknown(self, context, models, reference):
+        with (
+            reading(context.sessions) as session,
+            pytest.raises(ModelNotFound, match="There is no trained model"),
+        ):
+            TrainedModelService(session, context.artifact_store).resolve(reference)
+
+
+class TestDelete:
+    def test_a_file_stays_while_another_model_has_the_same_bytes(self, context):
+        first = make_trained_model(context)
+        second = register(context, like(first))
+        for row, held in ((first, True), (second, False)):
+            with writing(context.sessions) as session:
+                service = TrainedModelService(session, context.artifact_store)
+                service.delete(service.get(row.id))
+            with writing(context.sessions) as session:
+                TrainedModelService(session, context.artifact_store).drop_artifact(row.artifact_sha256)
+            assert context.artifact_store.holds(row.artifact_sha256) is held
