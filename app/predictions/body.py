@@ -56,7 +56,7 @@ def parse_request(body: bytes, query: Mapping[str, str]) -> PredictRequest:
     try:
         return PredictRequest.model_validate(document)
     except ValidationError as error:
-        raise RequestValidationError(_at_body(error)) from error
+        raise RequestValidationError(_at_body(error), body=document) from error
 
 
 def _parsed(body: bytes) -> Any:
