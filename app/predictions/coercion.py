@@ -1,5 +1,6 @@
 """One set of rules for every form of input: from a `Table` of cells to the matrix that an estimator takes."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from app.label_text import label_text
 from app.predictions.errors import Faults, MissingFeature, NotANumber, UnknownCategory, UnknownFeature
-from app.predictions.forms import ABSENT, NumberReader, Table
+from app.predictions.forms import ABSENT, Table
 
 MAX_NAMED = 10
 
@@ -49,10 +50,11 @@ class FeatureEncoder:
         if leniency.extra == "error":
             self._refuse_unknown(table, faults)
         X = np.empty((table.n_rows, len(self.features)), dtype=np.float64)
+        reader = _CellReader(table, leniency, faults)
         for j, feature in enumerate(self.features):
             if faults.full:
                 break
-            X[:, j] = _ColumnReader(feature, table, leniency, faults).read()
+            X[:, j] = reader.column(feature)
         faults.raise_if_any()
         return X
 
@@ -64,61 +66,61 @@ class FeatureEncoder:
                 break
 
 
-class _ColumnReader:
-    """Reads the cells of one feature, and reports those that cannot be read."""
+class _CellReader:
+    """Reads the cells of a table, and reports those that cannot be read."""
 
-    def __init__(self, feature: Feature, table: Table, leniency: Leniency, faults: Faults) -> None:
-        self._feature = feature
+    def __init__(self, table: Table, leniency: Leniency, faults: Faults) -> None:
         self._table = table
         self._leniency = leniency
         self._faults = faults
 
-    def read(self) -> NDArray[np.float64] | float:
-        cells = self._table.columns.get(self._feature.name)
+    def column(self, feature: Feature) -> NDArray[np.float64] | float:
+        """X of one feature, or one number for all of its rows."""
+        cells = self._table.columns.get(feature.name)
         if cells is None:
-            return self._not_named(None)
-        plain = _plain_numbers(cells) if self._feature.codes is None else None
+            return self._not_named(feature, None)
+        if len(cells) == 1:
+            return self._cell(feature, 0, cells[0])
+        plain = _plain_numbers(cells) if feature.codes is None else None
         if plain is not None:
             return plain
         values = np.full(len(cells), np.nan)
         for i, cell in enumerate(cells):
-            if cell is not None and cell != "":
-                values[i] = self._cell(i, cell)
-                if self._faults.full:
-                    break
+            values[i] = self._cell(feature, i, cell)
+            if self._faults.full:
+                break
         return values
 
-    def _cell(self, i: int, cell: Any) -> float:
+    def _cell(self, feature: Feature, i: int, cell: Any) -> float:
+        if cell is None or cell == "":
+            return math.nan
         if cell is ABSENT:
-            return self._not_named(i)
-        if self._feature.codes is not None:
-            return self._code(i, cell, self._feature.codes)
-        return self._number(i, cell, self._table.as_number)
+            return self._not_named(feature, i)
+        if feature.codes is not None:
+            return self._code(feature, feature.codes, i, cell)
+        try:
+            return self._table.as_number(cell)
+        except ValueError as error:
+            self._faults.add(NotANumber, self._table.pointer_to(feature.name, i), str(error))
+            return math.nan
 
-    def _not_named(self, i: int | None) -> float:
+    def _not_named(self, feature: Feature, i: int | None) -> float:
         if self._leniency.on_missing == "error":
             detail = "the feature is not named; give it a value, null if it is missing, or ask with on_missing=missing"
-            self._faults.add(MissingFeature, self._table.pointer_to(self._feature.name, i), detail)
-        return np.nan
+            self._faults.add(MissingFeature, self._table.pointer_to(feature.name, i), detail)
+        return math.nan
 
-    def _number(self, i: int, cell: Any, as_number: NumberReader) -> float:
-        try:
-            return as_number(cell)
-        except ValueError as error:
-            self._faults.add(NotANumber, self._table.pointer_to(self._feature.name, i), str(error))
-            return np.nan
-
-    def _code(self, i: int, cell: Any, codes: Mapping[str, int]) -> float:
+    def _code(self, feature: Feature, codes: Mapping[str, int], i: int, cell: Any) -> float:
         for text in _category_texts(cell):
             if text in codes:
                 return codes[text]
-        if isinstance(cell, float) and not np.isfinite(cell):
+        if isinstance(cell, float) and not math.isfinite(cell):
             detail = f"{cell} is no value of JSON; write null if missing"
-            self._faults.add(NotANumber, self._table.pointer_to(self._feature.name, i), detail)
+            self._faults.add(NotANumber, self._table.pointer_to(feature.name, i), detail)
         elif self._leniency.on_unknown == "error":
             detail = f"{cell!r:.100} was not seen in training; known are {_some(tuple(codes))}"
-            self._faults.add(UnknownCategory, self._table.pointer_to(self._feature.name, i), detail)
-        return np.nan
+            self._faults.add(UnknownCategory, self._table.pointer_to(feature.name, i), detail)
+        return math.nan
 
 
 def _feature(entry: Mapping[str, Any]) -> Feature:
