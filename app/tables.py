@@ -1,10 +1,10 @@
 """Every table of the service, imported for its side effect on `Base.metadata`."""
 
 from app.datasets.tables import DatasetRow
-from app.jobs.tables import JobEventRow, JobRow
+from app.jobs.tables import JobEventRow, JobInputRow, JobRow
 from app.orm import Base
 from app.trained_models.tables import TrainedModelRow
 
 metadata = Base.metadata
 
-__all__ = ["DatasetRow", "JobEventRow", "JobRow", "TrainedModelRow", "metadata"]
+__all__ = ["DatasetRow", "JobEventRow", "JobInputRow", "JobRow", "TrainedModelRow", "metadata"]

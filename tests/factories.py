@@ -48,7 +48,7 @@ def make_job(context: ServiceContext, *, request: dict[str, Any] | None = None, 
     dataset_id = make_dataset(context)
     with writing(context.sessions) as session:
         service = JobService(session, context.settings.limits)
-        return service.submit(JobKind.TRAIN, request or {"name": "made"}, dataset_id, key).id
+        return service.submit(JobKind.TRAIN, request or {"name": "made"}, [dataset_id], key).id
 
 
 def job(context: ServiceContext, job_id: uuid.UUID) -> JobRow:

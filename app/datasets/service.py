@@ -98,7 +98,8 @@ class DatasetService:
     def _in_use(self, dataset_id: uuid.UUID) -> DatasetInUse:
         holders = self._repository.holders(dataset_id)
         listed = ", ".join(f"{name.replace('_', ' ')} ({count})" for name, count in holders.items())
-        detail = f"the data set {dataset_id} is used by {listed or 'other records'}; delete them first"
+        way_out = "cancel its jobs or wait for them, and delete its models first"
+        detail = f"the data set {dataset_id} is used by {listed or 'other records'}; {way_out}"
         return DatasetInUse.at("path/dataset_id", detail)
 
     def discard_file(self, fingerprint: str) -> None:

@@ -1,12 +1,13 @@
 """Queries on jobs. Changes of state are in `transitions` and `lease`."""
 
 import uuid
+from collections.abc import Collection
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from app.jobs.states import JobKind, JobState
-from app.jobs.tables import JobEventRow, JobRow
+from app.jobs.tables import JobEventRow, JobInputRow, JobRow
 from app.orm import utc_now
 from app.pagination import PageQuery, paginate
 
@@ -22,10 +23,15 @@ class JobRepository:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def add(self, row: JobRow) -> None:
-        """Insert a queued job and its first event."""
+    def add(self, row: JobRow, dataset_ids: Collection[uuid.UUID]) -> None:
+        """Insert a queued job, its hold on the data sets it needs, and its first event.
+
+        Raises:
+            sqlalchemy.exc.IntegrityError: the idempotency key is taken, or a data set is gone.
+        """
         self._session.add(row)
         self._session.flush()
+        self._session.add_all(JobInputRow(job_id=row.id, dataset_id=dataset_id) for dataset_id in dataset_ids)
         payload = {"state": row.state.value, "attempt": row.attempt}
         self._session.add(JobEventRow(job_id=row.id, kind="state", payload=payload))
 

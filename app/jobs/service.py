@@ -3,11 +3,13 @@
 import hashlib
 import json
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app.datasets.errors import DatasetNotFound
 from app.jobs import transitions
 from app.jobs.errors import IdempotencyKeyReused, JobAlreadyFinished, JobNotFound, TooManyQueuedJobs
 from app.jobs.repository import JobRepository
@@ -44,11 +46,12 @@ class JobService:
         return found
 
     def submit(
-        self, kind: JobKind, request: dict[str, Any], dataset_id: uuid.UUID, idempotency_key: str | None
+        self, kind: JobKind, request: dict[str, Any], dataset_ids: Sequence[uuid.UUID], idempotency_key: str | None
     ) -> JobRow:
-        """Queue a job. It is published after the commit, by the relay.
+        """Queue a job that needs these data sets, the one it is about first. The relay publishes it after the commit.
 
         Raises:
+            DatasetNotFound: a data set was deleted meanwhile.
             TooManyQueuedJobs: the queue is full.
             IdempotencyKeyReused: the key belongs to another request.
         """
@@ -57,19 +60,21 @@ class JobService:
             kind=kind,
             state=JobState.QUEUED,
             request=request,
-            dataset_id=dataset_id,
+            dataset_id=dataset_ids[0],
             attempt=0,
             idempotency_key=idempotency_key,
             request_sha256=request_sha256(request),
         )
         try:
             with self._session.begin_nested():
-                self._jobs.add(row)
-        except IntegrityError:
-            # Two calls with the same key at once: the other one was first.
+                self._jobs.add(row, set(dataset_ids))
+        except IntegrityError as error:
+            # Two calls with the same key at once: the other one was first. Or a data set went away at this moment.
             first = self.repeated(idempotency_key, request)
             if first is None:
-                raise
+                raise DatasetNotFound.at(
+                    "/dataset_id", "the data set was deleted while the job was submitted"
+                ) from error
             return first
         return row
 

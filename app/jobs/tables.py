@@ -31,7 +31,8 @@ class JobRow(IdMixin, CreatedMixin, Base):
     state: Mapped[JobState] = mapped_column(_stored(JobState, "state"), index=True, default=JobState.QUEUED)
     #: The request as given, with defaults filled in.
     request: Mapped[dict[str, Any]]
-    dataset_id: Mapped[uuid.UUID | None] = mapped_column(ForeignKey("datasets.id"), index=True)
+    #: What it trains on; no foreign key, because the record of a job outlives its data set.
+    dataset_id: Mapped[uuid.UUID] = mapped_column(index=True)
     model_id: Mapped[uuid.UUID | None] = mapped_column(ForeignKey("trained_models.id", ondelete="SET NULL"), index=True)
 
     #: Counted at each claim; every write of a worker carries it, so that a late one changes nothing.
@@ -66,3 +67,12 @@ class JobEventRow(CreatedMixin, Base):
     #: "state" or "progress".
     kind: Mapped[str] = mapped_column(String(20))
     payload: Mapped[dict[str, Any]]
+
+
+class JobInputRow(Base):
+    """A data set that an unfinished job still needs. Gone when the job has ended, so it can then be deleted."""
+
+    __tablename__ = "job_inputs"
+
+    job_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    dataset_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("datasets.id"), primary_key=True, index=True)

@@ -7,12 +7,12 @@ number as `fence`, so that one whose lease was taken away can no longer write.
 import uuid
 from typing import Any
 
-from sqlalchemy import ColumnElement, update
+from sqlalchemy import ColumnElement, delete, update
 from sqlalchemy.orm import Session
 
 from app.database import epoch_now
 from app.jobs.states import LEASED, TERMINAL, JobState, sources
-from app.jobs.tables import JobEventRow, JobRow
+from app.jobs.tables import JobEventRow, JobInputRow, JobRow
 from app.orm import utc_now
 
 
@@ -37,6 +37,8 @@ def enter(
     at_attempt = session.scalar(changed.execution_options(synchronize_session=False))
     if at_attempt is None:
         return False
+    if target in TERMINAL:
+        session.execute(delete(JobInputRow).where(JobInputRow.job_id == job_id))
     payload: dict[str, Any] = {"state": target.value, "attempt": at_attempt}
     if "error_code" in values:
         payload["error"] = {"code": values["error_code"], "message": values["error_message"]}

@@ -45,7 +45,10 @@ class TrainingService:
         if repeated is not None:
             return repeated
         self._refuse_what_does_not_fit(spec, dataset)
-        return self._jobs.submit(JobKind.TRAIN, stored, dataset.id, idempotency_key)
+        needed = [dataset.id]
+        if isinstance(spec.evaluation, TestDataset):
+            needed.append(spec.evaluation.dataset_id)
+        return self._jobs.submit(JobKind.TRAIN, stored, needed, idempotency_key)
 
     def _dataset(self, request: TrainRequest) -> DatasetRow:
         try:

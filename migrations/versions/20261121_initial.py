@@ -70,7 +70,7 @@ def upgrade() -> None:
         sa.Column("kind", sa.String(length=20), nullable=False),
         sa.Column("state", sa.String(length=20), nullable=False),
         sa.Column("request", JSON, nullable=False),
-        sa.Column("dataset_id", sa.Uuid(), nullable=True),
+        sa.Column("dataset_id", sa.Uuid(), nullable=False),
         sa.Column("model_id", sa.Uuid(), nullable=True),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("lost_attempts", sa.Integer(), nullable=False),
@@ -91,7 +91,6 @@ def upgrade() -> None:
             "state IN ('queued', 'running', 'cancelling', 'succeeded', 'failed', 'cancelled')",
             name=op.f("ck_jobs_state"),
         ),
-        sa.ForeignKeyConstraint(["dataset_id"], ["datasets.id"], name=op.f("fk_jobs_dataset_id_datasets")),
         sa.ForeignKeyConstraint(
             ["model_id"], ["trained_models.id"], name=op.f("fk_jobs_model_id_trained_models"), ondelete="SET NULL"
         ),
@@ -118,8 +117,19 @@ def upgrade() -> None:
     op.create_index(op.f("ix_job_events_created_at"), "job_events", ["created_at"])
     op.create_index(op.f("ix_job_events_job_id"), "job_events", ["job_id"])
 
+    op.create_table(
+        "job_inputs",
+        sa.Column("job_id", sa.Uuid(), nullable=False),
+        sa.Column("dataset_id", sa.Uuid(), nullable=False),
+        sa.ForeignKeyConstraint(["dataset_id"], ["datasets.id"], name=op.f("fk_job_inputs_dataset_id_datasets")),
+        sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_job_inputs_job_id_jobs"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("job_id", "dataset_id", name=op.f("pk_job_inputs")),
+    )
+    op.create_index(op.f("ix_job_inputs_dataset_id"), "job_inputs", ["dataset_id"])
+
 
 def downgrade() -> None:
+    op.drop_table("job_inputs")
     op.drop_table("job_events")
     op.drop_table("jobs")
     op.drop_table("trained_models")

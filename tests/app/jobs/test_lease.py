@@ -10,6 +10,8 @@ from sqlalchemy import select
 
 from app.context import ServiceContext
 from app.database import reading, writing
+from app.datasets.errors import DatasetInUse
+from app.datasets.service import delete_dataset
 from app.jobs import lease, transitions
 from app.jobs.lease import Claim
 from app.jobs.service import JobService
@@ -161,3 +163,17 @@ class TestFencing:
             with writing(context.sessions) as session:
                 assert not transitions.enter(session, job_id, target, fence=late.attempt)
             _claim(context, job_id)
+
+
+class TestInputs:
+    def test_are_held_until_the_job_has_ended(self, context: ServiceContext) -> None:
+        job_id = make_job(context)
+        dataset_id = job(context, job_id).dataset_id
+        limits, store = context.settings.limits, context.dataset_store
+        _claim(context, job_id)
+        with pytest.raises(DatasetInUse, match="job inputs"):
+            delete_dataset(context.sessions, store, limits, dataset_id)
+        with writing(context.sessions) as session:
+            assert transitions.fail(session, job_id, "single_class", "one class", fence=1)
+        delete_dataset(context.sessions, store, limits, dataset_id)
+        assert job(context, job_id).dataset_id == dataset_id
