@@ -3,13 +3,15 @@
     magic (8) | header length (8, little endian) | header, canonical JSON | zeros to a multiple of 64
     array, zeros to a multiple of 64 | ... | SHA-256 of everything before (32)
 
-Arrays are little-endian and aligned, so that processes share them by mapping the file. The bytes depend on data, parameters,
-seed and library versions only. Reading trusts nothing: the header is plain JSON, every place of an array is checked against
-the size of the file, and nodes are checked so that no walk down a tree can leave its arrays or go round in circles.
+Arrays are little-endian and aligned, so that processes share them by mapping the file. The bytes depend on data,
+parameters, seed and library versions only. Reading trusts nothing: the header is plain JSON, every place of an array
+is checked against the size of the file, and nodes are checked so that no walk down a tree can leave its arrays or go
+round in circles.
 """
 
 import hashlib
 import json
+import math
 import mmap
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -43,7 +45,9 @@ class _Place(NamedTuple):
 
 
 def save(estimator: GrownClassifier, path: str | Path, *, schema: Mapping[str, Any] | None = None) -> None:
-    """Write a fitted estimator; `schema` is any JSON mapping and comes back as `schema_`, one of the estimator's own if None."""
+    """Write a fitted estimator; `schema` is any JSON mapping and comes back as `schema_`, one of the estimator's own
+    if None.
+    """
     state = state_of(estimator, schema)
     arrays = {name: np.ascontiguousarray(array) for name, array in state.arrays.items()}
     header = {
@@ -67,7 +71,9 @@ def load(path: str | Path) -> GrownClassifier:
     content = _mapped(Path(path))
     _check_digest(content)
     header = _header(content)
-    arrays = {place.name: _array(content, place) for place in _places(header)}
+    places = _places(header)
+    arrays = {place.name: _array(content, place) for place in places}
+    _check_end(content, places)
     return rebuilt(State(header, arrays))
 
 
@@ -83,7 +89,9 @@ def _padding(length: int) -> int:
 
 
 def _chunks(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
-    """The file piece by piece. Offsets depend on the header's length and the header on the offsets: try until they agree."""
+    """The file piece by piece. Offsets depend on the header's length and the header on the offsets: try until they
+    agree.
+    """
     length = 0
     while True:
         text = _canonical({**header, "arrays": _layout(arrays, _PREFIX_BYTES + length)})
@@ -120,7 +128,7 @@ def _check_digest(content: NDArray[np.uint8]) -> None:
     if content[: len(MAGIC)].tobytes() != MAGIC:
         raise ArtifactError("the file does not begin like an artefact of this library.")
     expected = content[-_DIGEST_BYTES:].tobytes()
-    if hashlib.sha256(memoryview(content[:-_DIGEST_BYTES])).digest() != expected:
+    if hashlib.sha256(content[:-_DIGEST_BYTES].data).digest() != expected:
         raise ArtifactError("the checksum does not match: the file is damaged; fetch or train the model again.")
 
 
@@ -167,11 +175,20 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST_DIMENSION
 
 
+def _check_end(content: NDArray[np.uint8], places: list[_Place]) -> None:
+    ends = [place.offset + _byte_count(place) for place in places]
+    if max(ends, default=0) + _padding(max(ends, default=0)) != len(content) - _DIGEST_BYTES:
+        raise ArtifactError("the file does not end where its arrays do.")
+
+
+def _byte_count(place: _Place) -> int:
+    """Python integers do not overflow, so this is the true size."""
+    return math.prod(place.shape) * np.dtype(place.dtype).itemsize
+
+
 def _array(content: NDArray[np.uint8], place: _Place) -> NDArray[Any]:
-    """A view of the file. Python integers do not overflow, so the sum below is the true end."""
-    n_bytes = np.dtype(place.dtype).itemsize
-    for length in place.shape:
-        n_bytes *= length
+    """A view of the file."""
+    n_bytes = _byte_count(place)
     if place.offset % _ALIGNMENT or place.offset + n_bytes > len(content) - _DIGEST_BYTES:
         raise ArtifactError(f"array {place.name!r} lies outside the file.")
     view = content[place.offset : place.offset + n_bytes].view(_DTYPES[place.dtype])

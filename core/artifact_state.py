@@ -48,7 +48,9 @@ def state_of(estimator: GrownClassifier, schema: Mapping[str, Any] | None) -> St
     kind = kind_of(estimator)
     facts = {
         "kind": kind,
-        "params": {p.name: _param_json(getattr(estimator, p.name)) for p in parameters(kind) if p.name not in _NOT_KEPT},
+        "params": {
+            p.name: _param_json(getattr(estimator, p.name)) for p in parameters(kind) if p.name not in _NOT_KEPT
+        },
         "loss": estimator.loss_.to_json(),
         "classes": _classes_json(estimator.classes_),
         "n_features": estimator.n_features_in_,
@@ -88,7 +90,9 @@ def _param_value(value: Any) -> Any:
 def _classes_json(classes: NDArray[Any]) -> dict[str, Any]:
     labels = classes.tolist()
     if not all(isinstance(label, str | bool | int | float) for label in labels):
-        raise ArtifactError("only labels that are text, numbers or booleans can be saved; change the others before the fit.")
+        raise ArtifactError(
+            "only labels that are text, numbers or booleans can be saved; change the others before the fit."
+        )
     return {"dtype": "<U" if classes.dtype.kind == "U" else classes.dtype.str, "labels": labels}
 
 

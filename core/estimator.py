@@ -43,7 +43,9 @@ ClassWeights = Annotated[
     Mapping[Any, float] | Literal["balanced"] | None, Help("Weight of each class, multiplied into the rows' weights.")
 ]
 RandomState = Annotated[Seed, SELF_CHECKED, SERVER_SIDE, Help("Seed of everything random in the fit.")]
-Jobs = Annotated[int | None, SERVER_SIDE, Help("Threads; none = 1, -1 = one per processor. Results do not depend on it.")]
+Jobs = Annotated[
+    int | None, SERVER_SIDE, Help("Threads; none = 1, -1 = one per processor. Results do not depend on it.")
+]
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -69,8 +71,8 @@ def feature_count(max_features: int | float | str | None, n_features: int) -> in
 class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers made of grown trees.
 
-    Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (when X had names), `loss_` (the loss that grew the
-    trees), `trees_` (TreeArrays), and with an adaptive loss `lambda_` and `tuning_scores_`.
+    Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (when X had names), `loss_` (the loss that
+    grew the trees), `trees_` (TreeArrays), and with an adaptive loss `lambda_` and `tuning_scores_`.
     """
 
     loss: Any
@@ -162,7 +164,9 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Mean over trees of each feature's share of the impurity decrease, (feature,), summing to 1 where any tree split."""
+        """Mean over trees of each feature's share of the impurity decrease, (feature,), summing to 1 where any tree
+        split.
+        """
         check_is_fitted(self)
         n_trees = len(self.trees_.offsets) - 1
         shares = [self._tree(t).compute_feature_importances() for t in range(n_trees)]

@@ -13,10 +13,10 @@ from core.validation import encode_labels
 def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
     """Metrics of a fitted classifier on rows X with clean labels y, in values that JSON can hold.
 
-    `accuracy`, `balanced_accuracy`, `weighted_f1`, `macro_f1`, `log_loss` (natural logarithm), `brier` (mean over rows of
-    sum_k (p_k - y_k)^2), `roc_auc` (one against the rest, macro; only where every class of the model occurs in y),
-    `n_rows`, and `confusion`: rows are true classes, columns predicted ones, in the order of the model's classes.
-    Raises InvalidInput for labels that the model does not know.
+    `accuracy`, `balanced_accuracy`, `weighted_f1`, `macro_f1`, `log_loss` (natural logarithm), `brier` (mean over
+    rows of sum_k (p_k - y_k)^2), `roc_auc` (one against the rest, macro; only where every class of the model occurs
+    in y), `n_rows`, and `confusion`: rows are true classes, columns predicted ones, in the order of the model's
+    classes. Raises InvalidInput for labels that the model does not know.
     """
     codes = known_codes(estimator.classes_, y)
     probabilities = estimator.predict_proba(X)
@@ -30,7 +30,7 @@ def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
         "log_loss": _log_loss(codes, probabilities),
         "brier": _brier(codes, probabilities),
         "n_rows": len(codes),
-        "confusion": metrics.confusion_matrix(codes, predicted, labels=range(n_classes)).tolist(),
+        "confusion": _confusion(codes, predicted, n_classes),
     }
     if n_classes > 1 and len(np.unique(codes)) == n_classes:
         report["roc_auc"] = _roc_auc(codes, probabilities)
@@ -45,10 +45,19 @@ def known_codes(classes: NDArray[Any], y: Any) -> NDArray[np.int64]:
     position = {label: k for k, label in enumerate(classes.tolist())}
     unknown = [label for label in labels.classes.tolist() if label not in position]
     if unknown:
-        raise InvalidInput(f"labels {unknown[:5]!r} were not seen in training; the model knows {classes.tolist()[:20]!r}.")
+        raise InvalidInput(
+            f"labels {unknown[:5]!r} were not seen in training; the model knows {classes.tolist()[:20]!r}."
+        )
     numbers = np.array([position[label] for label in labels.classes.tolist()], dtype=np.int64)
     codes: NDArray[np.int64] = numbers[labels.codes]
     return codes
+
+
+def _confusion(codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int) -> list[list[int]]:
+    """Rows by true (first) and predicted class."""
+    cells = np.bincount(codes * n_classes + predicted, minlength=n_classes * n_classes)
+    table: list[list[int]] = cells.reshape(n_classes, n_classes).tolist()
+    return table
 
 
 def _mean_recall(codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int) -> float:

@@ -31,8 +31,8 @@ from core.tree_structure import TreeArrays, concatenated, nodes_of, single_tree
 class ForestClassifier(GrownClassifier):
     """Random forest (Breiman 2001) whose trees minimise the training risk of `loss`.
 
-    Each tree sees a bootstrap sample (`bootstrap`), each node `max_features` features drawn among those that vary in it.
-    The same `random_state` gives the same forest for any `n_jobs`.
+    Each tree sees a bootstrap sample (`bootstrap`), each node `max_features` features drawn among those that vary in
+    it. The same `random_state` gives the same forest for any `n_jobs`.
     """
 
     def __init__(

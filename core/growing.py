@@ -106,7 +106,9 @@ def bootstrap_weights(weights: NDArray[np.float64], random_state: NDArray[np.uin
 
 
 def grow_in_threads(grow_one: GrowOne, states: NDArray[np.uint64], n_threads: int) -> list[TreeNodes]:
-    """One tree per row of `states`, in that order whatever the threads do. The first error drops the trees not yet begun."""
+    """One tree per row of `states`, in that order whatever the threads do. The first error drops the trees not yet
+    begun.
+    """
     pool = ThreadPoolExecutor(min(n_threads, len(states)))
     try:
         return list(pool.map(grow_one, states))

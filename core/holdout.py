@@ -18,9 +18,7 @@ class Holdout(NamedTuple):
     test_rows: NDArray[np.int64]
 
 
-def split_holdout(
-    y: Any, test_fraction: float, stratify: bool = True, random_state: Seed = None
-) -> Holdout:
+def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_state: Seed = None) -> Holdout:
     """Hold out about `test_fraction` of the rows, at least one and not all. One row alone stays in training.
 
     Stratified, every class keeps its share to within one row; with a class of a single row the split is unstratified.

@@ -116,11 +116,17 @@ class NegativeExponential(Loss):
 
 @dataclass(frozen=True, repr=False)
 class AdaptiveNegativeExponential(Loss):
-    """Negative exponential loss whose lambda is chosen on held-out rows with their noisy labels, then refitted on all."""
+    """Negative exponential loss whose lambda is chosen on held-out rows with their noisy labels, then refitted on
+    all.
+    """
 
-    grid: Annotated[
-        tuple[Annotated[float, Bounds(ge=0, le=1)], ...], Help("Values of lambda to choose from.")
-    ] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    grid: Annotated[tuple[Annotated[float, Bounds(ge=0, le=1)], ...], Help("Values of lambda to choose from.")] = (
+        0.0,
+        0.25,
+        0.5,
+        0.75,
+        1.0,
+    )
     validation_fraction: Annotated[
         float, Bounds(gt=0, lt=1), Help("Share of the rows held out while lambda is chosen.")
     ] = 0.2

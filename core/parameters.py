@@ -2,15 +2,15 @@
 
     max_depth: Annotated[int | None, Bounds(ge=1), Help("...")] = None
 
-A union whose members have bounds of their own nests: `Annotated[int, Bounds(ge=1)] | Annotated[float, Bounds(gt=0)] | None`.
-Estimators check themselves against these, and forms and request schemas are derived from them.
+A union whose members have bounds of their own nests: `Annotated[int, Bounds(ge=1)] | Annotated[float, Bounds(gt=0)]
+| None`. Estimators check themselves against these, and forms and request schemas are derived from them.
 """
 
 import inspect
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from functools import cache
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -58,7 +58,9 @@ class Key:
 
 @dataclass(frozen=True)
 class _ServerSide:
-    """Marks a parameter that a client of a service does not choose: threads, and the seed, which has a field of its own."""
+    """Marks a parameter that a client of a service does not choose: threads, and the seed, which has a field of its
+    own.
+    """
 
 
 SERVER_SIDE = _ServerSide()
@@ -139,9 +141,13 @@ def _mark(annotation: Any, kind: type) -> Any:
     return next((mark for mark in marks if isinstance(mark, kind)), None)
 
 
-@lru_cache(maxsize=None)
-def parameters_of(constructor: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """The parameters of a class, in the order of its signature."""
+def parameters_of(constructor: Any) -> tuple[Parameter, ...]:
+    """The parameters of a class or function, in the order of its signature."""
+    return _read_signature(constructor)
+
+
+@cache
+def _read_signature(constructor: Callable[..., Any]) -> tuple[Parameter, ...]:
     target = constructor.__init__ if inspect.isclass(constructor) else constructor
     hints = get_type_hints(target, include_extras=True)
     arguments = [p for p in inspect.signature(constructor).parameters.values() if p.name in hints]

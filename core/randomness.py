@@ -24,14 +24,15 @@ class Purpose(IntEnum):
 def _entropy(random_state: Seed) -> int | None:
     if random_state is None:
         return None
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0:
-        return int(random_state)
     if isinstance(random_state, RandomState):
         return int(random_state.randint(0, 2**31 - 1))
     if isinstance(random_state, Generator):
         return int(random_state.integers(0, 2**63 - 1))
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
     raise InvalidParameter(
-        f"random_state is {random_state!r}; it must be None, an integer of at least 0, a numpy Generator or a RandomState."
+        f"random_state is {random_state!r}; it must be None, an integer of at least 0, "
+        "a numpy Generator or a RandomState."
     )
 
 

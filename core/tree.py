@@ -25,8 +25,8 @@ from core.tree_structure import Tree, TreeArrays, single_tree
 class TreeClassifier(GrownClassifier):
     """A decision tree whose splits minimise the training risk of `loss`.
 
-    Growth stops where no split lowers the risk by more than `min_risk_decrease`; for conservative losses that is the early
-    stopping of Wilton and Ye 2024, Theorem 5. The fitted tree is `tree_`, with scikit-learn's attribute names.
+    Growth stops where no split lowers the risk by more than `min_risk_decrease`; for conservative losses that is the
+    early stopping of Wilton and Ye 2024, Theorem 5. The fitted tree is `tree_`, with scikit-learn's attribute names.
     """
 
     def __init__(

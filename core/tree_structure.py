@@ -75,8 +75,7 @@ class Tree:
         decrease = mass[inner] - mass[self.children_left[inner]] - mass[self.children_right[inner]]
         importances = np.bincount(self.feature[inner], weights=decrease, minlength=self.n_features)
         scale = importances.sum() if normalize else self.weighted_n_node_samples[0]
-        result: NDArray[np.float64] = importances / scale if scale > 0 else importances
-        return result
+        return np.asarray(importances / scale if scale > 0 else importances, dtype=np.float64)
 
 
 def single_tree(nodes: TreeNodes) -> TreeArrays:
@@ -87,13 +86,15 @@ def single_tree(nodes: TreeNodes) -> TreeArrays:
 def concatenated(trees: Sequence[TreeNodes]) -> TreeArrays:
     """Many trees in one set of arrays, in the given order."""
     offsets = np.concatenate([[0], np.cumsum([len(tree.feature) for tree in trees])]).astype(np.int64)
-    return TreeArrays(TreeNodes(*(np.concatenate(column) for column in zip(*trees, strict=True))), offsets)
+    columns: list[Any] = [np.concatenate(column) for column in zip(*trees, strict=True)]
+    return TreeArrays(TreeNodes(*columns), offsets)
 
 
 def nodes_of(trees: TreeArrays, tree: int) -> TreeNodes:
     """The nodes of one tree, as views."""
     first, last = trees.offsets[tree], trees.offsets[tree + 1]
-    return TreeNodes(*(array[first:last] for array in trees.nodes))
+    views: list[Any] = [array[first:last] for array in trees.nodes]
+    return TreeNodes(*views)
 
 
 def votes(X: NDArray[Any], trees: TreeArrays, n_threads: int = 1) -> NDArray[np.float64]:

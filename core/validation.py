@@ -45,10 +45,10 @@ def encode_labels(y: Any) -> EncodedLabels:
     return EncodedLabels(classes, np.array([position[label] for label in y.tolist()], dtype=np.int32))
 
 
-def training_data(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: ClassWeight
-) -> TrainingData:
-    """Check and cast what `fit` was given. Raises InvalidInput, or scikit-learn's ValueErrors for shapes and infinities."""
+def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: ClassWeight) -> TrainingData:
+    """Check and cast what `fit` was given. Raises InvalidInput, or scikit-learn's ValueErrors for shapes and
+    infinities.
+    """
     X, y = _checked_rows(estimator, X, y)
     labels = encode_labels(y)
     weights = _check_sample_weight(
@@ -84,13 +84,17 @@ def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray
 
 def prediction_rows(estimator: Any, X: Any) -> NDArray[Any]:
     """Rows for the kernels: float32 or float64, C order, writeable (numba compiles read-only arrays anew)."""
-    X = validate_data(estimator, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", order="C")
+    X = validate_data(
+        estimator, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", order="C"
+    )
     rows: NDArray[Any] = X if X.flags.writeable else X.copy()
     return rows
 
 
 def class_weight_of_rows(labels: EncodedLabels, class_weight: ClassWeight) -> NDArray[np.float64]:
-    """The class weight of each row. "balanced" = rows / (classes * rows of the class). Mapping keys are labels or their text."""
+    """The class weight of each row. "balanced" = rows / (classes * rows of the class). Mapping keys are labels or
+    their text.
+    """
     n_classes = len(labels.classes)
     if class_weight is None:
         per_class = np.ones(n_classes)

@@ -1,1 +1,3 @@
-"""Compiled loops. They take arrays and scalars, fill buffers, and never raise: the public layer checks, kernels trust."""
+"""Compiled loops. They take arrays and scalars, fill buffers, and never raise: the public layer checks, kernels
+trust.
+"""

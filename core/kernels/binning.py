@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from core.kernels.jit import kernel
 
-#: Slots of the hash table: a power of two, at least twice the largest number of values looked for, so probes stay short.
+#: Slots of the hash table: a power of two, at least twice the largest number of values looked for, so probes stay
+#: short.
 _SLOTS = 1024
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(54)  # keeps the top 10 bits, 2**10 = _SLOTS
@@ -16,7 +17,7 @@ _SHIFT = np.uint64(54)  # keeps the top 10 bits, 2**10 = _SLOTS
 @kernel
 def _slot_of(value_bits: np.uint64, keys: NDArray[np.uint64], used: NDArray[np.int32]) -> int:
     """The slot that holds `value_bits`, or the free one where it belongs."""
-    slot = np.int64((value_bits * _MULTIPLIER) >> _SHIFT)
+    slot = int(np.int64((value_bits * _MULTIPLIER) >> _SHIFT))
     while used[slot] >= 0 and keys[slot] != value_bits:
         slot = (slot + 1) & (_SLOTS - 1)
     return slot
@@ -78,8 +79,8 @@ def choose_bins(
 ) -> int:
     """Cut ascending values into at most `max_bins` bins of nearly equal size; equal values share a bin.
 
-    A value is taken into the current bin while at least half of its rows fit. Fills low and high (max_bins,), returns the
-    number of bins.
+    A value is taken into the current bin while at least half of its rows fit. Fills low and high (max_bins,),
+    returns the number of bins.
     """
     n = ascending.shape[0]
     n_bins = 1

@@ -1,13 +1,15 @@
 """Every splitting criterion, exactly once: its type, its formulas, and its row in the tables below.
 
-A criterion sees a cut as two sides that grow class by class: `_REMEMBER` says what it keeps up to date while weight is added to a
-side, `_RISKS` reads the side's risk from that, and `_GAINS` makes a gain of two sides. To add one: a NamedTuple, its
-functions, its rows, and an entry in `ALL_CRITERIA`. One that does not split into two risks gives its own gain, from the
-`class_weights` of both sides. The search and growth loops are compiled anew per type and never change.
+A criterion sees a cut as two sides that grow class by class: `_REMEMBER` says what it keeps up to date while weight
+is added to a side, `_RISKS` reads the side's risk from that, and `_GAINS` makes a gain of two sides. To add one: a
+NamedTuple, its functions, its rows, and an entry in `ALL_CRITERIA`. One that does not split into two risks gives its
+own gain, from the `class_weights` of both sides. The search and growth loops are compiled anew per type and never
+change.
 
-Impurities are unnormalised (Wilton and Ye 2024, Theorems 1 and 8), natural logarithm; risk = weight times impurity. Sides only
-ever grow, and the sums below have no negative terms, so a pure side has risk 0 exactly: a difference from 1 would leave
-1e-16, and its square root 1e-8. A formula that needs the number of classes of the whole data set has it as a field.
+Impurities are unnormalised (Wilton and Ye 2024, Theorems 1 and 8), natural logarithm; risk = weight times impurity.
+Sides only ever grow, and the sums below have no negative terms, so a pure side has risk 0 exactly: a difference from
+1 would leave 1e-16, and its square root 1e-8. A formula that needs the number of classes of the whole data set has it
+as a field.
 """
 
 import math
@@ -207,7 +209,7 @@ def _risk_gain(criterion: Criterion, parent_impurity: float, left: Side, right: 
     return parent_impurity - children / (left.weight + right.weight)
 
 
-_GAINS: dict[type[Any], Any] = {criterion: _risk_gain for criterion in _RISKS}
+_GAINS: dict[type[Any], Any] = dict.fromkeys(_RISKS, _risk_gain)
 
 
 def split_gain(criterion: Criterion, parent_impurity: float, left: Side, right: Side) -> float:
@@ -227,7 +229,7 @@ def _weighted_by_node(criterion: Criterion, gain: float, node_fraction: float) -
     return gain * node_fraction
 
 
-_RISK_DECREASES: dict[type[Any], Any] = {criterion: _weighted_by_node for criterion in _RISKS}
+_RISK_DECREASES: dict[type[Any], Any] = dict.fromkeys(_RISKS, _weighted_by_node)
 
 
 def risk_decrease(criterion: Criterion, gain: float, node_fraction: float) -> float:

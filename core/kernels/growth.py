@@ -28,7 +28,9 @@ class GrowthLimits(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """A node that waits on the stack: its rows, its place in the tree, and how many features are known constant in it."""
+    """A node that waits on the stack: its rows, its place in the tree, and how many features are known constant in
+    it.
+    """
 
     start: int
     stop: int
@@ -98,7 +100,7 @@ def _record_node(nodes: TreeNodes, node: int, pending: Pending, present: Present
             nodes.children_left[pending.parent] = node
         else:
             nodes.children_right[pending.parent] = node
-    weight = present.weights[: present.n_present].sum()
+    weight = float(present.weights[: present.n_present].sum())
     for j in range(present.n_present):
         nodes.value[node, present.numbers[j]] = present.weights[j] / weight
     nodes.impurity[node] = impurity
@@ -147,7 +149,10 @@ def grow(
     positions = np.empty(n_rows, dtype=np.int32)
     class_weights = np.zeros(n_classes, dtype=np.float64)
     present = PresentClasses(
-        0, np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes, dtype=np.float64), np.zeros(n_classes, dtype=np.int32)
+        0,
+        np.zeros(n_classes, dtype=np.int64),
+        np.zeros(n_classes, dtype=np.float64),
+        np.zeros(n_classes, dtype=np.int32),
     )
     scan = new_scan(features, n_rows, n_classes)
     candidates = np.arange(features.codes.shape[0])
@@ -163,9 +168,7 @@ def grow(
         pending = _top(stack, size)
         size -= 1
         start, stop = pending.start, pending.stop
-        present = _classes_present(
-            tree_rows.labels[start:stop], tree_rows.weights[start:stop], class_weights, present
-        )
+        present = _classes_present(tree_rows.labels[start:stop], tree_rows.weights[start:stop], class_weights, present)
         weights = present.weights[: present.n_present]
         if n_nodes == nodes.feature.shape[0]:
             nodes = resized(nodes, n_nodes, 2 * n_nodes)
@@ -173,11 +176,7 @@ def grow(
         n_nodes += 1
         impurity = node_impurity(criterion, weights)
         weight = _record_node(nodes, node, pending, present, impurity)
-        if (
-            present.n_present < 2
-            or pending.depth >= limits.max_depth
-            or stop - start < 2 * limits.min_samples_leaf
-        ):
+        if present.n_present < 2 or pending.depth >= limits.max_depth or stop - start < 2 * limits.min_samples_leaf:
             continue
         for i in range(start, stop):
             positions[i] = present.position[tree_rows.labels[i]]

@@ -3,8 +3,8 @@
     group:    0        1              2          values ascending, missing last
     entries:  [k w]    [k w] [k w]    [k w] ...  class and weight, first[g]:first[g + 1] belongs to group g
 
-A large node sums its rows into a table (code, class) and lists the cells in use. A small one, where most cells would be empty,
-lists its rows ordered by code instead. What follows cannot tell the difference.
+A large node sums its rows into a table (code, class) and lists the cells in use. A small one, where most cells would
+be empty, lists its rows ordered by code instead. What follows cannot tell the difference.
 """
 
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ class Groups(NamedTuple):
     first: NDArray[np.int64]  # (group + 1,)
     classes: NDArray[np.int64]  # (entry,)
     weights: NDArray[np.float64]  # (entry,)
-    count: NDArray[np.int64]  # (code,), rows by code; all zero between features
+    n_by_code: NDArray[np.int64]  # (code,), rows by code; all zero between features
     cursor: NDArray[np.int64]  # (code,), next free entry by code
     table: NDArray[np.float64]  # (code * class,); all zero between features
 
@@ -61,7 +61,7 @@ def gather_codes(codes: NDArray[Any], rows: NDArray[np.int32], gathered: NDArray
     while i < n_rows and codes[rows[i]] == first:
         gathered[i] = first
         i += 1
-    varies = i < n_rows
+    varies = bool(i < n_rows)
     while i < n_rows:
         gathered[i] = codes[rows[i]]
         i += 1
@@ -81,7 +81,7 @@ def group_rows(codes: NDArray[Any], node: NodeRows, n_codes: int, n_classes: int
 
 @kernel
 def _count_codes(codes: NDArray[Any], n_codes: int, groups: Groups) -> int:
-    """Fill `codes` and `n_rows` of the groups, leaving `count` at zero.
+    """Fill `codes` and `n_rows` of the groups, leaving `n_by_code` at zero.
 
     A code is noted when its count is still zero, without a branch, because in small nodes that test is a coin toss.
     """
@@ -89,13 +89,13 @@ def _count_codes(codes: NDArray[Any], n_codes: int, groups: Groups) -> int:
     for i in range(codes.shape[0]):
         code = np.int64(codes[i])
         groups.codes[n_groups] = code
-        n_groups += np.int64(groups.count[code] == 0)
-        groups.count[code] += 1
-    _order_codes(groups.codes, groups.count, n_groups, n_codes)
+        n_groups += int(groups.n_by_code[code] == 0)
+        groups.n_by_code[code] += 1
+    _order_codes(groups.codes, groups.n_by_code, n_groups, n_codes)
     for g in range(n_groups):
         code = groups.codes[g]
-        groups.n_rows[g] = groups.count[code]
-        groups.count[code] = 0
+        groups.n_rows[g] = groups.n_by_code[code]
+        groups.n_by_code[code] = 0
     return n_groups
 
 
@@ -106,7 +106,7 @@ def _order_codes(present: NDArray[np.int64], count: NDArray[np.int64], n_present
         position = 0
         for code in range(n_codes):
             present[position] = code
-            position += np.int64(count[code] != 0)
+            position += int(count[code] != 0)
         return
     for i in range(1, n_present):
         code = present[i]
@@ -130,7 +130,7 @@ def _list_cells(codes: NDArray[Any], node: NodeRows, n_groups: int, n_classes: i
         for k in range(n_classes):
             groups.classes[n_entries] = k
             groups.weights[n_entries] = table[cell + k]
-            n_entries += np.int64(table[cell + k] > 0.0)
+            n_entries += int(table[cell + k] > 0.0)
             table[cell + k] = 0.0
     groups.first[n_groups] = n_entries
 

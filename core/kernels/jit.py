@@ -1,8 +1,8 @@
 """The one way to compile a kernel, and where compiled code is kept.
 
-Numba's disk cache watches the file of the function it caches and nothing else: a change in a callee in another file goes
-unseen and the old machine code keeps running. So the folder of the cache is named after a digest of every source file in
-this package, and an edit anywhere here starts a fresh folder.
+Numba's disk cache watches the file of the function it caches and nothing else: a change in a callee in another file
+goes unseen and the old machine code keeps running. So the folder of the cache is named after a digest of every source
+file in this package, and an edit anywhere here starts a fresh folder.
 """
 
 import hashlib
@@ -10,11 +10,13 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numba
 
 KernelFunction = TypeVar("KernelFunction", bound=Callable[..., object])
+
+_numba: Any = numba  # its settings are made at run time, where a type checker cannot see them
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -46,8 +48,10 @@ def _user_cache() -> Path:
 
 
 def cache_folder(package: Path = PACKAGE) -> Path | None:
-    """Where the kernels of `package` are cached; None when no candidate can be written (kernels then compile each start)."""
-    chosen = str(numba.config.CACHE_DIR)
+    """Where the kernels of `package` are cached; None when no candidate can be written (kernels then compile each
+    start).
+    """
+    chosen = str(_numba.config.CACHE_DIR)
     candidates = [Path(chosen)] if chosen else [package / "__pycache__", _user_cache()]
     for base in candidates:
         folder = base / f"kernels-{source_digest(package)}"
@@ -56,19 +60,20 @@ def cache_folder(package: Path = PACKAGE) -> Path | None:
     return None
 
 
-CACHE_FOLDER = None if numba.config.DISABLE_JIT else cache_folder()
+CACHE_FOLDER = None if _numba.config.DISABLE_JIT else cache_folder()
 
 
 def kernel(function: KernelFunction) -> KernelFunction:
     """Compile `function` without the GIL, cached on disk under CACHE_FOLDER.
 
-    Numba reads its folder setting while the decorator runs, so the setting is changed for that moment only and other users
-    of numba in the process keep theirs. Fast-math stays off: results must not depend on how the compiler reorders sums.
+    Numba reads its folder setting while the decorator runs, so the setting is changed for that moment only and other
+    users of numba in the process keep theirs. Fast-math stays off: results must not depend on how the compiler
+    reorders sums.
     """
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE_FOLDER or before)
+    before = _numba.config.CACHE_DIR
+    _numba.config.CACHE_DIR = str(CACHE_FOLDER or before)
     try:
-        compiled: KernelFunction = numba.njit(cache=CACHE_FOLDER is not None, nogil=True)(function)
+        compiled: KernelFunction = _numba.njit(cache=CACHE_FOLDER is not None, nogil=True)(function)
     finally:
-        numba.config.CACHE_DIR = before
+        _numba.config.CACHE_DIR = before
     return compiled

@@ -1,7 +1,7 @@
 """Split the rows of a node in place, left rows first, order kept on both sides.
 
-    rows:  [ ... | start        node        stop | ... ]
-    after: [ ... | start  left  cut  right  stop | ... ]
+rows:  [ ... | start        node        stop | ... ]
+after: [ ... | start  left  cut  right  stop | ... ]
 """
 
 from typing import Any, NamedTuple
@@ -38,7 +38,7 @@ def partition(
     # invariant: rows[start:cut] go left, spare[:n_right] go right, both in their old order; cut <= i
     for i in range(start, stop):
         code = np.int64(codes[rows[i]])
-        goes_left = np.int64(code <= last_left_code or (missing_goes_left and code == missing_code))
+        goes_left = int(code <= last_left_code or (missing_goes_left and code == missing_code))
         row, label, weight = rows[i], labels[i], weights[i]
         rows[cut], labels[cut], weights[cut] = row, label, weight
         spare.rows[n_right], spare.labels[n_right], spare.weights[n_right] = row, label, weight

@@ -22,13 +22,13 @@ def next_word(state: NDArray[np.uint64]) -> np.uint64:
     word = state[0]
     word = (word ^ (word >> _SHIFT_30)) * _MIX_A
     word = (word ^ (word >> _SHIFT_27)) * _MIX_B
-    return word ^ (word >> _SHIFT_31)
+    return np.uint64(word ^ (word >> _SHIFT_31))
 
 
 @kernel
 def next_below(state: NDArray[np.uint64], bound: int) -> int:
     """A random integer in [0, bound), bound < 2**31; the bias of the multiplication is below 2**-32 * bound."""
-    return np.int64(((next_word(state) >> _SHIFT_32) * np.uint64(bound)) >> _SHIFT_32)
+    return int(np.int64(((next_word(state) >> _SHIFT_32) * np.uint64(bound)) >> _SHIFT_32))
 
 
 @kernel

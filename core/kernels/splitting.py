@@ -1,7 +1,8 @@
 """The best split of one node: which features are tried, which cuts of a feature, and how ties are broken.
 
-Order of preference: larger gain, then lower feature index, then lower threshold, then missing values to the right. Gains
-within TIE_TOLERANCE count as equal, so that rounding does not decide. This file knows no criterion: `split_gain` does.
+Order of preference: larger gain, then lower feature index, then lower threshold, then missing values to the right.
+Gains within TIE_TOLERANCE count as equal, so that rounding does not decide. This file knows no criterion:
+`split_gain` does.
 """
 
 from typing import Any, NamedTuple
@@ -106,7 +107,9 @@ def _without_group(class_weights: NDArray[np.float64], groups: Groups, group: in
 
 @kernel
 def _fill_right_sides(criterion: Criterion, n_classes: int, n_values: int, missing_group: int, scan: Scan) -> None:
-    """Build the right side of every cut from the right; missing_group = -1 when no rows stay on the right throughout."""
+    """Build the right side of every cut from the right; missing_group = -1 when no rows stay on the right
+    throughout.
+    """
     side = emptied(scan.right[:n_classes])
     if missing_group >= 0:
         side = _with_group(criterion, side, scan.groups, missing_group)
@@ -131,8 +134,8 @@ def scan_cuts(
 ) -> Split:
     """The best of `best` and all cuts of one feature, with the missing rows (group n_values) kept on one side.
 
-    Cuts lie between neighbouring present values; with missing rows on the right there is one more, after the last value.
-    `threshold` of the result is not filled in.
+    Cuts lie between neighbouring present values; with missing rows on the right there is one more, after the last
+    value. `threshold` of the result is not filled in.
     """
     groups = scan.groups
     missing_goes_right = n_missing > 0 and not missing_goes_left
@@ -192,9 +195,7 @@ def threshold_of(features: BinnedFeatures, split: Split, node: NodeRows) -> Spli
             next_code = code
     threshold = np.inf
     if next_code < n_bins:
-        threshold = midpoint(
-            features.bin_high[offset + split.last_left_code], features.bin_low[offset + next_code]
-        )
+        threshold = midpoint(features.bin_high[offset + split.last_left_code], features.bin_low[offset + next_code])
     return Split(split.feature, split.gain, threshold, split.last_left_code, split.missing_goes_left)
 
 

@@ -1,4 +1,6 @@
-"""From raw feature values to leaves: `x <= threshold` goes left, a missing value goes where the node learned it should."""
+"""From raw feature values to leaves: `x <= threshold` goes left, a missing value goes where the node learned it
+should.
+"""
 
 from typing import Any
 

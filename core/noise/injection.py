@@ -24,9 +24,11 @@ class NoisyLabels(NamedTuple):
 
 
 def inject_noise(y: Any, spec: Mapping[str, Any], *, X: Any = None, random_state: Seed = None) -> NoisyLabels:
-    """Noisy copy of the labels y (row,). `spec` is {"kind": "uniform", "rate": 0.2}; X is for kinds that depend on features.
+    """Noisy copy of the labels y (row,). `spec` is {"kind": "uniform", "rate": 0.2}; X is for kinds that depend on
+    features.
 
-    The number of flips is random: each row draws its own label from its row of the transition matrix. Raises InvalidNoise.
+    The number of flips is random: each row draws its own label from its row of the transition matrix. Raises
+    InvalidNoise.
     """
     labels = encode_labels(y)
     transition = _transition(labels, spec)
@@ -55,7 +57,9 @@ def noise_parameters(kind: str) -> tuple[Parameter, ...]:
 
 def _transition(labels: EncodedLabels, spec: Mapping[str, Any]) -> TransitionMatrix:
     if not isinstance(spec, Mapping) or not isinstance(spec.get("kind"), str):
-        raise InvalidNoise(f'noise is {spec!r}; it must be a mapping with a "kind", such as {{"kind": "uniform", "rate": 0.2}}.')
+        raise InvalidNoise(
+            f'noise is {spec!r}; it must be a mapping with a "kind", such as {{"kind": "uniform", "rate": 0.2}}.'
+        )
     kind = spec["kind"]
     names = [p.name for p in noise_parameters(kind)]
     given = {key: value for key, value in spec.items() if key != "kind"}

@@ -25,7 +25,9 @@ class TransitionMatrix:
         n_classes = len(matrix)
         names = np.arange(n_classes) if classes is None else np.array(classes)
         if names.shape != (n_classes,):
-            raise InvalidNoise(f"the transition matrix has {n_classes} rows for {names.size} classes; give one row per class.")
+            raise InvalidNoise(
+                f"the transition matrix has {n_classes} rows for {names.size} classes; give one row per class."
+            )
         if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix > 1).any():
             raise InvalidNoise("the transition matrix holds numbers outside 0..1; its rows are probabilities.")
         sums = matrix.sum(axis=1)
@@ -80,7 +82,9 @@ def _square(rows: ArrayLike) -> NDArray[np.float64]:
     try:
         matrix = np.array(rows, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidNoise("the transition matrix is not a table of numbers; give one list of numbers per class.") from None
+        raise InvalidNoise(
+            "the transition matrix is not a table of numbers; give one list of numbers per class."
+        ) from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise InvalidNoise(f"the transition matrix has shape {matrix.shape}; it must be square, one row per class.")
     return matrix

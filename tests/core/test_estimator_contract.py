@@ -10,8 +10,8 @@ import core
 ESTIMATORS = [core.TreeClassifier(random_state=0), core.ForestClassifier(n_estimators=10, random_state=0)]
 
 _UNPRUNED = (
-    "wants class 0 predicted nearly everywhere on overlapping blobs, which needs min_weight_fraction_leaf; a fully grown "
-    "tree keeps its pure leaves whatever they weigh"
+    "wants class 0 predicted nearly everywhere on overlapping blobs, which needs min_weight_fraction_leaf; "
+    "a fully grown tree keeps its pure leaves whatever they weigh"
 )
 EXPECTED_FAILURES = {
     "TreeClassifier": {"check_class_weight_classifiers": _UNPRUNED},
@@ -151,7 +151,9 @@ def test_bad_parameters_are_named(estimator, name, value):
 
 def test_numpy_numbers_are_numbers(estimator):
     X, y = blobs()
-    estimator.set_params(max_depth=np.int32(2), min_risk_decrease=np.float32(0.0), max_features=np.float64(1.0)).fit(X, y)
+    estimator.set_params(max_depth=np.int32(2), min_risk_decrease=np.float32(0.0), max_features=np.float64(1.0)).fit(
+        X, y
+    )
 
 
 def test_class_weight_of_two_is_every_row_of_the_class_twice():
@@ -177,7 +179,9 @@ def test_class_weight_for_a_label_that_does_not_exist():
 
 def test_balanced_classes_weigh_the_same():
     X, y = np.zeros((10, 1)), np.array([0] * 9 + [1])
-    np.testing.assert_allclose(core.TreeClassifier(class_weight="balanced").fit(X, y).predict_proba(X[:1]), [[0.5, 0.5]])
+    np.testing.assert_allclose(
+        core.TreeClassifier(class_weight="balanced").fit(X, y).predict_proba(X[:1]), [[0.5, 0.5]]
+    )
 
 
 @pytest.mark.parametrize(

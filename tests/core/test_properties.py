@@ -159,7 +159,9 @@ def test_threads_do_not_change_a_byte(kind, loss):
 def test_seeds_matter():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(200, 5)), rng.integers(0, 2, size=200)
-    seeds = [core.ForestClassifier(n_estimators=3, random_state=s).fit(X, y).predict_proba(X).tobytes() for s in (0, 0, 1)]
+    seeds = [
+        core.ForestClassifier(n_estimators=3, random_state=s).fit(X, y).predict_proba(X).tobytes() for s in (0, 0, 1)
+    ]
     assert seeds[0] == seeds[1] != seeds[2]
 
 

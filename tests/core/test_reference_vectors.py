@@ -49,14 +49,16 @@ def node_data(dataset, node):
 
 
 def stump(case, dataset, node="all", min_samples_leaf=1):
-    """A one-split tree over all classes of the data set: absent ones come in through rows that a class weight of 0 drops."""
+    """A one-split tree over all classes of the data set: absent ones come in through rows that a class weight of 0
+    drops.
+    """
     X, y, weights = node_data(dataset, node)
     absent = np.setdiff1d(np.arange(dataset["n_classes"]), y)
     X, y = np.vstack([X, np.zeros((len(absent), X.shape[1]))]), np.concatenate([y, absent])
     weights = np.concatenate([np.ones(len(X) - len(absent)) if weights is None else weights, np.zeros(len(absent))])
-    return core.TreeClassifier(
-        loss=loss_of(case, "criterion"), max_depth=1, min_samples_leaf=min_samples_leaf
-    ).fit(X, y, sample_weight=weights)
+    return core.TreeClassifier(loss=loss_of(case, "criterion"), max_depth=1, min_samples_leaf=min_samples_leaf).fit(
+        X, y, sample_weight=weights
+    )
 
 
 def test_best_splits_match():

@@ -1,0 +1,92 @@
+"""Metrics against scikit-learn and by hand; splits that keep their promises."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics
+
+import core
+
+
+def fitted(n_classes=3, n_rows=300):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 4))
+    y = np.array(list("abcd"))[(X[:, :n_classes] + rng.normal(size=(n_rows, n_classes))).argmax(axis=1)]
+    return core.ForestClassifier(n_estimators=10, max_depth=4, random_state=0).fit(X, y), X, y
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_metrics_are_those_of_scikit_learn(n_classes):
+    model, X, y = fitted(n_classes)
+    report = core.evaluate(model, X, y)
+    p, predicted = model.predict_proba(X), model.predict(X)
+    one_hot = (y[:, np.newaxis] == model.classes_).astype(float)
+    expected = {
+        "accuracy": metrics.accuracy_score(y, predicted),
+        "balanced_accuracy": metrics.balanced_accuracy_score(y, predicted),
+        "weighted_f1": metrics.f1_score(y, predicted, average="weighted"),
+        "macro_f1": metrics.f1_score(y, predicted, average="macro"),
+        "log_loss": metrics.log_loss(y, p),
+        "brier": ((p - one_hot) ** 2).sum(axis=1).mean(),
+        "roc_auc": metrics.roc_auc_score(y, p[:, 1] if n_classes == 2 else p, multi_class="ovr"),
+        "n_rows": len(y),
+        "confusion": metrics.confusion_matrix(y, predicted, labels=model.classes_).tolist(),
+    }
+    assert report.pop("confusion") == expected.pop("confusion")
+    assert report == pytest.approx(expected)
+    json.dumps(report, allow_nan=False)
+
+
+def test_a_test_set_without_some_class_has_no_auc_and_no_nan():
+    model, X, y = fitted()
+    report = core.evaluate(model, X[y == "a"][:5], y[y == "a"][:5])
+    assert "roc_auc" not in report
+    json.dumps(report, allow_nan=False)
+
+
+def test_certain_and_wrong_is_finite():
+    model = core.TreeClassifier().fit([[0.0], [1.0]], ["n", "y"])
+    report = core.evaluate(model, [[0.0], [1.0]], ["y", "n"])
+    assert report["accuracy"] == 0
+    assert report["brier"] == 2
+    assert 30 < report["log_loss"] < 40
+
+
+def test_one_class_alone():
+    report = core.evaluate(core.TreeClassifier().fit([[0.0], [1.0]], ["n", "n"]), [[0.0]], ["n"])
+    assert report["confusion"] == [[1]]
+
+
+def test_unknown_labels_are_named():
+    model, X, _ = fitted()
+    with pytest.raises(core.InvalidInput, match="'z'"):
+        core.evaluate(model, X[:2], ["a", "z"])
+    with pytest.raises(core.InvalidInput, match="no rows"):
+        core.evaluate(model, X[:0], [])
+
+
+@given(
+    counts=st.lists(st.integers(1, 30), min_size=1, max_size=5),
+    fraction=st.floats(0.01, 0.99),
+    stratify=st.booleans(),
+    seed=st.integers(0, 100),
+)
+def test_splits_cover_the_rows_once_and_keep_the_shares(counts, fraction, stratify, seed):
+    y = np.repeat(np.arange(len(counts)), counts)
+    train, test = core.split_holdout(y, fraction, stratify, seed)
+    assert sorted([*train, *test]) == list(range(len(y)))
+    assert len(test) == min(max(round(fraction * len(y)), 1), len(y) - 1)
+    if stratify and min(counts) > 1:
+        held_out = np.bincount(y[test], minlength=len(counts))
+        assert (abs(held_out - np.array(counts) * len(test) / len(y)) < 1).all()
+    again = core.split_holdout(y, fraction, stratify, seed)
+    assert again.test_rows.tolist() == test.tolist()
+
+
+@pytest.mark.parametrize("fraction", [0, 1, -0.5, 2, float("nan")])
+def test_impossible_shares_are_refused(fraction):
+    with pytest.raises(core.InvalidParameter, match="test_fraction"):
+        core.split_holdout([0, 1], fraction)

@@ -1,0 +1,118 @@
+"""What `import core` offers, how fast, and the parameters that other programs read from it."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+import typing
+
+import pytest
+
+import core
+
+
+def test_all_is_sorted_and_complete():
+    assert core.__all__ == sorted(core.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    offered = {name for name, value in vars(core).items() if not name.startswith("_") and not inspect.ismodule(value)}
+    assert offered == set(core.__all__)
+
+
+def test_every_public_name_is_documented():
+    for name in core.__all__:
+        value = getattr(core, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert value.__doc__, name
+            assert not value.__doc__.startswith(f"{name}("), name
+
+
+def test_import_does_no_work():
+    program = "import core, sys, threading; print(threading.active_count(), 'sklearn.ensemble' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["1", "False"]
+
+
+@pytest.mark.parametrize("kind", core.ESTIMATORS)
+def test_parameters_are_the_constructor(kind):
+    signature = inspect.signature(core.ESTIMATORS[kind])
+    described = core.parameters(kind)
+    assert [p.name for p in described] == list(signature.parameters)
+    assert all(p.help for p in described)
+    assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in signature.parameters.values())
+    assert {p.name for p in described if p.server_side} == {"random_state", "n_jobs"}
+    hints = typing.get_type_hints(core.ESTIMATORS[kind].__init__, include_extras=True)
+    for parameter in described:
+        assert parameter.default == signature.parameters[parameter.name].default
+        assert parameter.annotation == hints[parameter.name]
+        parameter.check(parameter.default, kind)
+
+
+def test_bounds_are_data():
+    by_name = {p.name: p for p in core.parameters("forest")}
+    assert by_name["max_bins"].bounds == core.Bounds(ge=2, le=256)
+    assert by_name["max_depth"].bounds == core.Bounds(ge=1)
+    assert [str(one) for one in by_name["max_features"].alternatives] == [
+        "an integer at least 1",
+        "a number above 0 and at most 1",
+        "'sqrt' or 'log2'",
+        "None",
+    ]
+    assert by_name["n_estimators"].default == 100
+
+
+def test_unknown_kinds_are_named():
+    with pytest.raises(core.InvalidParameter, match="'stump'"):
+        core.parameters("stump")
+
+
+@pytest.mark.parametrize("kind", core.LOSSES)
+def test_a_loss_is_the_same_in_all_its_forms(kind):
+    loss = core.parse_loss(kind)
+    spellings = [loss, loss.to_json(), {"kind": kind}, *loss.aliases, *({"kind": a} for a in loss.aliases)]
+    assert {repr(core.parse_loss(one)) for one in spellings} == {repr(loss)}
+    assert all(core.parse_loss(one) == loss for one in spellings)
+    assert json.loads(repr(loss)) == loss.to_json()
+    assert [p.name for p in core.loss_parameters(kind)] == [key for key in loss.to_json() if key != "kind"]
+    assert all(p.help for p in core.loss_parameters(kind))
+    assert loss.help
+
+
+def test_lambda_is_lambda():
+    assert core.NegativeExponential(0.25) == core.parse_loss({"kind": "ne", "lambda": 0.25})
+    assert core.NegativeExponential(1).to_json() == {"kind": "ne", "lambda": 1.0}
+    assert core.parse_loss("ne").to_json() == {"kind": "ne", "lambda": 0.5}
+    assert core.parse_loss("ane").to_json() == {
+        "kind": "adaptive_ne",
+        "grid": [0.0, 0.25, 0.5, 0.75, 1.0],
+        "validation_fraction": 0.2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("loss", "named"),
+    [
+        ("nope", "'nope'"),
+        (3, "3"),
+        (None, "None"),
+        ({}, "kind"),
+        ({"kind": ["ne"]}, r"\['ne'\]"),
+        ({"kind": "ne", "lambda": 1.01}, "1.01"),
+        ({"kind": "ne", "lambda": float("nan")}, "nan"),
+        ({"kind": "ne", "lambda": "0.5"}, "'0.5'"),
+        ({"kind": "ne", "lambda": True}, "True"),
+        ({"kind": "ne", "lambda_": 0.5}, "'lambda_'"),
+        ({"kind": "gini", "q": 1}, "'q'"),
+        ({"kind": "ane", "grid": []}, r"\[\]"),
+        ({"kind": "ane", "grid": [0, 2]}, r"\[0, 2\]"),
+        ({"kind": "ane", "validation_fraction": 1}, "validation_fraction"),
+    ],
+)
+def test_bad_losses_are_named(loss, named):
+    with pytest.raises(core.InvalidLoss, match=named) as caught:
+        core.TreeClassifier(loss=loss).fit([[0.0], [1.0]], [0, 1])
+    assert caught.value.code == "invalid_loss"
+
+
+def test_get_params_gives_back_what_was_given():
+    spec = {"kind": "ne", "lambda": 0.5}
+    assert core.TreeClassifier(loss=spec).get_params()["loss"] is spec
