@@ -72,9 +72,8 @@ class JobService:
             # Two calls with the same key at once: the other one was first. Or a data set went away at this moment.
             first = self.repeated(idempotency_key, request)
             if first is None:
-                raise DatasetNotFound.at(
-                    "/dataset_id", "the data set was deleted while the job was submitted"
-                ) from error
+                detail = "a data set of the job was deleted at this moment; upload it again"
+                raise DatasetNotFound.at("/dataset_id", detail) from error
             return first
         return row
 

@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 from app.database import writing
 from app.datasets.errors import UPLOAD_ERRORS
 from app.datasets.formats import stem
+from app.jobs.service import JobService
 from app.jobs.states import JobKind
-from app.jobs.tables import JobRow
 from app.settings import Limits
 from tests.app.datasets.conftest import make_app
 
@@ -206,15 +206,13 @@ class TestDelete:
         assert leftovers() == []
         assert upload(client).status_code == 201
 
-    def test_refused_while_a_job_refers_to_it(self, client, context, leftovers):
+    def test_refused_while_a_job_needs_it(self, client, context, leftovers):
         body = upload(client).json()
         with writing(context.sessions) as session:
-            session.add(
-                JobRow(kind=JobKind.TRAIN, request={}, dataset_id=uuid.UUID(body["id"]), request_sha256="0" * 64)
-            )
+            JobService(session, context.settings.limits).submit(JobKind.TRAIN, {}, [uuid.UUID(body["id"])], None)
         response = client.delete(f"/datasets/{body['id']}")
         assert (response.status_code, response.json()["code"]) == (409, "dataset_in_use")
-        assert "jobs (1)" in response.json()["detail"]
+        assert "job inputs (1)" in response.json()["detail"]
         assert len(leftovers()) == 1
         assert client.get(f"/datasets/{body['id']}").status_code == 200
 
