@@ -52,7 +52,8 @@ def thread_count(n_jobs: int | None) -> int:
     """Threads behind `n_jobs`, counted as joblib does: -1 = all processors, -2 = all but one."""
     if n_jobs is None or n_jobs > 0:
         return n_jobs or 1
-    return max(1, len(os.sched_getaffinity(0)) + 1 + n_jobs) if n_jobs else 1
+    n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, n_processors + 1 + n_jobs) if n_jobs else 1
 
 
 def feature_count(max_features: int | float | str | None, n_features: int) -> int:
