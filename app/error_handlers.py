@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
-from app.errors import FieldError, Invalid, ServiceError, Unavailable
+from app.errors import FieldError, Invalid, ServiceError, Unavailable, pointer_token
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ def _pointer(item: Mapping[str, Any], body: Any) -> str:
         if inside:
             here = here[part]
         if inside or (item["type"] == "missing" and part == rest[-1]):
-            written.append(str(part).replace("~", "~0").replace("/", "~1"))
+            written.append(pointer_token(str(part)))
     return "/" + "/".join(written)
 
 

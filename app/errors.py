@@ -22,6 +22,11 @@ class FieldError:
     detail: str
 
 
+def pointer_token(name: str) -> str:
+    """`name` as one step of a JSON pointer (RFC 6901)."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
 class ServiceError(Exception):
     """Something the client asked for cannot be done; `detail` names the value, the rule and the way out."""
 

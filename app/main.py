@@ -59,7 +59,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     core.warm_up()
     app.state.context = context
     app.state.celery = make_celery(settings.broker.url)
-    app.state.upkeep = Upkeep(context.sessions, app.state.celery, settings.jobs)
+    app.state.upkeep = Upkeep(context.sessions, app.state.celery, settings.jobs, settings.staging_folder)
     app.state.upkeep.start()
     try:
         yield

@@ -40,7 +40,8 @@ class WorkerProcess:
         configure_logging()
         self.context = open_context(self.settings)
         core.warm_up()
-        self.upkeep = Upkeep(self.context.sessions, make_celery(self.settings.broker.url), self.settings.jobs)
+        celery = make_celery(self.settings.broker.url)
+        self.upkeep = Upkeep(self.context.sessions, celery, self.settings.jobs, self.settings.staging_folder)
         self.upkeep.start()
 
     def close_child(self, **_: object) -> None:

@@ -10,7 +10,16 @@ UploadInterrupted        400   └── about its values: MissingLabel, SingleC
 
 from collections.abc import Callable
 
-from app.errors import Conflict, FieldError, Invalid, NotFound, ServiceError, TooLarge, UnsupportedMediaType
+from app.errors import (
+    Conflict,
+    FieldError,
+    Invalid,
+    NotFound,
+    ServiceError,
+    TooLarge,
+    UnsupportedMediaType,
+    pointer_token,
+)
 
 
 class DatasetNotFound(NotFound):
@@ -162,4 +171,4 @@ def repoint(error: ServiceError, place: Callable[[str], str]) -> None:
 
 def column_pointer(field: str, column: str) -> str:
     """JSON pointer to `column` below `field`: `/types/age`."""
-    return f"/{field}/" + column.replace("~", "~0").replace("/", "~1")
+    return f"/{field}/{pointer_token(column)}"

@@ -1,4 +1,4 @@
-"""The thread that every API and worker process runs: publishes owed jobs, and takes back those of dead workers.
+"""The thread that every API and worker process runs: publishes owed jobs, takes back those of dead workers, sweeps.
 
 Each step is a conditional update, so any number of processes may do it at once.
 """
@@ -6,6 +6,7 @@ Each step is a conditional update, so any number of processes may do it at once.
 import logging
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from secrets import SystemRandom
 
 from celery import Celery
@@ -15,6 +16,7 @@ from app.database import SessionFactory, reading, writing
 from app.jobs import lease
 from app.jobs.queue import BROKER_AWAY, forget_lost_messages, relay_owed
 from app.settings import JobSettings
+from app.staging import remove_orphans
 
 log = logging.getLogger(__name__)
 _jitter = SystemRandom()
@@ -23,7 +25,8 @@ _jitter = SystemRandom()
 class Upkeep:
     """Start it once per process, after any fork."""
 
-    def __init__(self, sessions: SessionFactory, celery: Celery, settings: JobSettings) -> None:
+    def __init__(self, sessions: SessionFactory, celery: Celery, settings: JobSettings, staging: Path) -> None:
+        self._staging = staging
         self._sessions = sessions
         self._celery = celery
         self._settings = settings
@@ -50,6 +53,7 @@ class Upkeep:
         self._attempt("reaper", lambda: take_back_lapsed(self._sessions, self._settings))
         republish_after = self._settings.republish_after_seconds
         self._attempt("republish", lambda: forget_lost_messages(self._sessions, self._celery, republish_after))
+        self._attempt("sweep", lambda: remove_orphans(self._staging))
 
     def _run(self) -> None:
         while not self._stopped:

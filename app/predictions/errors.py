@@ -9,7 +9,7 @@ ServiceError
     └── about a value          UnknownCategory, NotANumber
 """
 
-from app.errors import FieldError, Invalid, TooLarge, UnsupportedMediaType
+from app.errors import FieldError, Invalid, TooLarge, UnsupportedMediaType, pointer_token
 
 #: A client mends a few faults at a time; a file with every cell wrong must not make an answer of its own size.
 MAX_REPORTED = 20
@@ -103,4 +103,4 @@ def query_pointer(key: str) -> str:
 def _escaped(name: str) -> str:
     short = name if len(name) <= MAX_NAME_LENGTH else name[:MAX_NAME_LENGTH] + "…"
     # JSON text may hold half of a surrogate pair, which no answer can carry.
-    return short.encode("utf-8", "backslashreplace").decode().replace("~", "~0").replace("/", "~1")
+    return pointer_token(short.encode("utf-8", "backslashreplace").decode())

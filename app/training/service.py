@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
 from app.datasets.tables import DatasetRow
-from app.errors import FieldError
+from app.errors import FieldError, pointer_token
 from app.jobs.errors import IncompatibleTestDataset, InvalidNoise, InvalidTrainingRequest
 from app.jobs.estimator_specs import kind_of
 from app.jobs.service import JobService
@@ -103,7 +103,7 @@ def _unknown_classes(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldErro
     for label in weights if isinstance(weights, dict) else ():
         if label not in known:
             detail = f"the data set has no class {label!r}; its classes are {', '.join(known[:20])}"
-            yield FieldError(f"/model/class_weight/{label}", detail)
+            yield FieldError(f"/model/class_weight/{pointer_token(label)}", detail)
 
 
 def _too_few_rows(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:

@@ -65,7 +65,7 @@ def test_a_lost_message_is_owed_again(context: ServiceContext, celery: Celery) -
 def test_nothing_is_lost_while_the_broker_is_away(context: ServiceContext, tmp_path: Path) -> None:
     socket = tmp_path / "redis.sock"
     celery = queue.make_celery(f"redis+socket://{socket}")
-    upkeep = Upkeep(context.sessions, celery, context.settings.jobs)
+    upkeep = Upkeep(context.sessions, celery, context.settings.jobs, context.settings.staging_folder)
     job_id = make_job(context)
     upkeep.turn()
     assert job(context, job_id).published_epoch is None

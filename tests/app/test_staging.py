@@ -1,0 +1,19 @@
+"""What a killed process left unfinished goes away; what is being written stays."""
+
+import os
+import time
+from pathlib import Path
+
+from app.staging import remove_orphans
+
+
+def test_only_old_files_go(tmp_path: Path) -> None:
+    old, new, folder = tmp_path / "old", tmp_path / "new", tmp_path / "folder"
+    old.write_bytes(b"half")
+    new.write_bytes(b"half")
+    folder.mkdir()
+    two_days_ago = time.time() - 2 * 86400
+    os.utime(old, (two_days_ago, two_days_ago))
+    os.utime(folder, (two_days_ago, two_days_ago))
+    assert remove_orphans(tmp_path) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "new"]
