@@ -1,23 +1,40 @@
 """The body of POST /train."""
 
 import uuid
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.jobs.estimator_specs import ModelSpec
 from app.jobs.specs import MAX_SEED, EvaluationSpec, Holdout, NoiseSpec
 from app.trained_models.names import ModelName
 
 
+class InlineData(BaseModel):
+    """A small table in the request itself; it is stored as a data set like any other."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    columns: dict[str, list[Any]] = Field(min_length=1, examples=[{"x1": [0.5, None, 1.5], "y": ["a", "b", "a"]}])
+    target: str = Field(examples=["y"])
+
+
 class TrainRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: ModelName | None = Field(None, description="of the trained model; default: data set and kind of model")
-    dataset_id: uuid.UUID
+    dataset_id: uuid.UUID | None = Field(None, description="either this or `data`")
+    data: InlineData | None = None
     model: ModelSpec
     noise: NoiseSpec = NoiseSpec(inject=None)
     evaluation: EvaluationSpec = Holdout(kind="holdout")
     seed: int = Field(0, ge=0, le=MAX_SEED, strict=True, description="the same seed gives the same bytes")
+
+    @model_validator(mode="after")
+    def _one_table(self) -> Self:
+        if (self.dataset_id is None) == (self.data is None):
+            raise ValueError("give either dataset_id, of an uploaded data set, or data, not both")
+        return self
 
 
 EXAMPLES = {

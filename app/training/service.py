@@ -51,6 +51,9 @@ class TrainingService:
         return self._jobs.submit(JobKind.TRAIN, stored, needed, idempotency_key)
 
     def _dataset(self, request: TrainRequest) -> DatasetRow:
+        if request.data is not None:
+            return self._datasets.store_columns(request.data.columns, request.data.target, request.name or "inline")
+        assert request.dataset_id is not None, "the request's own validation asks for one of both"
         try:
             return self._datasets.get(request.dataset_id)
         except DatasetNotFound as error:

@@ -50,6 +50,14 @@ class TestAccepted:
             "validation_fraction": 0.2,
         }
 
+    def test_inline_data_becomes_a_data_set(self, client: TestClient) -> None:
+        columns = {"x": [0.5, None, 1.5, 2.5], "colour": ["red", "blue", None, "red"], "y": [1, 0, 1, 0]}
+        body = {"name": "small", "model": TREE, "data": {"columns": columns, "target": "y"}}
+        job = client.post("/train", json=body).json()
+        dataset = client.get(f"/datasets/{job['request']['dataset_id']}").json()
+        assert [entry["label"] for entry in dataset["classes"]] == [0, 1]
+        assert [feature["kind"] for feature in dataset["features"]] == ["numeric", "categorical"]
+
     @pytest.mark.parametrize(
         "loss",
         ["gini", "entropy", "misclassification", "ne", "sqrt_gini", "adaptive_ne", {"kind": "ne", "lambda": 0}],
@@ -109,7 +117,18 @@ class TestRefused:
         assert n_jobs(client) == 0
 
     def test_missing_fields(self, client: TestClient) -> None:
-        assert refused(client, {}) == ("invalid_request", ["/dataset_id", "/model"])
+        assert refused(client, {}) == ("invalid_request", ["/model"])
+
+    @pytest.mark.parametrize("tables", [{}, {"dataset_id": str(uuid.uuid4()), "data": {"columns": {}, "target": "y"}}])
+    def test_no_table_or_two(self, client: TestClient, tables: dict[str, Any]) -> None:
+        code, pointers = refused(client, {"model": TREE, **tables})
+        assert code == "invalid_request"
+        assert pointers in (["/"], ["/data/columns"])
+
+    def test_inline_data_with_a_fault(self, client: TestClient) -> None:
+        body = {"model": TREE, "data": {"columns": {"x": [1, 2], "y": ["a", "a"]}, "target": "y"}}
+        assert refused(client, body) == ("single_class", ["/data/target"])
+        assert client.get("/datasets").json()["items"] == []
 
     def test_an_unknown_data_set(self, client: TestClient) -> None:
         body = {"dataset_id": str(uuid.uuid4()), "model": TREE}
