@@ -16,10 +16,10 @@ def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
     `accuracy`, `balanced_accuracy`, `weighted_f1`, `macro_f1`, `log_loss` (natural logarithm), `brier` (mean over
     rows of sum_k (p_k - y_k)^2), `roc_auc` (one against the rest, macro; only where every class of the model occurs
     in y), `n_rows`, and `confusion`: rows are true classes, columns predicted ones, in the order of the model's
-    classes. Raises InvalidInput for labels that the model does not know.
+    classes and after them any labels that it never saw, whose rows count as wrong. Raises InvalidInput for no rows.
     """
-    codes = known_codes(estimator.classes_, y)
-    probabilities = estimator.predict_proba(X)
+    codes, n_unseen = class_codes(estimator.classes_, y)
+    probabilities = np.pad(estimator.predict_proba(X), ((0, 0), (0, n_unseen)))
     predicted = probabilities.argmax(axis=1)
     n_classes = probabilities.shape[1]
     report: dict[str, Any] = {
@@ -32,25 +32,24 @@ def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
         "n_rows": len(codes),
         "confusion": _confusion(codes, predicted, n_classes),
     }
-    if n_classes > 1 and len(np.unique(codes)) == n_classes:
+    if n_unseen == 0 and n_classes > 1 and len(np.unique(codes)) == n_classes:
         report["roc_auc"] = _roc_auc(codes, probabilities)
     return report
 
 
-def known_codes(classes: NDArray[Any], y: Any) -> NDArray[np.int64]:
-    """Class numbers of the labels y. Raises InvalidInput for a label outside `classes`, and for no rows."""
+def class_codes(classes: NDArray[Any], y: Any) -> tuple[NDArray[np.int64], int]:
+    """Class numbers of the labels y, and how many labels are not among `classes`; those are numbered after them.
+
+    A class may be rare enough to occur in a test part alone, or lose all its training labels to noise.
+    """
     labels = encode_labels(y)
     if len(labels.codes) == 0:
         raise InvalidInput("there are no rows to evaluate on; give at least one.")
     position = {label: k for k, label in enumerate(classes.tolist())}
-    unknown = [label for label in labels.classes.tolist() if label not in position]
-    if unknown:
-        raise InvalidInput(
-            f"labels {unknown[:5]!r} were not seen in training; the model knows {classes.tolist()[:20]!r}."
-        )
-    numbers = np.array([position[label] for label in labels.classes.tolist()], dtype=np.int64)
-    codes: NDArray[np.int64] = numbers[labels.codes]
-    return codes
+    n_known = len(position)
+    numbers = [position.setdefault(label, len(position)) for label in labels.classes.tolist()]
+    codes: NDArray[np.int64] = np.array(numbers, dtype=np.int64)[labels.codes]
+    return codes, len(position) - n_known
 
 
 def _confusion(codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int) -> list[list[int]]:

@@ -21,7 +21,8 @@ class Holdout(NamedTuple):
 def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_state: Seed = None) -> Holdout:
     """Hold out about `test_fraction` of the rows, at least one and not all. One row alone stays in training.
 
-    Stratified, every class keeps its share to within one row; with a class of a single row the split is unstratified.
+    Stratified, every class keeps at least one row in training where there are enough of them, and beyond that its
+    share to within one row.
     Raises InvalidParameter unless 0 < test_fraction < 1.
     """
     if not 0 < test_fraction < 1:
@@ -37,7 +38,7 @@ def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, gen
     n_test = min(max(round(fraction * n_rows), 1), n_rows - 1)
     shuffled = generator.permutation(n_rows)
     counts = np.bincount(codes)
-    if stratify and counts[counts > 0].min() > 1:
+    if stratify:
         shuffled = shuffled[np.argsort(codes[shuffled], kind="stable")]
         test = shuffled[_within_class_quota(counts, n_test)]
     else:
@@ -50,8 +51,12 @@ def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, gen
 def _within_class_quota(counts: NDArray[np.int64], n_test: int) -> NDArray[np.int64]:
     """Positions of the held-out rows when rows are ordered by class: largest remainders fill up to `n_test`."""
     exact = counts * (n_test / counts.sum())
-    quota = np.floor(exact).astype(np.int64)
-    largest_remainders = np.argsort(quota - exact, kind="stable")
-    quota[largest_remainders[: n_test - quota.sum()]] += 1
+    most = np.maximum(counts - 1, 0)
+    most = most if n_test <= most.sum() else counts
+    quota = np.minimum(np.floor(exact).astype(np.int64), most)
+    while (n_short := n_test - quota.sum()) > 0:
+        with_room = np.flatnonzero(quota < most)
+        largest_remainders = with_room[np.argsort((quota - exact)[with_room], kind="stable")]
+        quota[largest_remainders[:n_short]] += 1
     starts = np.cumsum(counts) - counts
     return np.concatenate([np.arange(start, start + n) for start, n in zip(starts, quota, strict=True)])

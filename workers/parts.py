@@ -51,7 +51,9 @@ def load_parts(context: ServiceContext, spec: TrainSpec) -> Parts:
 
 def labels_of(dataset: DatasetRow) -> NDArray[Any]:
     """The class labels in class order, as an array of their own type."""
-    return np.array([entry["label"] for entry in dataset.classes])
+    labels = np.array([entry["label"] for entry in dataset.classes])
+    # scikit-learn's conventions take an array of fractions for a regression target; as objects they are labels.
+    return labels.astype(object) if labels.dtype.kind == "f" else labels
 
 
 def _load(context: ServiceContext, dataset: DatasetRow) -> Part:

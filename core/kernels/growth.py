@@ -10,7 +10,7 @@ from core.kernels.features import BinnedFeatures
 from core.kernels.histogram import NodeRows
 from core.kernels.jit import kernel
 from core.kernels.partition import TreeRows, partition
-from core.kernels.splitting import NodeTotals, Split, best_split, new_scan
+from core.kernels.splitting import NodeTotals, Scan, Split, best_split, new_scan
 from core.kernels.tree_nodes import TreeNodes, new_nodes, resized
 
 #: Gains are compared with min_risk_decrease up to this much rounding.
@@ -128,6 +128,98 @@ def _sees_missing(features: BinnedFeatures, feature: int, rows: NDArray[np.int32
     return False
 
 
+class Workspace(NamedTuple):
+    """Buffers that one growth reuses at every node; `positions` is each row's place among its node's classes."""
+
+    spare: TreeRows
+    positions: NDArray[np.int32]
+    class_weights: NDArray[np.float64]
+    present: PresentClasses
+    scan: Scan
+    candidates: NDArray[np.int64]
+
+
+@kernel
+def _new_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) -> Workspace:
+    return Workspace(
+        TreeRows(
+            np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.float64)
+        ),
+        np.empty(n_rows, dtype=np.int32),
+        np.zeros(n_classes, dtype=np.float64),
+        PresentClasses(
+            0,
+            np.zeros(n_classes, dtype=np.int64),
+            np.zeros(n_classes, dtype=np.float64),
+            np.zeros(n_classes, dtype=np.int32),
+        ),
+        new_scan(features, n_rows, n_classes),
+        np.arange(features.codes.shape[0]),
+    )
+
+
+@kernel
+def _may_split(pending: Pending, n_present: int, limits: GrowthLimits) -> bool:
+    n_rows = pending.stop - pending.start
+    return n_present > 1 and pending.depth < limits.max_depth and n_rows >= 2 * limits.min_samples_leaf
+
+
+@kernel
+def _find_split(
+    criterion: Criterion,
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    pending: Pending,
+    present: PresentClasses,
+    impurity: float,
+    limits: GrowthLimits,
+    random_state: NDArray[np.uint64],
+    work: Workspace,
+) -> tuple[Split, int]:
+    """The best split of a node, and how many features are now known to be constant in it."""
+    start, stop = pending.start, pending.stop
+    for i in range(start, stop):
+        work.positions[i] = present.position[tree_rows.labels[i]]
+    return best_split(
+        criterion,
+        NodeTotals(stop - start, present.n_present, impurity, limits.min_samples_leaf),
+        features,
+        NodeRows(tree_rows.rows[start:stop], work.positions[start:stop], tree_rows.weights[start:stop]),
+        limits.max_features,
+        work.candidates,
+        pending.n_constant,
+        random_state,
+        work.scan,
+    )
+
+
+@kernel
+def _apply_split(
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    pending: Pending,
+    split: Split,
+    nodes: TreeNodes,
+    node: int,
+    spare: TreeRows,
+) -> int:
+    """Make `node` an inner one and order its rows left | right; returns where the right ones start."""
+    start, stop = pending.start, pending.stop
+    saw_missing = _sees_missing(features, split.feature, tree_rows.rows[start:stop])
+    cut = partition(
+        features.codes[split.feature],
+        split.last_left_code,
+        features.n_bins[split.feature],
+        split.missing_goes_left,
+        tree_rows,
+        start,
+        stop,
+        spare,
+    )
+    _record_split(nodes, node, split, cut - start, stop - cut, saw_missing)
+    return cut
+
+
 @kernel
 def grow(
     features: BinnedFeatures,
@@ -143,72 +235,31 @@ def grow(
     `stop_flag` (1,) is read at every node: once it is not zero, growth returns with finished = False.
     """
     n_rows = tree_rows.rows.shape[0]
-    spare = TreeRows(
-        np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.float64)
-    )
-    positions = np.empty(n_rows, dtype=np.int32)
-    class_weights = np.zeros(n_classes, dtype=np.float64)
-    present = PresentClasses(
-        0,
-        np.zeros(n_classes, dtype=np.int64),
-        np.zeros(n_classes, dtype=np.float64),
-        np.zeros(n_classes, dtype=np.int32),
-    )
-    scan = new_scan(features, n_rows, n_classes)
-    candidates = np.arange(features.codes.shape[0])
-    nodes = new_nodes(FIRST_CAPACITY, n_classes)
-    n_nodes = 0
-    stack = np.empty((64, 6), dtype=np.int64)
-    stack = _push(stack, 0, Pending(0, n_rows, 0, -1, 0, 0))
-    size = 1
+    work = _new_workspace(features, n_rows, n_classes)
+    nodes, n_nodes = new_nodes(FIRST_CAPACITY, n_classes), 0
+    stack, size = _push(np.empty((64, 6), dtype=np.int64), 0, Pending(0, n_rows, 0, -1, 0, 0)), 1
     tree_weight = tree_rows.weights.sum()
-    while size > 0:
-        if stop_flag[0] != 0:
-            return Grown(resized(nodes, n_nodes, n_nodes), False)
+    least_decrease = limits.min_risk_decrease + GAIN_TOLERANCE
+    while size > 0 and stop_flag[0] == 0:
         pending = _top(stack, size)
         size -= 1
-        start, stop = pending.start, pending.stop
-        present = _classes_present(tree_rows.labels[start:stop], tree_rows.weights[start:stop], class_weights, present)
-        weights = present.weights[: present.n_present]
         if n_nodes == nodes.feature.shape[0]:
             nodes = resized(nodes, n_nodes, 2 * n_nodes)
-        node = n_nodes
-        n_nodes += 1
-        impurity = node_impurity(criterion, weights)
+        node, n_nodes = n_nodes, n_nodes + 1
+        span = slice(pending.start, pending.stop)
+        present = _classes_present(tree_rows.labels[span], tree_rows.weights[span], work.class_weights, work.present)
+        impurity = node_impurity(criterion, present.weights[: present.n_present])
         weight = _record_node(nodes, node, pending, present, impurity)
-        if present.n_present < 2 or pending.depth >= limits.max_depth or stop - start < 2 * limits.min_samples_leaf:
+        if not _may_split(pending, present.n_present, limits):
             continue
-        for i in range(start, stop):
-            positions[i] = present.position[tree_rows.labels[i]]
-        node_rows = NodeRows(tree_rows.rows[start:stop], positions[start:stop], tree_rows.weights[start:stop])
-        split, n_constant = best_split(
-            criterion,
-            NodeTotals(stop - start, present.n_present, impurity, limits.min_samples_leaf),
-            features,
-            node_rows,
-            limits.max_features,
-            candidates,
-            pending.n_constant,
-            random_state,
-            scan,
+        split, n_constant = _find_split(
+            criterion, features, tree_rows, pending, present, impurity, limits, random_state, work
         )
-        if split.feature < 0 or (
-            risk_decrease(criterion, split.gain, weight / tree_weight) <= limits.min_risk_decrease + GAIN_TOLERANCE
-        ):
+        if split.feature < 0 or risk_decrease(criterion, split.gain, weight / tree_weight) <= least_decrease:
             continue
-        saw_missing = _sees_missing(features, split.feature, node_rows.rows)
-        cut = partition(
-            features.codes[split.feature],
-            split.last_left_code,
-            features.n_bins[split.feature],
-            split.missing_goes_left,
-            tree_rows,
-            start,
-            stop,
-            spare,
-        )
-        _record_split(nodes, node, split, cut - start, stop - cut, saw_missing)
-        stack = _push(stack, size, Pending(cut, stop, pending.depth + 1, node, 0, n_constant))
-        stack = _push(stack, size + 1, Pending(start, cut, pending.depth + 1, node, 1, n_constant))
+        cut = _apply_split(features, tree_rows, pending, split, nodes, node, work.spare)
+        # Left on top of right: nodes are numbered in preorder.
+        stack = _push(stack, size, Pending(cut, pending.stop, pending.depth + 1, node, 0, n_constant))
+        stack = _push(stack, size + 1, Pending(pending.start, cut, pending.depth + 1, node, 1, n_constant))
         size += 2
-    return Grown(resized(nodes, n_nodes, n_nodes), True)
+    return Grown(resized(nodes, n_nodes, n_nodes), size == 0)
