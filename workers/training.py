@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -23,20 +24,26 @@ from workers.parts import Parts, labels_of, load_parts
 LOADING_SHARE, SCORING_SHARE = 0.03, 0.05
 
 
+@dataclass(frozen=True)
+class _Fit:
+    """A fitted estimator, the labels it was fitted on, and the record of the noise in them."""
+
+    estimator: Any
+    labels: NDArray[Any]
+    noise: dict[str, Any]
+    seconds: float
+
+
 def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Callable[[Session], dict[str, Any]]:
     """Fit the model that a `TrainSpec` asks for and put its artefact into the store; register it when called back."""
     spec = TrainSpec.model_validate(request)
     monitor.plan(_shares(request["model"]))
     monitor.begin("loading", 1, "data sets")
     parts = load_parts(context, spec)
-    estimator = _estimator(spec, labels_of(parts.dataset), context.settings.jobs.threads_per_job)
-    labels, noise = _noisy_labels(spec, parts)
-    began = time.perf_counter()
-    estimator.fit(parts.train.X, labels, monitor=monitor)
-    fit_seconds = time.perf_counter() - began
-    metrics = _metrics(estimator, parts, labels, monitor)
-    schema = feature_schema(parts.dataset, estimator.classes_)
-    stored = context.artifact_store.put(lambda path: core.save(estimator, path, schema=schema))
+    fit = _fit(spec, parts, context.settings.jobs.threads_per_job, monitor)
+    metrics = _metrics(fit, parts, monitor)
+    schema = feature_schema(parts.dataset, fit.estimator.classes_)
+    stored = context.artifact_store.put(lambda path: core.save(fit.estimator, path, schema=schema))
     model = NewTrainedModel(
         name=spec.name,
         kind=kind_of(spec.model),
@@ -45,15 +52,23 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
         dataset_id=spec.dataset_id,
         data_sha256=parts.dataset.sha256,
         code_version=version("bristlecone"),
-        fit_seconds=fit_seconds,
+        fit_seconds=fit.seconds,
         size_bytes=stored.size_bytes,
         artifact_sha256=stored.sha256,
         metrics=metrics,
         feature_schema=schema,
-        noise=noise,
-        fitted=_fitted(estimator),
+        noise=fit.noise,
+        fitted=_fitted(fit.estimator),
     )
     return lambda session: _register(session, context, model, monitor)
+
+
+def _fit(spec: TrainSpec, parts: Parts, n_jobs: int, monitor: JobMonitor) -> _Fit:
+    estimator = _estimator(spec, labels_of(parts.dataset), n_jobs)
+    labels, noise = _noisy_labels(spec, parts)
+    began = time.perf_counter()
+    estimator.fit(parts.train.X, labels, monitor=monitor)
+    return _Fit(estimator, labels, noise, time.perf_counter() - began)
 
 
 def _register(session: Session, context: ServiceContext, model: NewTrainedModel, monitor: JobMonitor) -> dict[str, Any]:
@@ -92,13 +107,13 @@ def _noisy_labels(spec: TrainSpec, parts: Parts) -> tuple[NDArray[Any], dict[str
     return noisy.labels, {"injected": record}
 
 
-def _metrics(estimator: Any, parts: Parts, noisy_labels: NDArray[Any], monitor: JobMonitor) -> dict[str, Any]:
+def _metrics(fit: _Fit, parts: Parts, monitor: JobMonitor) -> dict[str, Any]:
     """Scores on the clean test part, which noise never touches, and on the training part as it was fitted."""
     monitor.begin("scoring", 2, "parts")
-    metrics = {"train_noisy": core.evaluate(estimator, parts.train.X, noisy_labels)}
+    metrics = {"train_noisy": core.evaluate(fit.estimator, parts.train.X, fit.labels)}
     monitor.advance(1)
     if parts.test is not None:
-        metrics["test"] = core.evaluate(estimator, parts.test.X, parts.test.y)
+        metrics["test"] = core.evaluate(fit.estimator, parts.test.X, parts.test.y)
     return metrics
 
 

@@ -1,0 +1,117 @@
+"""The body of a training job on real rows: splits, noise, labels of every type, test sets with other categories."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import core
+from app.context import ServiceContext
+from app.database import reading, writing
+from app.datasets.service import DatasetService
+from app.jobs.service import JobService
+from app.jobs.states import JobState
+from app.trained_models.service import TrainedModelService
+from app.trained_models.tables import TrainedModelRow
+from app.training.schemas import TrainRequest
+from app.training.service import TrainingService
+from tests.factories import job
+from workers.lifecycle import run_job
+from workers.training import train
+
+
+def store(context: ServiceContext, columns: dict[str, list[Any]], target: str = "y") -> str:
+    with writing(context.sessions) as session:
+        service = DatasetService(session, context.dataset_store, context.settings.limits)
+        return str(service.store_columns(columns, target, "made").id)
+
+
+def run(context: ServiceContext, **request: Any) -> TrainedModelRow:
+    """Submit, run in this process, and give the model that came of it."""
+    limits = context.settings.limits
+    with writing(context.sessions) as session:
+        datasets = DatasetService(session, context.dataset_store, limits)
+        training = TrainingService(datasets, JobService(session, limits), limits)
+        job_id = training.submit(TrainRequest.model_validate(request), None).id
+    run_job(context, job_id, train, lambda: False)
+    row = job(context, job_id)
+    assert row.state is JobState.SUCCEEDED, (row.error_code, row.error_message)
+    assert row.model_id is not None
+    with reading(context.sessions) as session:
+        return TrainedModelService(session, context.artifact_store).get(row.model_id)
+
+
+def made(n_rows: int = 400, labels: tuple[Any, Any] = (0, 1), seed: int = 0) -> dict[str, list[Any]]:
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=n_rows)
+    colour = generator.choice(["blue", "red"], n_rows)
+    y = [labels[int(value + (c == "red") > 0.5)] for value, c in zip(x, colour, strict=True)]
+    return {"x": x.tolist(), "colour": colour.tolist(), "y": y}
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (0.5, 1.5), ("no", "yes"), (False, True), (-3, 7)])
+def test_labels_of_every_type_come_back_as_they_were(context: ServiceContext, labels: tuple[Any, Any]) -> None:
+    model = run(context, dataset_id=store(context, made(labels=labels)), model={"kind": "tree"})
+    assert model.feature_schema["classes"] == list(labels)
+    assert model.metrics["test"]["accuracy"] > 0.9
+    estimator = core.load(context.artifact_store.path(model.artifact_sha256))
+    assert estimator.classes_.tolist() == list(labels)
+    assert estimator.schema_ == model.feature_schema
+
+
+def test_noise_touches_training_labels_only(context: ServiceContext) -> None:
+    dataset_id = store(context, made(2000))
+    noise = {"inject": {"kind": "uniform", "rate": 0.3}}
+    model = run(context, dataset_id=dataset_id, model={"kind": "tree", "loss": "misclassification"}, noise=noise)
+    injected = model.noise["injected"]
+    assert injected["observed_rate"] == pytest.approx(0.3, abs=0.04)
+    assert injected["flipped_rows"] == round(injected["observed_rate"] * 1600)
+    assert model.metrics["test"]["accuracy"] > model.metrics["train_noisy"]["accuracy"] + 0.1
+
+
+def test_without_evaluation_every_row_is_trained_on(context: ServiceContext) -> None:
+    model = run(context, dataset_id=store(context, made()), model={"kind": "tree"}, evaluation={"kind": "none"})
+    assert "test" not in model.metrics
+    assert model.metrics["train_noisy"]["n_rows"] == 400
+
+
+def test_a_test_data_set_is_read_by_names(context: ServiceContext) -> None:
+    """Its columns come in another order, and its categories have other codes; one of them training never saw."""
+    test = made(300, seed=1)
+    test["colour"] = ["azure" if i < 10 else colour for i, colour in enumerate(test["colour"])]
+    reordered = {name: test[name] for name in ("y", "colour", "x")}
+    model = run(
+        context,
+        dataset_id=store(context, made(2000)),
+        model={"kind": "tree"},
+        evaluation={"kind": "dataset", "dataset_id": store(context, reordered)},
+    )
+    assert model.metrics["test"]["n_rows"] == 300
+    assert model.metrics["test"]["accuracy"] > 0.95
+
+
+def test_a_class_of_one_row_stays_in_training(context: ServiceContext) -> None:
+    columns = made(100, labels=("a", "b"))
+    columns["y"][17] = "rare"
+    for seed in range(5):
+        model = run(context, dataset_id=store(context, columns), model={"kind": "tree"}, seed=seed)
+        assert model.feature_schema["classes"] == ["a", "b", "rare"]
+
+
+def test_class_weights_are_named_by_the_labels_text(context: ServiceContext) -> None:
+    model = {"kind": "tree", "max_depth": 1, "class_weight": {"0": 1.0, "1": 1000.0}}
+    heavy = run(context, dataset_id=store(context, made()), model=model)
+    confusion = np.array(heavy.metrics["train_noisy"]["confusion"])
+    assert confusion[1, 0] == 0
+
+
+def test_the_number_of_threads_does_not_change_the_bytes(context: ServiceContext) -> None:
+    dataset_id = store(context, made(1000))
+    digests = set()
+    for threads in (1, 2, 4):
+        jobs = context.settings.jobs.model_copy(update={"threads_per_job": threads})
+        object.__setattr__(context, "settings", context.settings.model_copy(update={"jobs": jobs}))
+        model = run(context, dataset_id=dataset_id, model={"kind": "forest", "n_estimators": 20, "loss": "ane"})
+        digests.add(model.artifact_sha256)
+    assert len(digests) == 1
+    assert model.version == 3
