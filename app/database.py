@@ -16,6 +16,10 @@ from app.settings import DatabaseSettings
 
 SessionFactory = sessionmaker[Session]
 
+#: A request that finds no free connection for this long is answered with 503.
+POOL_TIMEOUT_SECONDS = 10
+CONNECT_TIMEOUT_SECONDS = 5
+
 #: Execution option of a session that only reads; on SQLite it then takes no write lock.
 READ_ONLY = {"bristlecone_read_only": True}
 
@@ -40,12 +44,15 @@ def _epoch_now_sqlite(element: epoch_now, compiler: SQLCompiler, **kw: Any) -> s
 
 def build_engine(settings: DatabaseSettings) -> Engine:
     """An engine with safe defaults for its dialect. Engines must not cross a fork: build one per process."""
+    pool = {"pool_size": settings.pool_size, "max_overflow": 0, "pool_timeout": POOL_TIMEOUT_SECONDS}
     if settings.url.startswith("sqlite"):
-        engine = create_engine(settings.url, connect_args={"timeout": settings.busy_timeout_seconds})
+        engine = create_engine(settings.url, connect_args={"timeout": settings.busy_timeout_seconds}, **pool)
         event.listen(engine, "connect", _prepare_sqlite_connection)
         event.listen(engine, "begin", _begin_sqlite_transaction)
         return engine
-    return create_engine(settings.url, pool_pre_ping=True, pool_size=settings.pool_size)
+    # A host that swallows packets must not hold a heartbeat for longer than its lease.
+    timeouts = {"connect_timeout": CONNECT_TIMEOUT_SECONDS, "tcp_user_timeout": 1000 * CONNECT_TIMEOUT_SECONDS}
+    return create_engine(settings.url, pool_pre_ping=True, connect_args=timeouts, **pool)
 
 
 def _prepare_sqlite_connection(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
@@ -76,7 +83,7 @@ def writing(sessions: SessionFactory) -> Iterator[Session]:
 
 @contextmanager
 def reading(sessions: SessionFactory) -> Iterator[Session]:
-    """A session for queries only; whatever it changes is lost."""
-    with sessions() as session:
-        session.connection(execution_options=READ_ONLY)
+    """A session for queries only; whatever it changes is lost. It connects at its first query."""
+    engine: Engine = sessions.kw["bind"]
+    with sessions(bind=engine.execution_options(**READ_ONLY)) as session:
         yield session

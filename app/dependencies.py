@@ -1,13 +1,15 @@
-"""What endpoints ask FastAPI for: the process's context and a session that commits before the answer is sent."""
+"""What endpoints ask FastAPI for: the process's context.
 
-from collections.abc import Iterator
+Sessions are not dependencies. One that a dependency opens holds a database connection while its request waits for
+another thread of the pool; with enough requests at once, all connections are held by requests that wait for threads
+and all threads by requests that wait for connections. So endpoints open a session where they use it.
+"""
+
 from typing import Annotated
 
 from fastapi import Depends, Request
-from sqlalchemy.orm import Session
 
 from app.context import ServiceContext
-from app.database import reading, writing
 
 
 def service_context(request: Request) -> ServiceContext:
@@ -16,18 +18,3 @@ def service_context(request: Request) -> ServiceContext:
 
 
 Context = Annotated[ServiceContext, Depends(service_context)]
-
-
-def _read_session(context: Context) -> Iterator[Session]:
-    with reading(context.sessions) as session:
-        yield session
-
-
-def _write_session(context: Context) -> Iterator[Session]:
-    with writing(context.sessions) as session:
-        yield session
-
-
-# scope="function": the commit must have happened before a client reads the answer.
-ReadSession = Annotated[Session, Depends(_read_session, scope="function")]
-WriteSession = Annotated[Session, Depends(_write_session, scope="function")]

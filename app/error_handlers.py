@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from starlette.exceptions import HTTPException
 
 from app.errors import FieldError, Invalid, ServiceError, Unavailable, pointer_token
@@ -65,7 +66,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ServiceError, _service_error)
     app.add_exception_handler(RequestValidationError, _request_validation_error)
     app.add_exception_handler(HTTPException, _http_exception)
-    app.add_exception_handler(OperationalError, _database_away)
+    for away in (OperationalError, NoFreeConnection):
+        app.add_exception_handler(away, _database_away)
 
 
 def _service_error(request: Request, error: Exception) -> JSONResponse:

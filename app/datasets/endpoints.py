@@ -6,15 +6,17 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from sqlalchemy.orm import Session
 
 from app.context import ServiceContext
+from app.database import reading
 from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, repoint
 from app.datasets.formats import decompressed, stem
 from app.datasets.ingestion import UploadOptions
 from app.datasets.receiving import ReceivedUpload, is_form, receive
 from app.datasets.schemas import Dataset, DatasetRows, UploadFields, upload_request_body
 from app.datasets.service import DatasetService, StoredDataset, delete_dataset, read_head, store_upload
-from app.dependencies import Context, ReadSession
+from app.dependencies import Context
 from app.error_handlers import responses
 from app.errors import ServiceError
 from app.pagination import InvalidCursor, Page, PageParameters, UnknownSort
@@ -108,7 +110,6 @@ def _query_pointer(pointer: str) -> str:
 
 
 def list_datasets(
-    session: ReadSession,
     context: Context,
     page: PageParameters,
     name: Annotated[str | None, Query(description="only those with this name")] = None,
@@ -117,12 +118,14 @@ def list_datasets(
 ) -> Page[Dataset]:
     given = {"name": name, "sha256": sha256, "target": target}
     filters = {field: value for field, value in given.items() if value is not None}
-    rows, next_cursor = _service(session, context).page(page, filters)
+    with reading(context.sessions) as session:
+        rows, next_cursor = _service(session, context).page(page, filters)
     return Page(items=[Dataset.model_validate(row) for row in rows], next_cursor=next_cursor)
 
 
-def get_dataset(dataset_id: uuid.UUID, session: ReadSession, context: Context) -> Dataset:
-    return Dataset.model_validate(_service(session, context).get(dataset_id))
+def get_dataset(dataset_id: uuid.UUID, context: Context) -> Dataset:
+    with reading(context.sessions) as session:
+        return Dataset.model_validate(_service(session, context).get(dataset_id))
 
 
 def get_rows(
@@ -138,5 +141,5 @@ def remove_dataset(dataset_id: uuid.UUID, context: Context) -> None:
     delete_dataset(context.sessions, context.dataset_store, context.settings.limits, dataset_id)
 
 
-def _service(session: ReadSession, context: ServiceContext) -> DatasetService:
+def _service(session: Session, context: ServiceContext) -> DatasetService:
     return DatasetService(session, context.dataset_store, context.settings.limits)

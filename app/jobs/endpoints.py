@@ -3,10 +3,10 @@
 import uuid
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
-from sqlalchemy.orm import Session
+from fastapi import APIRouter, Query
 
-from app.dependencies import Context, ReadSession, WriteSession
+from app.database import reading, writing
+from app.dependencies import Context
 from app.error_handlers import responses
 from app.jobs.errors import JobAlreadyFinished, JobNotFound
 from app.jobs.schemas import JobOut
@@ -17,37 +17,23 @@ from app.pagination import InvalidCursor, Page, PageParameters, UnknownSort
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 
 
-def job_service(session: Session, context: Context) -> JobService:
-    return JobService(session, context.settings.limits)
-
-
-def _reader(session: ReadSession, context: Context) -> JobService:
-    return job_service(session, context)
-
-
-def _writer(session: WriteSession, context: Context) -> JobService:
-    return job_service(session, context)
-
-
-Reader = Annotated[JobService, Depends(_reader)]
-Writer = Annotated[JobService, Depends(_writer)]
-
-
 @router.get("", summary="List jobs, newest first", responses=responses(InvalidCursor, UnknownSort))
 def list_jobs(
-    jobs: Reader,
+    context: Context,
     page: PageParameters,
     kind: Annotated[JobKind | None, Query()] = None,
     state: Annotated[JobState | None, Query()] = None,
     dataset_id: Annotated[uuid.UUID | None, Query()] = None,
 ) -> Page[JobOut]:
-    rows, next_cursor = jobs.page(page, kind, state, dataset_id)
+    with reading(context.sessions) as session:
+        rows, next_cursor = JobService(session, context.settings.limits).page(page, kind, state, dataset_id)
     return Page(items=[JobOut.of(row) for row in rows], next_cursor=next_cursor)
 
 
 @router.get("/{job_id}", summary="One job: its state, progress and result", responses=responses(JobNotFound))
-def get_job(job_id: uuid.UUID, jobs: Reader) -> JobOut:
-    return JobOut.of(jobs.get(job_id))
+def get_job(job_id: uuid.UUID, context: Context) -> JobOut:
+    with reading(context.sessions) as session:
+        return JobOut.of(JobService(session, context.settings.limits).get(job_id))
 
 
 @router.post(
@@ -57,5 +43,6 @@ def get_job(job_id: uuid.UUID, jobs: Reader) -> JobOut:
     description="A queued job is cancelled at once. A running one is `cancelling` until its worker has let go.",
     responses=responses(JobNotFound, JobAlreadyFinished),
 )
-def cancel_job(job_id: uuid.UUID, jobs: Writer) -> JobOut:
-    return JobOut.of(jobs.cancel(job_id))
+def cancel_job(job_id: uuid.UUID, context: Context) -> JobOut:
+    with writing(context.sessions) as session:
+        return JobOut.of(JobService(session, context.settings.limits).cancel(job_id))

@@ -3,11 +3,11 @@
 import uuid
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 
-from app.database import writing
-from app.dependencies import Context, ReadSession
+from app.database import reading, writing
+from app.dependencies import Context
 from app.entity_tags import names_tag, not_modified
 from app.error_handlers import responses
 from app.pagination import InvalidCursor, Page, PageParameters, UnknownSort
@@ -20,12 +20,6 @@ router = APIRouter(prefix="/models", tags=["models"])
 
 ARTIFACT_MEDIA_TYPE = "application/octet-stream"
 
-
-def _reader(session: ReadSession, context: Context) -> TrainedModelService:
-    return TrainedModelService(session, context.artifact_store)
-
-
-Reader = Annotated[TrainedModelService, Depends(_reader)]
 
 ModelReference = Annotated[
     str,
@@ -41,19 +35,22 @@ ModelReference = Annotated[
     responses=responses(InvalidCursor, UnknownSort),
 )
 def list_models(
-    models: Reader,
+    context: Context,
     page: PageParameters,
     name: Annotated[str | None, Query()] = None,
     kind: Annotated[str | None, Query(examples=["forest"])] = None,
     dataset_id: Annotated[uuid.UUID | None, Query()] = None,
 ) -> Page[TrainedModelOut]:
-    rows, next_cursor = models.page(page, name=name, kind=kind, dataset_id=dataset_id)
+    with reading(context.sessions) as session:
+        models = TrainedModelService(session, context.artifact_store)
+        rows, next_cursor = models.page(page, name=name, kind=kind, dataset_id=dataset_id)
     return Page(items=[TrainedModelOut.of(row) for row in rows], next_cursor=next_cursor)
 
 
 @router.get("/{reference}", summary="One trained model", responses=responses(ModelNotFound))
-def get_model(reference: ModelReference, models: Reader) -> TrainedModelOut:
-    return TrainedModelOut.of(models.resolve(reference))
+def get_model(reference: ModelReference, context: Context) -> TrainedModelOut:
+    with reading(context.sessions) as session:
+        return TrainedModelOut.of(TrainedModelService(session, context.artifact_store).resolve(reference))
 
 
 @router.delete(
@@ -84,8 +81,9 @@ def delete_model(reference: ModelReference, context: Context) -> None:
         **responses(ModelNotFound, ArtifactMissing),
     },
 )
-def download_artifact(reference: ModelReference, models: Reader, context: Context, request: Request) -> Response:
-    row = models.resolve(reference)
+def download_artifact(reference: ModelReference, context: Context, request: Request) -> Response:
+    with reading(context.sessions) as session:
+        row = TrainedModelService(session, context.artifact_store).resolve(reference)
     etag = f'"{row.artifact_sha256}"'
     if names_tag(request.headers.get("if-none-match"), etag):
         return not_modified(etag)

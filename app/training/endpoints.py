@@ -2,11 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Body, Depends, Header, Request, Response
+from fastapi import APIRouter, BackgroundTasks, Body, Header, Request, Response
 
+from app.database import writing
 from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
-from app.dependencies import Context, WriteSession
+from app.dependencies import Context
 from app.error_handlers import responses
 from app.jobs.errors import (
     IdempotencyKeyReused,
@@ -21,12 +22,6 @@ from app.training.schemas import EXAMPLES, TrainRequest
 from app.training.service import TrainingService
 
 router = APIRouter(tags=["training"])
-
-
-def _service(session: WriteSession, context: Context) -> TrainingService:
-    limits = context.settings.limits
-    datasets = DatasetService(session, context.dataset_store, limits)
-    return TrainingService(datasets, JobService(session, limits), limits)
 
 
 @router.post(
@@ -45,7 +40,7 @@ def _service(session: WriteSession, context: Context) -> TrainingService:
 )
 def train(
     body: Annotated[TrainRequest, Body(openapi_examples=EXAMPLES)],
-    training: Annotated[TrainingService, Depends(_service)],
+    context: Context,
     request: Request,
     response: Response,
     background: BackgroundTasks,
@@ -53,8 +48,11 @@ def train(
         str | None, Header(min_length=1, max_length=200, description="the same key and body give the same job")
     ] = None,
 ) -> JobOut:
-    job = training.submit(body, idempotency_key)
-    # Runs after the commit and the answer: the relay then finds the job at once instead of at its next turn.
+    limits = context.settings.limits
+    with writing(context.sessions) as session:
+        datasets = DatasetService(session, context.dataset_store, limits)
+        job = TrainingService(datasets, JobService(session, limits), limits).submit(body, idempotency_key)
+    # The relay then finds the job at once instead of at its next turn.
     background.add_task(request.app.state.upkeep.wake)
     response.headers["Location"] = f"/jobs/{job.id}"
     return JobOut.of(job)
