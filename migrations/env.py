@@ -1,9 +1,11 @@
 """Alembic's entry: the URL comes from the caller or from the service's settings, never from a file."""
 
+import sqlite3
 from typing import Literal
 
 from alembic import context
 from alembic.autogenerate.api import AutogenContext
+from sqlalchemy import Connection
 
 from app.database import build_engine
 from app.orm import UtcDateTime
@@ -23,16 +25,33 @@ def _rendered(kind: str, item: object, autogen: AutogenContext) -> str | Literal
     return False
 
 
+def _suspend_foreign_keys(connection: Connection) -> None:
+    # A table that is copied is dropped first, and ON DELETE CASCADE would empty its children. The pragma has no
+    # effect inside a transaction, so it goes past SQLAlchemy, which would begin one.
+    driver: sqlite3.Connection = connection.connection.driver_connection  # type: ignore[assignment]
+    driver.execute("PRAGMA foreign_keys=OFF")
+
+
+def _refuse_dangling_rows(connection: Connection) -> None:
+    dangling = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+    if dangling:
+        raise RuntimeError(f"the migration leaves {len(dangling)} rows that refer to nothing, first {dangling[0]}")
+
+
 def run() -> None:
     engine = build_engine(_database_settings())
     try:
         with engine.connect() as connection:
+            if connection.dialect.name == "sqlite":
+                _suspend_foreign_keys(connection)
             # SQLite cannot alter constraints in place; batch mode copies the table instead.
             context.configure(
                 connection=connection, target_metadata=metadata, render_as_batch=True, render_item=_rendered
             )
             with context.begin_transaction():
                 context.run_migrations()
+                if connection.dialect.name == "sqlite":
+                    _refuse_dangling_rows(connection)
     finally:
         engine.dispose()
 

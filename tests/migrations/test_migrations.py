@@ -1,5 +1,6 @@
 """The migrated schema is the metadata's, and every migration can be undone."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,13 +8,17 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Engine, inspect
+from sqlalchemy import Engine, inspect, select
 
-from app.database import build_engine
-from app.database_schema import alembic_config, is_current
+from app.context import open_context
+from app.database import build_engine, reading
+from app.database_schema import MIGRATIONS, alembic_config, is_current
+from app.jobs.tables import JobEventRow, JobInputRow
 from app.settings import DatabaseSettings
 from app.tables import metadata
+from tests.conftest import make_settings
 from tests.databases import fresh_database
+from tests.factories import make_job
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -63,3 +68,33 @@ def test_down_and_up_again(engine: Engine) -> None:
     assert not is_current(engine)
     command.upgrade(config, "head")
     assert _tables(engine) == set(metadata.tables)
+
+
+COPYING_VERSION = """
+revision = "copies_jobs"
+down_revision = "20261121_initial"
+
+from alembic import op
+
+
+def upgrade():
+    with op.batch_alter_table("jobs", recreate="always") as batch:
+        batch.alter_column("error_code", existing_nullable=True, nullable=True)
+"""
+
+
+def test_copying_a_table_keeps_the_rows_that_refer_to_it(tmp_path: Path) -> None:
+    """SQLite changes a constraint by copying the table and dropping the old one."""
+    settings = make_settings(tmp_path, f"sqlite:///{tmp_path / 'test.db'}")
+    config = alembic_config(settings.database.url)
+    command.upgrade(config, "head")
+    context = open_context(settings)
+    job_id = make_job(context)
+    (tmp_path / "copies_jobs.py").write_text(COPYING_VERSION)
+    config.set_main_option("path_separator", "os")
+    config.set_main_option("version_locations", os.pathsep.join([str(MIGRATIONS / "versions"), str(tmp_path)]))
+    command.upgrade(config, "copies_jobs")
+    with reading(context.sessions) as session:
+        assert session.scalars(select(JobEventRow.job_id)).all() == [job_id]
+        assert session.scalars(select(JobInputRow.job_id)).all() == [job_id]
+    context.close()
