@@ -5,10 +5,10 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 MEBIBYTE = 1024**2
@@ -33,13 +33,8 @@ class BrokerSettings(_Group):
     """`url` as Celery takes it: `redis://…`, `rediss://…` or `redis+socket://…`."""
 
     url: str
+    #: Where the supervisor starts a Redis of its own; None when REDIS_URL names one.
     socket_path: Path | None = None
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def embedded(self) -> bool:
-        """Whether the supervisor starts this Redis itself, on a Unix socket."""
-        return self.socket_path is not None
 
 
 class Limits(_Group):
@@ -56,7 +51,7 @@ class Limits(_Group):
 
 
 class JobSettings(_Group):
-    """Timing of claims and of the upkeep that every process runs; see docs/durability.md."""
+    """Timing of claims and of the upkeep that every process runs; see docs/architecture.md."""
 
     lease_seconds: float = Field(20.0, gt=0)
     renew_interval_seconds: float = Field(1.0, gt=0)
@@ -67,11 +62,22 @@ class JobSettings(_Group):
     worker_processes: int = Field(1, gt=0)
     threads_per_job: int = Field(default_factory=lambda: os.cpu_count() or 1, gt=0)
 
+    @model_validator(mode="after")
+    def _lease_outlives_renewals(self) -> Self:
+        if self.lease_seconds < 3 * self.renew_interval_seconds:
+            raise ValueError(
+                f"lease_seconds is {self.lease_seconds}; it must be at least three times renew_interval_seconds "
+                f"({self.renew_interval_seconds}), or a late renewal costs a job its worker"
+            )
+        return self
+
 
 class _Environment(BaseSettings):
     """The variables themselves. Names without the prefix are the ones that hosting platforms set."""
 
-    model_config = SettingsConfigDict(env_prefix="BRISTLECONE_", extra="ignore", populate_by_name=True)
+    model_config = SettingsConfigDict(
+        env_prefix="BRISTLECONE_", extra="ignore", populate_by_name=True, env_ignore_empty=True
+    )
 
     home: Path = Path("var")
     host: str = "127.0.0.1"

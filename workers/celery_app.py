@@ -1,6 +1,8 @@
 """The Celery worker: which tasks it knows, how it takes messages, and what its children do at their start."""
 
+import logging
 import mmap
+import os
 import uuid
 from dataclasses import dataclass, field
 
@@ -16,6 +18,8 @@ from app.logs import configure_logging
 from app.settings import Settings
 from workers.lifecycle import Work, run_job
 from workers.training import train
+
+log = logging.getLogger(__name__)
 
 BODIES: dict[JobKind, Work] = {JobKind.TRAIN: train}
 
@@ -38,6 +42,14 @@ class WorkerProcess:
 
     def open_child(self, **_: object) -> None:
         configure_logging()
+        try:
+            self._open()
+        except Exception:
+            # Celery would log this and keep a child that fails every job. A dead one is noticed and started again.
+            log.exception("this worker process cannot start")
+            os._exit(1)
+
+    def _open(self) -> None:
         self.context = open_context(self.settings)
         core.warm_up()
         celery = make_celery(self.settings.broker.url)

@@ -23,6 +23,10 @@ from workers.monitor import JobMonitor, StopReason
 log = logging.getLogger(__name__)
 
 INTERNAL_ERROR = "Something went wrong on our side; the worker's log holds the details under this job's id."
+OUT_OF_MEMORY = "The worker ran out of memory; use fewer or shallower trees, or a worker with more memory."
+
+#: What came of an attempt, to be written in one transaction.
+Outcome = Callable[[Session], None]
 
 
 class Work(Protocol):
@@ -51,30 +55,35 @@ def run_job(context: ServiceContext, job_id: uuid.UUID, work: Work, shutting_dow
     monitor = JobMonitor()
     with Heartbeat(context.sessions, settings, held, monitor, shutting_down):
         outcome = _outcome(context, held, work, monitor)
-        _persist(context, outcome, monitor)
+        _persist(context, held, outcome, monitor)
     correlation.set("-")
 
 
-def _outcome(context: ServiceContext, held: Claim, work: Work, monitor: JobMonitor) -> Callable[[Session], None]:
+def _outcome(context: ServiceContext, held: Claim, work: Work, monitor: JobMonitor) -> Outcome:
     """Do the work; what came of it, as something to write."""
     try:
         store = work(context, held.request, monitor)
     except FitStopped:
         return lambda session: _let_go(session, held, monitor.stop_reason)
-    except (CoreError, ServiceError) as error:
-        code, message = error.code, str(error)
-        return lambda session: _fail(session, held, code, message)
-    except MemoryError:
-        message = "The worker ran out of memory; use fewer or shallower trees, or a worker with more memory."
-        return lambda session: _fail(session, held, "out_of_memory", message)
-    except Exception:
+    except Exception as error:
         log.exception("failed")
-        return lambda session: _fail(session, held, ServiceError.code, INTERNAL_ERROR)
+        return _failure(held, error)
     return lambda session: _succeed(session, held, store)
 
 
-def _persist(context: ServiceContext, outcome: Callable[[Session], None], monitor: JobMonitor) -> None:
+def _failure(held: Claim, error: Exception) -> Outcome:
+    """What a client is told about an error: its own code where it is meant for clients, nothing else otherwise."""
+    code, message = ServiceError.code, INTERNAL_ERROR
+    if isinstance(error, CoreError | ServiceError):
+        code, message = error.code, str(error)
+    elif isinstance(error, MemoryError):
+        code, message = "out_of_memory", OUT_OF_MEMORY
+    return lambda session: _fail(session, held, code, message)
+
+
+def _persist(context: ServiceContext, held: Claim, outcome: Outcome, monitor: JobMonitor) -> None:
     """Write the outcome; while the database is away, try again until the lease is lost."""
+    failure: Outcome | None = None
     while True:
         try:
             with writing(context.sessions) as session:
@@ -87,6 +96,12 @@ def _persist(context: ServiceContext, outcome: Callable[[Session], None], monito
         except _LeaseLost:
             log.warning("dropped: the lease was lost and another attempt owns the job")
             return
+        except Exception as error:
+            log.exception("the outcome could not be stored")
+            if failure is not None:
+                # Not even that can be written: the lease lapses, and another attempt may do better.
+                return
+            outcome = failure = _failure(held, error)
         else:
             return
 
@@ -112,7 +127,7 @@ def _fail(session: Session, held: Claim, code: str, message: str) -> None:
 def _let_go(session: Session, held: Claim, reason: StopReason | None) -> None:
     if reason is StopReason.LEASE_LOST:
         raise _LeaseLost
-    if reason is StopReason.SHUTDOWN and transitions.requeue(session, held.job_id, fence=held.attempt):
+    if reason is StopReason.SHUTDOWN and transitions.requeue(session, held.job_id, fence=held.attempt, lost_attempts=0):
         log.info("given back to the queue: %s", reason.value)
         return
     _cancel(session, held)

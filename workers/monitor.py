@@ -48,9 +48,13 @@ class JobMonitor:
             self._completed = max(self._completed, completed)
 
     def stop(self, reason: StopReason) -> None:
-        """The first reason counts; a kernel sees the flag at its next node."""
+        """The first reason counts, except that a lost lease outweighs all: then nothing may be written any more.
+
+        A kernel sees the flag at its next node.
+        """
         with self._lock:
-            self.stop_reason = self.stop_reason or reason
+            if self.stop_reason is None or reason is StopReason.LEASE_LOST:
+                self.stop_reason = reason
             self.stop_flag[0] = 1
 
     def raise_if_stopped(self) -> None:

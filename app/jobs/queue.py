@@ -45,6 +45,8 @@ def make_celery(broker_url: str) -> Celery:
             "unacked_restore_interval": 1,
             "unacked_restore_throttle": 1,
             "socket_connect_timeout": 3,
+            # A broker that hangs must not hold the thread that also looks after dead workers.
+            "socket_timeout": 5,
             "socket_keepalive": True,
         },
     )

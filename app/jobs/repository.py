@@ -38,6 +38,10 @@ class JobRepository:
     def get(self, job_id: uuid.UUID) -> JobRow | None:
         return self._session.get(JobRow, job_id, populate_existing=True)
 
+    def lock(self, job_id: uuid.UUID) -> None:
+        """Keep the row as it is until the transaction ends. SQLite's write transactions exclude each other anyway."""
+        self._session.execute(select(JobRow.id).where(JobRow.id == job_id).with_for_update())
+
     def by_idempotency_key(self, key: str) -> JobRow | None:
         return self._session.scalar(select(JobRow).where(JobRow.idempotency_key == key))
 

@@ -106,7 +106,8 @@ class JobService:
             JobNotFound: there is no such job.
             JobAlreadyFinished: it has succeeded or failed.
         """
-        self.get(job_id)
+        # Held until the commit: a job given back to the queue between two conditional updates would slip through.
+        self._jobs.lock(job_id)
         queued = JobRow.state == JobState.QUEUED
         if not transitions.enter(self._session, job_id, JobState.CANCELLED, queued):
             transitions.enter(self._session, job_id, JobState.CANCELLING)

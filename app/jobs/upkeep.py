@@ -49,8 +49,8 @@ class Upkeep:
 
     def turn(self) -> None:
         """One round of all steps; a step that fails does not keep the others from running."""
-        self._attempt("relay", lambda: relay_owed(self._sessions, self._celery))
         self._attempt("reaper", lambda: take_back_lapsed(self._sessions, self._settings))
+        self._attempt("relay", lambda: relay_owed(self._sessions, self._celery))
         republish_after = self._settings.republish_after_seconds
         self._attempt("republish", lambda: forget_lost_messages(self._sessions, self._celery, republish_after))
         self._attempt("sweep", lambda: remove_orphans(self._staging))

@@ -17,10 +17,11 @@ from app.jobs.service import JobService
 from app.jobs.states import JobState
 from app.jobs.tables import JobRow
 from app.settings import Settings
+from app.trained_models.errors import ArtifactMissing
 from core.exceptions import InvalidInput
 from tests.factories import job, make_job
 from workers.lifecycle import INTERNAL_ERROR, run_job
-from workers.monitor import JobMonitor
+from workers.monitor import JobMonitor, StopReason
 
 Store = Callable[[Session], dict[str, Any]]
 
@@ -108,6 +109,35 @@ def test_a_bug_is_told_without_its_trace(context: ServiceContext, caplog: pytest
     row = job(context, job_id)
     assert (row.state, row.error_code, row.error_message) == (JobState.FAILED, "internal_error", INTERNAL_ERROR)
     assert "/secret/path" in caplog.text
+
+
+def test_a_result_that_cannot_be_stored_fails_the_job_at_once(context: ServiceContext) -> None:
+    job_id = make_job(context)
+
+    def store(session: Session) -> dict[str, Any]:
+        raise ArtifactMissing("the artefact is not in the store; train again")
+
+    run_job(context, job_id, lambda *_: store, _never)
+    row = job(context, job_id)
+    assert (row.state, row.error_code) == (JobState.FAILED, "artifact_missing")
+
+
+def test_a_shutdown_ends_a_row_of_losses(context: ServiceContext) -> None:
+    job_id = make_job(context)
+    with writing(context.sessions) as session:
+        session.execute(update(JobRow).where(JobRow.id == job_id).values(lost_attempts=2))
+    run_job(context, job_id, _work_until_stopped, lambda: True)
+    row = job(context, job_id)
+    assert (row.state, row.lost_attempts) == (JobState.QUEUED, 0)
+
+
+def test_a_lost_lease_outweighs_every_other_reason_to_stop() -> None:
+    monitor = JobMonitor()
+    monitor.stop(StopReason.SHUTDOWN)
+    monitor.stop(StopReason.CANCEL)
+    assert monitor.stop_reason is StopReason.SHUTDOWN
+    monitor.stop(StopReason.LEASE_LOST)
+    assert monitor.stop_reason is StopReason.LEASE_LOST
 
 
 def test_running_out_of_memory_fails_with_advice(context: ServiceContext) -> None:

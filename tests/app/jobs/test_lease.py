@@ -21,7 +21,7 @@ from app.jobs.upkeep import take_back_lapsed
 from app.settings import JobSettings
 from tests.factories import job, make_job
 
-BRIEF = JobSettings(lease_seconds=0.05, retry_delay_seconds=0.0)
+BRIEF = JobSettings(retry_delay_seconds=0.0)
 
 
 def _claim(context: ServiceContext, job_id: uuid.UUID, lease_seconds: float = 30.0) -> Claim | None:

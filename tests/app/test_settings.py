@@ -1,0 +1,59 @@
+"""Settings come from the environment, and those that cannot work are refused."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from app.settings import MAX_SOCKET_PATH_BYTES, load_settings
+
+
+@pytest.fixture(autouse=True)
+def empty_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("DATABASE_URL", "REDIS_URL", "BRISTLECONE_PORT", "BRISTLECONE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BRISTLECONE_HOME", str(tmp_path / "home"))
+
+
+def test_everything_is_embedded_by_default(tmp_path: Path) -> None:
+    settings = load_settings()
+    assert settings.database.url == f"sqlite:///{tmp_path / 'home' / 'bristlecone.db'}"
+    assert settings.broker.socket_path is not None
+    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
+
+
+def test_an_empty_variable_is_an_absent_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DATABASE_URL", "REDIS_URL", "BRISTLECONE_MAX_TREES", "BRISTLECONE_LEASE_SECONDS"):
+        monkeypatch.setenv(name, "")
+    settings = load_settings()
+    assert settings.limits.max_trees == 10_000
+    assert settings.broker.socket_path is not None
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
+def test_every_spelling_of_postgresql(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    monkeypatch.setenv("DATABASE_URL", f"{scheme}://me:secret@db/bristlecone")
+    assert load_settings().database.url == "postgresql+psycopg://me:secret@db/bristlecone"
+
+
+def test_a_long_home_keeps_its_socket_bindable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BRISTLECONE_HOME", str(tmp_path / ("long" * 40)))
+    first, second = load_settings().broker.socket_path, load_settings().broker.socket_path
+    assert first == second
+    assert len(str(first)) <= MAX_SOCKET_PATH_BYTES
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("BRISTLECONE_PORT", "0"),
+        ("BRISTLECONE_PORT", "many"),
+        ("BRISTLECONE_MAX_TREES", "-1"),
+        ("BRISTLECONE_LEASE_SECONDS", "1"),
+        ("BRISTLECONE_RENEW_INTERVAL_SECONDS", "0"),
+    ],
+)
+def test_what_cannot_work_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ValidationError):
+        load_settings()
