@@ -1,6 +1,8 @@
 """What can be done with data sets. Files first, rows second when storing; rows first, files second when deleting."""
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from app.datasets.formats import FileFormat, PlainFile
 from app.datasets.ingestion import IngestedTable, UploadOptions, ingest
 from app.datasets.inline import inline_pointer, write_columns
 from app.datasets.repository import DatasetRepository
-from app.datasets.store import DatasetStore, TrainingTable
+from app.datasets.store import DatasetStore
 from app.datasets.tables import DatasetRow
 from app.errors import ServiceError
 from app.pagination import PageQuery
@@ -57,32 +59,41 @@ class DatasetService:
 
     def register(self, file: PlainFile, options: UploadOptions, table: IngestedTable, canonical: Path) -> StoredDataset:
         """Move the canonical file into the store and add its row, unless somebody else was faster."""
+        with self._registering(file, options, table, canonical) as stored:
+            return stored
+
+    @contextmanager
+    def _registering(
+        self, file: PlainFile, options: UploadOptions, table: IngestedTable, canonical: Path
+    ) -> Iterator[StoredDataset]:
+        """The row at once, the file when the block has ended without an error."""
         fingerprint = options.fingerprint(file.sha256)
         self._repository.lock(fingerprint)
-        existing = self._repository.by_fingerprint(fingerprint)
-        if existing is None or not self._store.has(fingerprint):
+        row, created = self._repository.by_fingerprint(fingerprint), False
+        if row is None:
+            row, created = _row(file, fingerprint, options, table), True
+            self._repository.add(row)
+        yield StoredDataset(row, created)
+        if created or not self._store.has(fingerprint):
             self._store.publish(canonical, fingerprint)
-        if existing is not None:
-            return StoredDataset(existing, created=False)
-        row = _row(file, fingerprint, options, table)
-        self._repository.add(row)
-        return StoredDataset(row, created=True)
 
-    def store_columns(self, columns: dict[str, list[Any]], target: str, name: str) -> DatasetRow:
-        """Store columns of JSON values as a data set like any other.
+    @contextmanager
+    def storing_columns(self, columns: dict[str, list[Any]], target: str, name: str) -> Iterator[DatasetRow]:
+        """Store columns of JSON values as a data set like any other, unless the block raises: then nothing stays.
 
         Raises:
             app.errors.Invalid: as for an upload, pointing below `/data`.
         """
         options = UploadOptions(target=target, name=name)
-        try:
-            with self._store.staged() as staged, self._store.staged() as canonical:
+        with self._store.staged() as staged, self._store.staged() as canonical:
+            try:
                 file = write_columns(staged, columns)
                 table = ingest(file, FileFormat.ARROW_STREAM, options, self._limits, canonical)
-                return self.register(file, options, table, canonical).row
-        except ServiceError as error:
-            repoint(error, inline_pointer)
-            raise
+            except ServiceError as error:
+                repoint(error, inline_pointer)
+                raise
+            with self._registering(file, options, table, canonical) as stored:
+                yield stored.row
 
     def delete(self, dataset_id: uuid.UUID) -> str:
         """Remove the row and return its fingerprint. Raises DatasetNotFound, DatasetInUse."""
@@ -154,15 +165,6 @@ def read_head(
     columns = [_named(values, names) for values, names in zip(stored, dictionaries, strict=True)]
     names = [*(feature["name"] for feature in row.features), row.target]
     return TableHead(names, [list(values) for values in zip(*columns, strict=True)])
-
-
-def load_training_table(store: DatasetStore, row: DatasetRow) -> TrainingTable:
-    """The arrays of a data set; classes and features are described by its row.
-
-    Raises:
-        app.datasets.errors.DatasetFileMissing, DatasetFileDamaged.
-    """
-    return store.load(row.fingerprint)
 
 
 def _not_found(dataset_id: uuid.UUID) -> DatasetNotFound:

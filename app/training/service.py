@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
@@ -31,7 +32,10 @@ class TrainingService:
             DatasetNotFound, InvalidTrainingRequest, InvalidNoise, IncompatibleTestDataset, TooManyQueuedJobs,
             IdempotencyKeyReused.
         """
-        dataset = self._dataset(request)
+        with self._dataset(request) as dataset:
+            return self._submit(request, dataset, idempotency_key)
+
+    def _submit(self, request: TrainRequest, dataset: DatasetRow, idempotency_key: str | None) -> JobRow:
         spec = TrainSpec(
             name=request.name or default_name(dataset.name, kind_of(request.model)),
             dataset_id=dataset.id,
@@ -50,12 +54,13 @@ class TrainingService:
             needed.append(spec.evaluation.dataset_id)
         return self._jobs.submit(JobKind.TRAIN, stored, needed, idempotency_key)
 
-    def _dataset(self, request: TrainRequest) -> DatasetRow:
+    def _dataset(self, request: TrainRequest) -> AbstractContextManager[DatasetRow]:
+        """The data set of the request; inline data stays stored only when the block raises nothing."""
         if request.data is not None:
-            return self._datasets.store_columns(request.data.columns, request.data.target, request.name or "inline")
+            return self._datasets.storing_columns(request.data.columns, request.data.target, request.name or "inline")
         assert request.dataset_id is not None, "the request's own validation asks for one of both"
         try:
-            return self._datasets.get(request.dataset_id)
+            return nullcontext(self._datasets.get(request.dataset_id))
         except DatasetNotFound as error:
             raise DatasetNotFound.at("/dataset_id", error.detail) from error
 

@@ -23,7 +23,8 @@ from workers.training import train
 def store(context: ServiceContext, columns: dict[str, list[Any]], target: str = "y") -> str:
     with writing(context.sessions) as session:
         service = DatasetService(session, context.dataset_store, context.settings.limits)
-        return str(service.store_columns(columns, target, "made").id)
+        with service.storing_columns(columns, target, "made") as row:
+            return str(row.id)
 
 
 def run(context: ServiceContext, **request: Any) -> TrainedModelRow:

@@ -5,7 +5,7 @@ import pytest
 
 from app.database import writing
 from app.datasets.errors import MissingLabel, MixedColumn, SingleClass, UnequalColumns, UnknownTarget
-from app.datasets.service import DatasetService, load_training_table
+from app.datasets.service import DatasetService
 
 
 @pytest.fixture
@@ -14,19 +14,24 @@ def service(context):
         yield DatasetService(session, context.dataset_store, context.settings.limits)
 
 
+def stored(service, columns, target="y", name="inline"):
+    with service.storing_columns(columns, target, name) as row:
+        return row
+
+
 def test_values_types_and_missing(service, context):
     columns = {"x": [1, 2.5, None], "job": ["u", None, "v"], "flag": [True, None, False], "y": ["no", "yes", "no"]}
-    row = service.store_columns(columns, "y", "inline")
+    row = stored(service, columns)
     assert [feature["kind"] for feature in row.features] == ["numeric", "categorical", "categorical"]
     assert row.classes == [{"label": "no", "count": 2}, {"label": "yes", "count": 1}]
-    table = load_training_table(context.dataset_store, row)
+    table = context.dataset_store.load(row.fingerprint)
     np.testing.assert_array_equal(table.X, [[1, 0, 1], [2.5, np.nan, np.nan], [np.nan, 1, 0]])
     np.testing.assert_array_equal(table.y, [0, 1, 0])
 
 
 def test_the_same_columns_are_the_same_data_set(service):
     columns = {"x": [1, 2], "y": [0, 1]}
-    assert service.store_columns(columns, "y", "one").id == service.store_columns(columns, "y", "two").id
+    assert stored(service, columns, name="one").id == stored(service, columns, name="two").id
 
 
 @pytest.mark.parametrize(
@@ -42,6 +47,6 @@ def test_the_same_columns_are_the_same_data_set(service):
 )
 def test_faults_point_into_the_request(service, leftovers, columns, error, pointer):
     with pytest.raises(error) as caught:
-        service.store_columns(columns, "y", "inline")
+        stored(service, columns)
     assert caught.value.errors[0].pointer == pointer
     assert leftovers() == []

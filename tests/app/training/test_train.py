@@ -28,6 +28,12 @@ def n_jobs(client: TestClient) -> int:
     return len(client.get("/jobs").json()["items"])
 
 
+def _limit_queued_jobs(client: TestClient, limit: int) -> None:
+    context = client.app.state.context
+    limits = context.settings.limits.model_copy(update={"max_queued_jobs": limit})
+    object.__setattr__(context, "settings", context.settings.model_copy(update={"limits": limits}))
+
+
 class TestAccepted:
     def test_answers_with_a_queued_job(self, client: TestClient, dataset_id: str) -> None:
         response = client.post("/train", json={"dataset_id": dataset_id, "model": TREE, "name": "risk"})
@@ -161,6 +167,40 @@ class TestRefused:
         assert refused(client, body) == ("incompatible_test_dataset", ["/evaluation/dataset_id"])
 
 
+class TestRefusedInlineData:
+    """Whatever refuses the job, the table that came with it is not kept: neither its row nor its file."""
+
+    def refuse(self, client: TestClient, status: int, **fields: Any) -> None:
+        columns = {"x": [1, 2, 3, 4], "y": [0, 1, 0, 1]}
+        response = client.post("/train", json={"model": TREE, "data": {"columns": columns, "target": "y"}, **fields})
+        assert response.status_code == status, response.text
+        assert client.get("/datasets").json()["items"] == []
+        settings = client.app.state.context.settings
+        assert [*settings.datasets_folder.iterdir(), *settings.staging_folder.iterdir()] == []
+
+    def test_by_the_noise(self, client: TestClient) -> None:
+        self.refuse(client, 422, noise={"inject": {"kind": "uniform", "rate": 0.6}})
+
+    def test_by_the_test_data_set(self, client: TestClient) -> None:
+        self.refuse(client, 404, evaluation={"kind": "dataset", "dataset_id": str(uuid.uuid4())})
+
+    def test_by_a_full_queue(self, client: TestClient) -> None:
+        _limit_queued_jobs(client, 1)
+        made = make_dataset(client.app.state.context)
+        client.post("/train", json={"dataset_id": str(made), "model": TREE})
+        columns = {"x": [1, 2, 3, 4], "y": [0, 1, 0, 1]}
+        response = client.post("/train", json={"model": TREE, "data": {"columns": columns, "target": "y"}})
+        assert response.status_code == 429
+        assert list(client.app.state.context.settings.datasets_folder.iterdir()) == []
+
+    def test_a_table_that_was_there_before_stays(self, client: TestClient) -> None:
+        columns = {"x": [1, 2, 3, 4], "y": [0, 1, 0, 1]}
+        body = {"name": "kept", "model": TREE, "data": {"columns": columns, "target": "y"}}
+        dataset_id = client.post("/train", json=body).json()["request"]["dataset_id"]
+        refused(client, {**body, "noise": {"inject": {"kind": "uniform", "rate": 0.6}}})
+        assert client.get(f"/datasets/{dataset_id}/rows").status_code == 200
+
+
 class TestIdempotency:
     def test_the_same_key_and_body_give_the_same_job(self, client: TestClient, dataset_id: str) -> None:
         body = {"dataset_id": dataset_id, "model": TREE}
@@ -189,9 +229,7 @@ class TestIdempotency:
 
 class TestQueueLimit:
     def test_names_the_limit(self, client: TestClient, dataset_id: str) -> None:
-        context = client.app.state.context
-        limits = context.settings.limits.model_copy(update={"max_queued_jobs": 2})
-        object.__setattr__(context, "settings", context.settings.model_copy(update={"limits": limits}))
+        _limit_queued_jobs(client, 2)
         answers = [client.post("/train", json={"dataset_id": dataset_id, "model": TREE}) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [202, 202, 429]
         assert answers[-1].json()["code"] == "too_many_queued_jobs"
