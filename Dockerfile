@@ -33,5 +33,5 @@ VOLUME /var/lib/bristlecone
 EXPOSE 8000
 # A container that runs a worker has a check of its own; see docker-compose.yml.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:' + os.environ.get('BRISTLECONE_PORT', '8000') + '/healthz', timeout=4)"]
+    CMD ["python", "-c", "import os, urllib.request as r; r.build_opener(r.ProxyHandler({})).open('http://127.0.0.1:' + os.environ.get('BRISTLECONE_PORT', '8000') + '/healthz', timeout=4)"]
 CMD ["bristlecone", "api"]

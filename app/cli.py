@@ -95,7 +95,9 @@ _COMMANDS = (
 
 
 def _setting_fault(location: tuple[int | str, ...], message: str) -> str:
-    name = str(location[-1]).upper() if location else "settings"
+    if not location:
+        return message
+    name = str(location[-1]).upper()
     variable = name if name in ("DATABASE_URL", "REDIS_URL") else f"BRISTLECONE_{name}"
     return f"{variable}: {message}"
 

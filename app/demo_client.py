@@ -8,6 +8,8 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
+from app.loopback import open_loopback
+
 TIMEOUT_SECONDS = 60.0
 
 
@@ -48,7 +50,7 @@ class DemoClient:
         headers = {"Content-Type": content_type} if content_type else {}
         request = urllib.request.Request(address, body, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
+            with open_loopback(request, timeout=TIMEOUT_SECONDS) as response:
                 return json.load(response)
         except urllib.error.HTTPError as refusal:
             with refusal:

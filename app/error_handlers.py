@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -136,6 +137,6 @@ def _database_away(request: Request, error: Exception) -> JSONResponse:
 
 
 def bug_response(request: Request, error: Exception) -> JSONResponse:
-    log.error("unhandled error in %s %s", request.method, request.url.path, exc_info=error)
+    log.error("unhandled error in %s %s", request.method, quote(request.url.path), exc_info=error)
     detail = "Something went wrong on our side. The log holds the details under this answer's X-Request-Id."
     return problem_response(500, ServiceError.code, ServiceError.title, detail)

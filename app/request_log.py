@@ -4,6 +4,7 @@ import logging
 import re
 import time
 import uuid
+from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -47,7 +48,7 @@ class RequestLog:
             await bug_response(Request(scope), error)(scope, receive, send_with_id)
         finally:
             milliseconds = 1000 * (time.perf_counter() - began)
-            log.info("%s %s %d %.1f ms", scope["method"], scope["path"], status, milliseconds)
+            log.info("%s %s %d %.1f ms", scope["method"], quote(scope["path"]), status, milliseconds)
             correlation.reset(token)
 
 

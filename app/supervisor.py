@@ -10,12 +10,12 @@ import signal
 import sys
 import time
 import urllib.error
-import urllib.request
 from types import FrameType
 
 from app.child_process import ChildCommand, ChildProcess, describe_exit
 from app.database_schema import upgrade_to_head
 from app.embedded_redis import prepare_socket, redis_command, wait_until_loaded
+from app.loopback import open_loopback
 from app.settings import Settings
 from app.startup_checks import StartRefused, exclusive_home, require_free_port, require_private_address
 
@@ -137,7 +137,7 @@ class Supervisor:
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=2.0) as response:
+        with open_loopback(url, timeout=2.0) as response:
             return int(response.status) == 200
     except (urllib.error.URLError, OSError):
         return False

@@ -15,6 +15,8 @@ from typing import Any, Self
 
 import psutil
 
+from app.loopback import open_loopback
+
 #: Includes compiling the kernels, if nobody has done that yet.
 START_SECONDS = 400.0
 STOP_SECONDS = 60.0
@@ -64,7 +66,7 @@ def wait_until(condition: Any, seconds: float, what: str) -> Any:
 def answers(url: str) -> bool:
     """Whether GET `url` gives 2xx."""
     try:
-        with urllib.request.urlopen(url, timeout=5) as response:
+        with open_loopback(url, timeout=5) as response:
             return 200 <= response.status < 300
     except (urllib.error.URLError, OSError):
         return False
@@ -140,7 +142,7 @@ class RunningService:
         content_type = {} if raw or body is None else {"Content-Type": "application/json"}
         request = urllib.request.Request(self.url + path, data, {**content_type, **(headers or {})}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as response:
+            with open_loopback(request, timeout=60) as response:
                 return response.status, json.loads(response.read() or b"null")
         except urllib.error.HTTPError as refusal:
             with refusal:

@@ -95,6 +95,13 @@ class TestLog:
         assert any(line.startswith("GET /predict 404") for line in ours), ours
         assert not any("123456789" in line for line in ours)
 
+    def test_has_one_line_per_request_whatever_the_path(
+        self, client: TestClient, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        with caplog.at_level(logging.INFO):
+            client.get("/x%0A2026-01-01 INFO forged")
+        assert not any("\n" in record.getMessage() for record in caplog.records if record.name == "app.access")
+
 
 class TestHealth:
     def test_alive(self, client: TestClient) -> None:

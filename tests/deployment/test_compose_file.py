@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 import yaml
 
+from app.settings import JobSettings, Limits
 from tests.deployment.compose_file import ROOT, Service, VariableMissing, read_compose
 
 VARIABLES = {"POSTGRES_PASSWORD": "one", "REDIS_PASSWORD": "two"}
@@ -69,3 +70,11 @@ def test_state_is_in_named_volumes_that_api_and_workers_share(services: dict[str
     assert mounted["api"] == mounted["worker"]
     assert {mount.split(":")[0] for mounts in mounted.values() for mount in mounts} == set(document["volumes"])
     assert mounted["api"] == [f"state:{services['api'].environment['BRISTLECONE_HOME']}"]
+
+
+def test_every_limit_and_timing_reaches_the_containers(services: dict[str, Service]) -> None:
+    names = {f"BRISTLECONE_{name.upper()}" for group in (Limits, JobSettings) for name in group.model_fields}
+    # Fixed by the contract, not by the operator.
+    names -= {"BRISTLECONE_MAX_CLASSES"}
+    for service in ("api", "worker", "migrate"):
+        assert names <= set(services[service].environment), service

@@ -2,12 +2,12 @@
 
 import time
 import urllib.parse
-import urllib.request
 import uuid
 from typing import Any
 
 import pytest
 
+from app.loopback import open_loopback
 from tests.service_process import RunningService, wait_until
 
 ROW = {"x1": 1.5, "x2": 0.3, "x3": None, "x4": 0.0, "x5": -1.2, "x6": 0.7, "colour": "red"}
@@ -53,7 +53,7 @@ def model_of(service: RunningService, job: dict[str, Any]) -> dict[str, Any]:
 
 
 def artifact(service: RunningService, model: dict[str, Any]) -> bytes:
-    with urllib.request.urlopen(f"{service.url}/models/{model['id']}/artifact") as response:
+    with open_loopback(f"{service.url}/models/{model['id']}/artifact") as response:
         return response.read()
 
 
