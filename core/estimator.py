@@ -18,7 +18,7 @@ from core.kernels.growth import GrowthLimits
 from core.losses import AdaptiveNegativeExponential, Loss, NegativeExponential, parse_loss
 from core.parameters import SELF_CHECKED, SERVER_SIDE, Bounds, Help, parameters_of
 from core.randomness import Purpose, Seed, SeedTree
-from core.tree_structure import Tree, TreeArrays, nodes_of, votes
+from core.tree_structure import Tree, TreeArrays, nodes_of, votes, weighed_in
 from core.tuning import choose_lambda
 from core.validation import TrainingData, prediction_rows, training_data
 
@@ -116,7 +116,8 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(loss, AdaptiveNegativeExponential):
             loss = self._tuned(loss, problem, data, seeds, watcher)
         progress = Progress(watcher, "growing", self._n_trees())
-        self.trees_ = self._grow(problem, data.weights, loss.criterion(problem.n_classes), seeds, progress)
+        grown = self._grow(problem, data.weights, loss.criterion(problem.n_classes), seeds, progress)
+        self.trees_ = weighed_in(data.weight_unit, grown)
         self.loss_ = loss
         self.classes_ = data.labels.classes
         return self

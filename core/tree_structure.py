@@ -97,6 +97,12 @@ def nodes_of(trees: TreeArrays, tree: int) -> TreeNodes:
     return TreeNodes(*views)
 
 
+def weighed_in(unit: float, trees: TreeArrays) -> TreeArrays:
+    """Trees grown on weights in units of `unit`, with their nodes' weights as the caller counts them."""
+    weights = trees.nodes.weighted_n_node_samples * unit
+    return trees._replace(nodes=trees.nodes._replace(weighted_n_node_samples=weights))
+
+
 def votes(X: NDArray[Any], trees: TreeArrays, n_threads: int = 1) -> NDArray[np.float64]:
     """Mean leaf value over trees, (row, class). Threads share out the rows; each sum runs in tree order."""
     out = np.empty((X.shape[0], trees.nodes.value.shape[1]), dtype=np.float64)

@@ -1,5 +1,6 @@
 """The only place where X, y, weights and probabilities are checked and cast."""
 
+import math
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,6 +13,9 @@ from core.exceptions import InvalidInput, InvalidParameter
 
 ClassWeight = Mapping[Hashable, float] | str | None
 
+#: Bounds of rows times the largest weight: sums over any sample stay far from where float64 ends.
+_LIGHTEST, _HEAVIEST = 2.0**-1000, 2.0**1000
+
 
 class EncodedLabels(NamedTuple):
     """classes (class,) sorted; codes int32 (row,) with labels == classes[codes]."""
@@ -21,11 +25,12 @@ class EncodedLabels(NamedTuple):
 
 
 class TrainingData(NamedTuple):
-    """What growth needs. Rows of weight zero are gone."""
+    """What growth needs. Rows of weight zero are gone, also those that come to zero beside the heaviest row."""
 
     X: NDArray[Any]  # (row, feature) float32 or float64, NaN = missing
     labels: EncodedLabels
-    weights: NDArray[np.float64]  # (row,), positive
+    weights: NDArray[np.float64]  # (row,), positive, in units of `weight_unit`; the largest is in [1, 2)
+    weight_unit: float  # a power of two
 
 
 def encode_labels(y: Any) -> EncodedLabels:
@@ -46,26 +51,53 @@ def encode_labels(y: Any) -> EncodedLabels:
 
 
 def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: ClassWeight) -> TrainingData:
-    """Check and cast what `fit` was given. Raises InvalidInput, or scikit-learn's ValueErrors for shapes and
-    infinities.
+    """Check and cast what `fit` was given. Raises InvalidInput, or scikit-learn's ValueErrors for shapes and for
+    infinite features.
     """
     X, y = _checked_rows(estimator, X, y)
     labels = encode_labels(y)
-    weights = _check_sample_weight(
-        sample_weight,
-        X,
-        dtype=np.float64,
-        ensure_non_negative=True,
-        allow_all_zero_weights=True,  # refused below, together with weights that class_weight makes zero
-        copy=True,
-    )
-    weights *= class_weight_of_rows(labels, class_weight)
+    weights, unit = _scaled(_sample_weights(sample_weight, X), class_weight_of_rows(labels, class_weight))
     kept = weights > 0
-    if not kept.any():
-        raise InvalidInput("all rows have weight zero; give at least one row a positive weight.")
     if kept.all():
-        return TrainingData(X, labels, weights)
-    return TrainingData(X[kept], labels._replace(codes=labels.codes[kept]), weights[kept])
+        return TrainingData(X, labels, weights, unit)
+    return TrainingData(X[kept], labels._replace(codes=labels.codes[kept]), weights[kept], unit)
+
+
+def _sample_weights(sample_weight: Any, X: NDArray[Any]) -> NDArray[np.float64]:
+    try:
+        weights: NDArray[np.float64] = _check_sample_weight(
+            sample_weight,
+            X,
+            dtype=np.float64,
+            ensure_non_negative=True,
+            allow_all_zero_weights=True,  # refused later, together with weights that class_weight makes zero
+        )
+    except ValueError as error:
+        raise InvalidInput(str(error)) from None
+    return weights
+
+
+def _scaled(
+    sample_weights: NDArray[np.float64], class_weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """The rows' weights in units of the largest power of two that none exceeds, and that unit.
+
+    Growth multiplies weights, which must not overflow or vanish; a power of two changes no digit of them.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        weights = sample_weights * class_weights
+    largest = float(weights.max())
+    if largest == 0:
+        raise InvalidInput("all rows have weight zero; give at least one row a positive weight.")
+    if not _LIGHTEST <= largest * len(weights) <= _HEAVIEST:
+        raise InvalidInput(
+            f"the largest weight of the {len(weights)} rows is {largest:g}; times the number of rows it must be "
+            f"between {_LIGHTEST:.0e} and {_HEAVIEST:.0e}. Divide all weights by the same number: only their ratios "
+            "shape a tree."
+        )
+    exponent = math.frexp(largest)[1] - 1
+    with np.errstate(under="ignore"):
+        return np.ldexp(weights, -exponent), math.ldexp(1.0, exponent)
 
 
 def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -78,6 +78,40 @@ def test_all_weights_zero_are_refused(estimator):
         estimator.fit(X, y, sample_weight=np.zeros(len(y)))
 
 
+@pytest.mark.parametrize("factor", [3, 1e200, 1e-200, 2.0**900, 2.0**-900], ids=lambda factor: f"{factor:g}")
+@pytest.mark.parametrize("loss", core.LOSSES)
+def test_only_ratios_of_weights_matter(estimator, loss, factor):
+    X, y = blobs()
+    plain = clone(estimator).set_params(loss=loss, n_jobs=1).fit(X, y)
+    by_row = clone(plain).fit(X, y, sample_weight=np.full(len(y), factor))
+    by_class = clone(plain).set_params(class_weight={0: factor, 1: factor}).fit(X, y)
+    for heavy in [by_row, by_class]:
+        nodes, expected = heavy.trees_.nodes, plain.trees_.nodes
+        np.testing.assert_array_equal(nodes.feature, expected.feature)
+        np.testing.assert_array_equal(nodes.threshold, expected.threshold)
+        np.testing.assert_allclose(nodes.impurity, expected.impurity, atol=1e-12)
+        np.testing.assert_allclose(nodes.weighted_n_node_samples, factor * expected.weighted_n_node_samples, rtol=1e-12)
+        np.testing.assert_allclose(heavy.feature_importances_, plain.feature_importances_, atol=1e-12)
+
+
+def test_a_power_of_two_changes_no_bit():
+    X, y = blobs()
+    weights = np.random.default_rng(0).integers(1, 9, len(y)) / 8
+    trees = [core.TreeClassifier(loss="ne").fit(X, y, factor * weights).trees_.nodes for factor in (1.0, 2.0**40)]
+    assert trees[0].impurity.tobytes() == trees[1].impurity.tobytes()
+    assert trees[0].value.tobytes() == trees[1].value.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("weight", "factor"), [(np.inf, 1), (np.nan, 1), (-1, 1), (1e308, 1), (1e200, 1e200), (1e-310, 1)]
+)
+def test_weights_that_no_sum_can_hold_are_refused(estimator, weight, factor):
+    X, y = blobs()
+    estimator.set_params(class_weight={0: factor, 1: factor})
+    with pytest.raises(core.InvalidInput, match="weight"):
+        estimator.fit(X, y, sample_weight=np.full(len(y), weight))
+
+
 @pytest.mark.parametrize(
     "labels",
     [[False, True], ["no", "yes"], [-5, 3], [0.5, 2.5], ["x", 3], [("a", 1), ("b", 2)], [True, "maybe"]],
