@@ -1,6 +1,6 @@
 """A fitted estimator as one file that holds data only.
 
-    magic (8) | header length (8, little endian) | header, canonical JSON | zeros to a multiple of 64
+    magic (8) | header length (8, little endian) | header: canonical JSON, then spaces to a multiple of 64
     array, zeros to a multiple of 64 | ... | SHA-256 of everything before (32)
 
 Arrays are little-endian and aligned, so that processes share them by mapping the file. The bytes depend on data,
