@@ -47,6 +47,8 @@ class _Place(NamedTuple):
 def save(estimator: GrownClassifier, path: str | Path, *, schema: Mapping[str, Any] | None = None) -> None:
     """Write a fitted estimator; `schema` is any JSON mapping and comes back as `schema_`, one of the estimator's own
     if None.
+
+    Raises ArtifactError, before anything is written, for what `load` would refuse.
     """
     state = state_of(estimator, schema)
     arrays = {name: np.ascontiguousarray(array) for name, array in state.arrays.items()}
@@ -55,6 +57,7 @@ def save(estimator: GrownClassifier, path: str | Path, *, schema: Mapping[str, A
         **state.facts,
         "versions": {name: _version(name) for name in ("bristlecone", "numba", "numpy")},
     }
+    _check_loadable(header, arrays)
     digest = hashlib.sha256()
     with Path(path).open("wb") as file:
         for chunk in _chunks(header, arrays):
@@ -75,6 +78,18 @@ def load(path: str | Path) -> GrownClassifier:
     arrays = {place.name: _array(content, place) for place in places}
     _check_end(content, places)
     return rebuilt(State(header, arrays))
+
+
+def _check_loadable(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    try:
+        text = _canonical({**header, "arrays": _layout(arrays, 0)})
+    except (TypeError, ValueError):
+        raise ArtifactError("a parameter, a label or the schema holds what JSON cannot; it must be plain.") from None
+    if len(text) > _LARGEST_HEADER // 2:  # offsets and spaces come on top
+        raise ArtifactError(
+            f"labels, names and schema take {len(text)} bytes; they must fit in {_LARGEST_HEADER // 2}."
+        )
+    rebuilt(State(json.loads(text), dict(arrays)))
 
 
 def _version(package: str) -> str:

@@ -102,6 +102,27 @@ def test_an_unfitted_estimator_cannot_be_saved(path):
     assert not path.exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("impurity", np.inf), ("threshold", np.nan), ("weighted_n_node_samples", np.inf), ("value", 2.0)],
+)
+def test_nothing_is_written_that_could_not_be_read(path, name, number):
+    model = fitted()
+    getattr(model.trees_.nodes, name)[0] = number
+    with pytest.raises(core.ArtifactError):
+        core.save(model, path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "schema", [{"mean": float("nan")}, {"values": {1, 2}}, {"text": "x" * 2**25}], ids=["nan", "set", "long"]
+)
+def test_a_schema_that_could_not_be_read_is_refused(path, schema):
+    with pytest.raises(core.ArtifactError):
+        core.save(fitted(), path, schema=schema)
+    assert not path.exists()
+
+
 def test_a_feature_name_is_kept(path):
     model = fitted("tree")
     model.feature_names_in_ = np.array(list("abcd"), dtype=object)
