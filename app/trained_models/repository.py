@@ -1,15 +1,17 @@
 """SQL of trained models."""
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Float, Select, func, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import InstrumentedAttribute, Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-from app.trained_models.tables import TrainedModelRow
+from app.trained_models.tables import ModelNameRow, TrainedModelRow
 
 
 class number_at(FunctionElement[float]):
@@ -53,10 +55,17 @@ class TrainedModelRepository:
             query = query.where(TrainedModelRow.version == version)
         return self._session.scalar(query.order_by(TrainedModelRow.version.desc()).limit(1))
 
-    def latest_version(self, name: str) -> int:
-        """0 when there is none."""
-        query = select(func.max(TrainedModelRow.version)).where(TrainedModelRow.name == name)
-        return self._session.scalar(query) or 0
+    def next_version(self, name: str) -> int:
+        """Count the name's versions up; others who want one of the same name wait until this transaction ends."""
+        on_postgresql = self._session.get_bind().dialect.name == "postgresql"
+        insert: Callable[..., Any] = postgresql.insert if on_postgresql else sqlite.insert
+        first = insert(ModelNameRow).values(name=name, last_version=1)
+        counted = first.on_conflict_do_update(
+            index_elements=[ModelNameRow.name], set_={"last_version": ModelNameRow.last_version + 1}
+        )
+        version: int | None = self._session.scalar(counted.returning(ModelNameRow.last_version))
+        assert version is not None, "INSERT … RETURNING gives a row"
+        return version
 
     def uses_artifact(self, sha256: str) -> bool:
         query = select(TrainedModelRow.id).where(TrainedModelRow.artifact_sha256 == sha256).limit(1)

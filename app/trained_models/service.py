@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import ColumnElement
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.pagination import PageQuery, paginate
@@ -47,7 +46,9 @@ class TrainedModelService:
         self._models = TrainedModelRepository(session)
 
     def register(self, new: NewTrainedModel) -> TrainedModelRow:
-        """Add `new` as the next version of its name. Its artefact must be in the store already.
+        """Add `new` as the next version of its name; the number of a deleted version is not given again.
+
+        Its artefact must be in the store already.
 
         Raises:
             ArtifactMissing: the artefact is not there, or somebody deleted the last other model with the very same
@@ -57,17 +58,10 @@ class TrainedModelService:
         if not self._store.holds(new.artifact_sha256):
             raise ArtifactMissing(f"Artefact {new.artifact_sha256} is not in the store; put it before registering.")
         values = {field.name: getattr(new, field.name) for field in fields(new)}
-        while True:
-            row = TrainedModelRow(version=self._models.latest_version(new.name) + 1, **values)
-            try:
-                with self._session.begin_nested():
-                    self._session.add(row)
-            except IntegrityError:
-                # Another transaction may have taken the version meanwhile; anything else is not ours to retry.
-                if self._models.latest_version(new.name) < row.version:
-                    raise
-            else:
-                return row
+        row = TrainedModelRow(version=self._models.next_version(new.name), **values)
+        self._session.add(row)
+        self._session.flush()
+        return row
 
     def get(self, model_id: uuid.UUID) -> TrainedModelRow:
         """Raises ModelNotFound."""

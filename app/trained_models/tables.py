@@ -33,3 +33,12 @@ class TrainedModelRow(IdMixin, CreatedMixin, Base):
     noise: Mapped[dict[str, Any]]
     #: What the fit found out: chosen lambda, number of nodes, ...
     fitted: Mapped[dict[str, Any]]
+
+
+class ModelNameRow(Base):
+    """The last version that a name was given, so that a version never means another model, even after deletions."""
+
+    __tablename__ = "model_names"
+
+    name: Mapped[str] = mapped_column(String(200), primary_key=True)
+    last_version: Mapped[int]

@@ -127,8 +127,16 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_job_inputs_dataset_id"), "job_inputs", ["dataset_id"])
 
+    op.create_table(
+        "model_names",
+        sa.Column("name", sa.String(length=200), nullable=False),
+        sa.Column("last_version", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_model_names")),
+    )
+
 
 def downgrade() -> None:
+    op.drop_table("model_names")
     op.drop_table("job_inputs")
     op.drop_table("job_events")
     op.drop_table("jobs")

@@ -28,6 +28,14 @@ class TestRegister:
         assert [first.version, register(context, like(first)).version] == [1, 2]
         assert register(context, like(first, name="other")).version == 1
 
+    def test_a_deleted_version_is_not_given_again(self, context):
+        first = make_trained_model(context)
+        second = register(context, like(first))
+        with writing(context.sessions) as session:
+            service = TrainedModelService(session, context.artifact_store)
+            service.delete(service.get(second.id))
+        assert register(context, like(first)).version == 3
+
     def test_concurrent_registrations_get_different_versions(self, context):
         new = like(make_trained_model(context))
         with ThreadPoolExecutor(8) as threads:
