@@ -2,16 +2,27 @@
 
 import base64
 import json
+import math
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import ColumnElement, Select, and_, or_
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from sqlalchemy import BigInteger, ColumnElement, Select, and_, or_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.errors import Invalid
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("text cannot hold a NUL character; take it out")
+    return text
+
+
+#: What a list is filtered by. PostgreSQL keeps no NUL in text and refuses even to compare with one.
+FilterText = Annotated[str, AfterValidator(_without_nul)]
 
 T = TypeVar("T")
 Row = TypeVar("Row")
@@ -118,13 +129,28 @@ def _decoded(
         made_for, value, last_key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         if made_for == sort:
             return _typed(value, column), key.type.python_type(last_key)
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise InvalidCursor.at("query/cursor", "the cursor is damaged; start again without one") from error
-    raise InvalidCursor.at("query/cursor", f"the cursor belongs to sort={made_for}; start again without one")
+    raise InvalidCursor.at("query/cursor", f"the cursor belongs to sort={made_for!r:.100}; start again without one")
 
 
 def _typed(value: Any, column: ColumnElement[Any] | InstrumentedAttribute[Any]) -> Any:
-    wanted = column.type.python_type
+    """Raises ValueError, TypeError or OverflowError for what the column cannot hold, before the database would."""
     if value is None:
         return None
-    return datetime.fromisoformat(value) if wanted is datetime else wanted(value)
+    wanted = column.type.python_type
+    if wanted is datetime:
+        return datetime.fromisoformat(value).astimezone(UTC)
+    typed = wanted(value)
+    if not _fits(typed, 64 if isinstance(column.type, BigInteger) else 32):
+        raise ValueError("the column cannot hold this value")
+    return typed
+
+
+def _fits(value: Any, integer_bits: int) -> bool:
+    if isinstance(value, str):
+        # Encoding refuses half of a surrogate pair, which no database takes.
+        return b"\0" not in value.encode()
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, int) or -(2 ** (integer_bits - 1)) <= value < 2 ** (integer_bits - 1)

@@ -19,7 +19,7 @@ from app.datasets.service import DatasetService, StoredDataset, delete_dataset, 
 from app.dependencies import Context
 from app.error_handlers import responses
 from app.errors import ServiceError
-from app.pagination import InvalidCursor, Page, PageParameters, UnknownSort
+from app.pagination import FilterText, InvalidCursor, Page, PageParameters, UnknownSort
 from app.settings import Limits
 
 MAX_HEAD_ROWS = 1_000
@@ -112,9 +112,9 @@ def _query_pointer(pointer: str) -> str:
 def list_datasets(
     context: Context,
     page: PageParameters,
-    name: Annotated[str | None, Query(description="only those with this name")] = None,
-    sha256: Annotated[str | None, Query(description="only those of this content")] = None,
-    target: Annotated[str | None, Query(description="only those with this label column")] = None,
+    name: Annotated[FilterText | None, Query(description="only those with this name")] = None,
+    sha256: Annotated[FilterText | None, Query(description="only those of this content")] = None,
+    target: Annotated[FilterText | None, Query(description="only those with this label column")] = None,
 ) -> Page[Dataset]:
     given = {"name": name, "sha256": sha256, "target": target}
     filters = {field: value for field, value in given.items() if value is not None}

@@ -10,7 +10,7 @@ from app.database import reading, writing
 from app.dependencies import Context
 from app.entity_tags import names_tag, not_modified
 from app.error_handlers import responses
-from app.pagination import InvalidCursor, Page, PageParameters, UnknownSort
+from app.pagination import FilterText, InvalidCursor, Page, PageParameters, UnknownSort
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
 from app.trained_models.schemas import TrainedModelOut
 from app.trained_models.service import TrainedModelService
@@ -37,8 +37,8 @@ ModelReference = Annotated[
 def list_models(
     context: Context,
     page: PageParameters,
-    name: Annotated[str | None, Query()] = None,
-    kind: Annotated[str | None, Query(examples=["forest"])] = None,
+    name: Annotated[FilterText | None, Query()] = None,
+    kind: Annotated[FilterText | None, Query(examples=["forest"])] = None,
     dataset_id: Annotated[uuid.UUID | None, Query()] = None,
 ) -> Page[TrainedModelOut]:
     with reading(context.sessions) as session:
