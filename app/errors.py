@@ -1,11 +1,13 @@
 """Errors that a client is told about. No FastAPI here, so that workers may import it.
 
 ServiceError
-├── NotFound          404
-├── Conflict          409
-├── TooLarge          413
-├── Invalid           422, with pointers to the offending fields
-└── Unavailable       503
+├── NotFound              404
+├── Conflict              409
+├── TooLarge              413
+├── UnsupportedMediaType  415
+├── Invalid               422, with pointers to the offending fields
+├── TooManyRequests       429
+└── Unavailable           503
 Nouns derive their own from these (`app.<noun>.errors`); each kind of fault has its own stable `code`.
 """
 
@@ -22,9 +24,15 @@ class FieldError:
     detail: str
 
 
+#: The longest name that a column may have; a pointer must not make an answer of the request's own size.
+MAX_STEP_CHARACTERS = 500
+
+
 def pointer_token(name: str) -> str:
     """`name` as one step of a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
+    short = name if len(name) <= MAX_STEP_CHARACTERS else name[:MAX_STEP_CHARACTERS] + "…"
+    # JSON text may hold half of a surrogate pair, which no answer can carry.
+    return short.encode("utf-8", "backslashreplace").decode().replace("~", "~0").replace("/", "~1")
 
 
 class ServiceError(Exception):

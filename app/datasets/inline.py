@@ -1,13 +1,13 @@
 """Columns of JSON values as a file, so that inline data takes the same way as an upload."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from app.datasets.errors import MixedColumn, UnequalColumns, column_pointer
+from app.datasets.errors import InfiniteValue, MixedColumn, NotUtf8, UnequalColumns, column_pointer
 from app.datasets.formats import PlainFile
 
 _KINDS: dict[type, str] = {bool: "boolean", int: "number", float: "number", str: "text"}
@@ -19,6 +19,8 @@ def write_columns(path: Path, columns: Mapping[str, list[Any]]) -> PlainFile:
     Raises:
         UnequalColumns: not all columns have the same number of values.
         MixedColumn: a column mixes numbers, booleans and text, or holds something else.
+        InfiniteValue: a whole number is too large for a 64-bit float.
+        NotUtf8: a name or a text holds half of a surrogate pair.
     """
     _check_lengths(columns)
     arrays = [_array(name, values) for name, values in columns.items()]
@@ -44,16 +46,34 @@ def _array(name: str, values: list[Any]) -> pa.Array:
     if len(kinds) > 1 or "an array or object" in kinds:
         detail = f"column {name!r} holds {' and '.join(sorted(kinds))}; a column holds numbers, booleans or text only"
         raise MixedColumn.at(column_pointer("file", name), detail)
+    _require_encodable(name, (name,))
     if kinds == {"number"}:
-        return _numbers(values)
+        return _numbers(name, values)
+    if kinds == {"text"}:
+        _require_encodable(name, values)
     return pa.array(values, {"boolean": pa.bool_(), "text": pa.string()}.get(next(iter(kinds), ""), pa.float64()))
 
 
-def _numbers(values: list[Any]) -> pa.Array:
+def _require_encodable(name: str, texts: Iterable[str | None]) -> None:
+    for text in texts:
+        try:
+            (text or "").encode()
+        except UnicodeEncodeError as error:
+            detail = (
+                f"column {name!r:.100} holds {text!r:.100}, half of a surrogate pair; send text that UTF-8 can write"
+            )
+            raise NotUtf8.at(column_pointer("file", name), detail) from error
+
+
+def _numbers(name: str, values: list[Any]) -> pa.Array:
     whole = all(value is None or (isinstance(value, int) and abs(value) < 2**63) for value in values)
     if whole:
         return pa.array(values, pa.int64())
-    return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    try:
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    except OverflowError as error:
+        detail = f"column {name!r:.100} holds a whole number beyond 1.8e308, the largest that can be kept; scale it"
+        raise InfiniteValue.at(column_pointer("file", name), detail) from error
 
 
 def inline_pointer(pointer: str) -> str:

@@ -13,7 +13,6 @@ from app.errors import FieldError, Invalid, TooLarge, UnsupportedMediaType, poin
 
 #: A client mends a few faults at a time; a file with every cell wrong must not make an answer of its own size.
 MAX_REPORTED = 20
-MAX_NAME_LENGTH = 200
 
 
 class BodyTooLarge(TooLarge):
@@ -93,14 +92,8 @@ class Faults:
 
 def pointer(*parts: str | int) -> str:
     """A JSON pointer into the body."""
-    return "".join(f"/{_escaped(str(part))}" for part in parts)
+    return "".join(f"/{pointer_token(str(part))}" for part in parts)
 
 
 def query_pointer(key: str) -> str:
-    return f"query/{_escaped(key)}"
-
-
-def _escaped(name: str) -> str:
-    short = name if len(name) <= MAX_NAME_LENGTH else name[:MAX_NAME_LENGTH] + "…"
-    # JSON text may hold half of a surrogate pair, which no answer can carry.
-    return pointer_token(short.encode("utf-8", "backslashreplace").decode())
+    return f"query/{pointer_token(key)}"

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from app.database import writing
-from app.datasets.errors import MissingLabel, MixedColumn, SingleClass, UnequalColumns, UnknownTarget
+from app.datasets.errors import (
+    InfiniteValue,
+    MissingLabel,
+    MixedColumn,
+    NotUtf8,
+    SingleClass,
+    UnequalColumns,
+    UnknownTarget,
+)
 from app.datasets.service import DatasetService
 
 
@@ -43,6 +51,11 @@ def test_the_same_columns_are_the_same_data_set(service):
         ({"x": [1, 2], "z": [0, 1]}, UnknownTarget, "/data/target"),
         ({"x": [1, 2], "y": [0, 0]}, SingleClass, "/data/target"),
         ({"x": [1, 2], "y": [0, None]}, MissingLabel, "/data/target"),
+        ({"x": [10**400, None], "y": [0, 1]}, InfiniteValue, "/data/columns/x"),
+        ({"x": [1, 2], "y": [0, -(10**400)]}, InfiniteValue, "/data/columns/y"),
+        ({"\ud800": [1, 2], "y": [0, 1]}, NotUtf8, "/data/columns/\\ud800"),
+        ({"x": [None, "\udc00"], "y": [0, 1]}, NotUtf8, "/data/columns/x"),
+        ({"x": [1, 2], "y": ["a", "b\ud800"]}, NotUtf8, "/data/columns/y"),
     ],
 )
 def test_faults_point_into_the_request(service, leftovers, columns, error, pointer):

@@ -1,5 +1,6 @@
 """POST /train: what is accepted, what is refused and where the answer points."""
 
+import json
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -18,7 +19,8 @@ def dataset_id(client: TestClient) -> str:
 
 
 def refused(client: TestClient, body: dict[str, Any], status: int = 422) -> tuple[str, list[str]]:
-    response = client.post("/train", json=body)
+    # ASCII, as the client's own encoder would refuse half of a surrogate pair before the service could.
+    response = client.post("/train", content=json.dumps(body), headers={"Content-Type": "application/json"})
     assert response.status_code == status, response.text
     problem = response.json()
     return problem["code"], [error["pointer"] for error in problem["errors"]]
@@ -91,6 +93,7 @@ class TestRefused:
             ({"kind": "tree", "loss": {"kind": "ne", "lambda": 1.5}}, ["/model/loss/lambda"]),
             ({"kind": "tree", "loss": {"kind": "ne", "mu": 1}}, ["/model/loss/mu"]),
             ({"kind": "tree", "class_weight": {"maybe": 2.0}}, ["/model/class_weight/maybe"]),
+            ({"kind": "tree", "class_weight": {"\ud800": 2.0}}, ["/model/class_weight/\\ud800"]),
             ({"kind": "forest", "n_estimators": 10_001}, ["/model/n_estimators"]),
         ],
     )
@@ -135,6 +138,20 @@ class TestRefused:
         body = {"model": TREE, "data": {"columns": {"x": [1, 2], "y": ["a", "a"]}, "target": "y"}}
         assert refused(client, body) == ("single_class", ["/data/target"])
         assert client.get("/datasets").json()["items"] == []
+
+    @pytest.mark.parametrize(
+        ("columns", "code", "pointer"),
+        [
+            ({"x": [10**400, 2], "y": [0, 1]}, "infinite_value", "/data/columns/x"),
+            ({"\ud800": [1, 2], "y": [0, 1]}, "not_utf8", "/data/columns/\\ud800"),
+            ({"x": ["\ud800", "a"], "y": [0, 1]}, "not_utf8", "/data/columns/x"),
+        ],
+    )
+    def test_inline_values_that_cannot_be_kept(
+        self, client: TestClient, columns: dict[str, Any], code: str, pointer: str
+    ) -> None:
+        body = {"model": TREE, "data": {"columns": columns, "target": "y"}}
+        assert refused(client, body) == (code, [pointer])
 
     def test_an_unknown_data_set(self, client: TestClient) -> None:
         body = {"dataset_id": str(uuid.uuid4()), "model": TREE}
