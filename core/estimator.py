@@ -22,13 +22,18 @@ from core.tree_structure import Tree, TreeArrays, nodes_of, votes, weighed_in
 from core.tuning import choose_lambda
 from core.validation import TrainingData, prediction_rows, training_data
 
+#: No tree has more rows or levels, and sums of two such counts fit the kernels' integers.
+LARGEST_COUNT = 2**31 - 1
+
 LossChoice = Annotated[
     str | Mapping[str, Any] | Loss,
     SELF_CHECKED,
     Help("Loss whose training risk the splits minimise: a name, or a mapping with its parameters."),
 ]
-MaxDepth = Annotated[int | None, Bounds(ge=1), Help("Longest path from the root to a leaf; none = no limit.")]
-MinSamplesLeaf = Annotated[int, Bounds(ge=1), Help("Fewest training rows in a leaf.")]
+MaxDepth = Annotated[
+    int | None, Bounds(ge=1, le=LARGEST_COUNT), Help("Longest path from the root to a leaf; none = no limit.")
+]
+MinSamplesLeaf = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Fewest training rows in a leaf.")]
 MinRiskDecrease = Annotated[
     float, Bounds(ge=0), Help("A split must lower the training risk of the loss by more than this.")
 ]
@@ -40,7 +45,8 @@ MaxBins = Annotated[
     int, Bounds(ge=2, le=256), Help("Most bins of a feature; one with no more distinct values loses nothing.")
 ]
 ClassWeights = Annotated[
-    Mapping[Any, float] | Literal["balanced"] | None, Help("Weight of each class, multiplied into the rows' weights.")
+    Mapping[Any, Annotated[float, Bounds(ge=0)]] | Literal["balanced"] | None,
+    Help("Weight of each class, multiplied into the rows' weights."),
 ]
 RandomState = Annotated[Seed, SELF_CHECKED, SERVER_SIDE, Help("Seed of everything random in the fit.")]
 Jobs = Annotated[

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from core.estimator import (
+    LARGEST_COUNT,
     ClassWeights,
     GrownClassifier,
     Jobs,
@@ -38,7 +39,7 @@ class ForestClassifier(GrownClassifier):
     def __init__(
         self,
         *,
-        n_estimators: Annotated[int, Bounds(ge=1), Help("Number of trees.")] = 100,
+        n_estimators: Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Number of trees.")] = 100,
         loss: LossChoice = "gini",
         max_depth: MaxDepth = None,
         min_samples_leaf: MinSamplesLeaf = 1,

@@ -7,6 +7,7 @@ A union whose members have bounds of their own nests: `Annotated[int, Bounds(ge=
 """
 
 import inspect
+import math
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -26,10 +27,10 @@ class Bounds:
     le: float | None = None
     lt: float | None = None
 
-    def contains(self, value: float) -> bool:
-        """Whether `value` is within the limits; NaN never is."""
+    def contains(self, value: Any) -> bool:
+        """Whether `value` is within the limits; NaN and infinity, and integers that no float64 reaches, never are."""
         return (
-            value == value
+            _is_finite(value)
             and (self.ge is None or value >= self.ge)
             and (self.gt is None or value > self.gt)
             and (self.le is None or value <= self.le)
@@ -39,7 +40,14 @@ class Bounds:
     def __str__(self) -> str:
         words = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
         given = [(words[f.name], getattr(self, f.name)) for f in fields(self)]
-        return " and ".join(f"{word} {limit:g}" for word, limit in given if limit is not None)
+        return " and ".join(f"{word} {limit:.10g}" for word, limit in given if limit is not None)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,9 @@ SERVER_SIDE = _ServerSide()
 
 @dataclass(frozen=True)
 class Alternative:
-    """One type that a parameter may have; `choices` for literals, `item` the alternative of a list's members."""
+    """One type that a parameter may have; `choices` for literals, `item` the alternative of a list's members or of a
+    mapping's values.
+    """
 
     type: Any
     bounds: Bounds = field(default_factory=Bounds)
@@ -81,7 +91,10 @@ class Alternative:
             return isinstance(value, str) and value in self.choices
         if self.type in (int, float):
             kind = Integral if self.type is int else Real
-            return isinstance(value, kind) and not isinstance(value, bool) and self.bounds.contains(float(value))
+            return isinstance(value, kind) and not isinstance(value, bool) and self.bounds.contains(value)
+        if self.type is Mapping and self.item is not None:
+            item = self.item
+            return isinstance(value, Mapping) and all(item.accepts(one) for one in value.values())
         if self.item is not None:
             item = self.item
             return isinstance(value, list | tuple) and len(value) > 0 and all(item.accepts(one) for one in value)
@@ -93,7 +106,7 @@ class Alternative:
         if self.type is types.NoneType:
             return "None"
         if self.item is not None:
-            return f"a list of ({self.item})"
+            return f"a {'mapping to' if self.type is Mapping else 'list of'} ({self.item})"
         article = {bool: "True or False", int: "an integer", float: "a number", Mapping: "a mapping"}
         return f"{article.get(self.type, self.type.__name__)} {self.bounds}".strip()
 
@@ -133,6 +146,8 @@ def _alternatives(annotation: Any, bounds: Bounds) -> list[Alternative]:
         return [Alternative(str, choices=get_args(annotation))]
     if origin is tuple:
         return [Alternative(tuple, item=_alternatives(get_args(annotation)[0], bounds)[0])]
+    if origin is Mapping:
+        return [Alternative(Mapping, item=_alternatives(get_args(annotation)[1], bounds)[0])]
     return [Alternative(origin or annotation, bounds if annotation in (int, float) else Bounds())]
 
 

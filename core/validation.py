@@ -147,7 +147,4 @@ def _from_mapping(classes: list[Any], class_weight: Mapping[Hashable, float]) ->
         raise InvalidParameter(
             f"class_weight names {sorted(unknown)}, which are no labels of y; the labels are {classes}."
         )
-    weights = np.array([class_weight.get(k, by_text.get(str(k), 1.0)) for k in classes], dtype=np.float64)
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise InvalidParameter(f"class_weight is {dict(class_weight)!r}; weights must be finite and not negative.")
-    return weights
+    return np.array([class_weight.get(k, by_text.get(str(k), 1.0)) for k in classes], dtype=np.float64)

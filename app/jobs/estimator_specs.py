@@ -29,7 +29,7 @@ def _request_type(annotation: Any) -> Any:
     if origin is tuple:
         return Annotated[list[_request_type(get_args(annotation)[0])], Field(min_length=1, max_length=100)]  # type: ignore[misc]
     if origin is Mapping:
-        return Annotated[dict[str, Annotated[float, Field(ge=0, strict=True)]], Field(min_length=1)]
+        return Annotated[dict[str, _request_type(get_args(annotation)[1])], Field(min_length=1)]  # type: ignore[misc]
     return Annotated[annotation, Field(strict=True)] if annotation in (int, float, bool) else annotation
 
 

@@ -50,7 +50,7 @@ def test_parameters_are_the_constructor(kind):
 def test_bounds_are_data():
     by_name = {p.name: p for p in core.parameters("forest")}
     assert by_name["max_bins"].bounds == core.Bounds(ge=2, le=256)
-    assert by_name["max_depth"].bounds == core.Bounds(ge=1)
+    assert by_name["max_depth"].bounds == core.Bounds(ge=1, le=2**31 - 1)
     assert [str(one) for one in by_name["max_features"].alternatives] == [
         "an integer at least 1",
         "a number above 0 and at most 1",
