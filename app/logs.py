@@ -31,4 +31,6 @@ def configure_logging(level: int = logging.INFO) -> None:
     access = logging.getLogger("uvicorn.access")
     access.handlers.clear()
     access.propagate = False
-    logging.getLogger("alembic.runtime.plugins").setLevel(logging.WARNING)
+    # A task that ran says nothing about its job, which has lines of its own.
+    for name in ("alembic.runtime.plugins", "celery.app.trace", "celery.worker.strategy"):
+        logging.getLogger(name).setLevel(logging.WARNING)
