@@ -1,5 +1,6 @@
 """From exceptions to RFC 9457 problem details. Only known classes become 4xx; a bug stays a 500 with a logged trace."""
 
+import json
 import logging
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
@@ -14,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from starlette.exceptions import HTTPException
 
-from app.errors import FieldError, Invalid, ServiceError, Unavailable, pointer_token
+from app.errors import FieldError, Invalid, InvalidJson, ServiceError, Unavailable, pointer_token
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +79,8 @@ def _service_error(request: Request, error: Exception) -> JSONResponse:
 
 def _request_validation_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
+    if isinstance(error.__cause__, json.JSONDecodeError):
+        return _service_error(request, InvalidJson.because(error.__cause__))
     reasons: dict[str, list[str]] = {}
     for item in error.errors():
         reasons.setdefault(_pointer(item, error.body), []).append(_reason(item))
@@ -118,10 +121,17 @@ def _reason(item: Mapping[str, Any]) -> str:
     return f"{_KINDER_REASONS.get(item['type'], item['msg'])}{shown}"
 
 
+#: Codes of what the framework itself refuses.
+HTTP_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
+
+
 def _http_exception(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
+    if error.status_code == 400 and isinstance(error.__cause__, ValueError | RecursionError):
+        # The framework could not parse the body, and says no more than that.
+        return _service_error(request, InvalidJson.because(error.__cause__))
     phrase = HTTPStatus(error.status_code).phrase
-    code = phrase.lower().replace(" ", "_").replace("-", "_").replace("'", "")
+    code = HTTP_CODES.get(error.status_code, HTTP_CODES[400])
     detail = error.detail if error.detail != phrase else f"{phrase}: {request.method} {request.url.path}"
     response = problem_response(error.status_code, code, phrase, detail)
     response.headers.update(error.headers or {})

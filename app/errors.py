@@ -11,6 +11,7 @@ ServiceError
 Nouns derive their own from these (`app.<noun>.errors`); each kind of fault has its own stable `code`.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -71,6 +72,19 @@ class UnsupportedMediaType(ServiceError):
 
 class Invalid(ServiceError):
     status, code, title = 422, "invalid_request", "Invalid request"
+
+
+class InvalidJson(Invalid):
+    code, title = "invalid_json", "Invalid JSON"
+
+    @classmethod
+    def because(cls, error: Exception) -> Self:
+        """error: what the JSON parser raised, a ValueError or a RecursionError."""
+        if isinstance(error, json.JSONDecodeError):
+            return cls(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.")
+        if isinstance(error, RecursionError):
+            return cls("The body is nested too deeply; no request needs that many levels.")
+        return cls("The body is not JSON in UTF-8, or holds a number with thousands of digits.")
 
 
 class TooManyRequests(ServiceError):

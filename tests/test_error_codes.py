@@ -7,6 +7,7 @@ from pathlib import Path
 
 import app
 import core
+from app.error_handlers import HTTP_CODES
 from app.errors import ServiceError
 from core.exceptions import CoreError
 
@@ -31,8 +32,8 @@ def _codes() -> dict[str, set[type]]:
 
 def test_every_code_is_explained() -> None:
     explained = set(re.findall(r"^\| `([a-z0-9_]+)` \|", PAGE.read_text(), flags=re.MULTILINE))
-    raised = set(_codes())
-    elsewhere = {"invalid_request", "worker_lost", "out_of_memory", "method_not_allowed", "database_unavailable"}
+    raised = {*_codes(), *HTTP_CODES.values()}
+    elsewhere = {"invalid_request", "worker_lost", "out_of_memory", "database_unavailable"}
     assert raised - explained == set()
     assert explained - raised - elsewhere == set()
 

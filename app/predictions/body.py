@@ -9,8 +9,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from app.dependencies import Context
-from app.errors import Invalid
-from app.predictions.errors import BodyTooLarge, DuplicateName, InvalidJson, UnsupportedBody, pointer
+from app.errors import Invalid, InvalidJson
+from app.predictions.errors import BodyTooLarge, DuplicateName, UnsupportedBody, pointer
 from app.predictions.forms import RESERVED, RepeatedKeys, json_object
 from app.predictions.schemas import PredictRequest
 
@@ -62,12 +62,8 @@ def parse_request(body: bytes, query: Mapping[str, str]) -> PredictRequest:
 def _parsed(body: bytes) -> Any:
     try:
         return json.loads(body, object_pairs_hook=json_object)
-    except json.JSONDecodeError as error:
-        raise InvalidJson(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from error
-    except RecursionError as error:
-        raise InvalidJson("The body is nested too deeply to be rows or columns.") from error
-    except ValueError as error:
-        raise InvalidJson("The body is not JSON in UTF-8, or holds a number with thousands of digits.") from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidJson.because(error) from error
 
 
 def _refuse_repeated(document: dict[str, Any], in_query: Mapping[str, str]) -> None:

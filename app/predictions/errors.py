@@ -9,7 +9,7 @@ ServiceError
     └── about a value          UnknownCategory, NotANumber
 """
 
-from app.errors import FieldError, Invalid, TooLarge, UnsupportedMediaType, pointer_token
+from app.errors import FieldError, Invalid, InvalidJson, TooLarge, UnsupportedMediaType, pointer_token
 
 #: A client mends a few faults at a time; a file with every cell wrong must not make an answer of its own size.
 MAX_REPORTED = 20
@@ -25,10 +25,6 @@ class TooManyCells(TooLarge):
 
 class UnsupportedBody(UnsupportedMediaType):
     pass
-
-
-class InvalidJson(Invalid):
-    code, title = "invalid_json", "Invalid JSON"
 
 
 class NoRows(Invalid):

@@ -9,6 +9,7 @@ from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
 from app.dependencies import Context
 from app.error_handlers import responses
+from app.errors import InvalidJson
 from app.jobs.errors import (
     IdempotencyKeyReused,
     IncompatibleTestDataset,
@@ -30,6 +31,7 @@ router = APIRouter(tags=["training"])
     summary="Train a model in the background",
     description="Answers at once with a job; follow it at `Location`. The job's `model_id` names the result.",
     responses=responses(
+        InvalidJson,
         DatasetNotFound,
         InvalidTrainingRequest,
         InvalidNoise,

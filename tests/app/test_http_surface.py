@@ -45,9 +45,11 @@ class TestProblems:
         _is_problem(response, 405, "method_not_allowed")
         assert response.headers["allow"] == "GET"
 
-    def test_body_that_is_no_json(self, client: TestClient) -> None:
-        response = client.post("/train", content=b"{", headers={"Content-Type": "application/json"})
-        _is_problem(response, 422, "invalid_request")
+    @pytest.mark.parametrize("path", ["/train", "/predict"])
+    @pytest.mark.parametrize("body", [b"{", b'{"\xff": 1}', b"[" * 100_000, b"9" * 5000])
+    def test_body_that_is_no_json(self, client: TestClient, path: str, body: bytes) -> None:
+        response = client.post(path, content=body, headers={"Content-Type": "application/json"})
+        _is_problem(response, 422, "invalid_json")
 
     def test_a_job_id_that_is_none(self, client: TestClient) -> None:
         problem = _is_problem(client.get("/jobs/17"), 422, "invalid_request")
