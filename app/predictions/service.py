@@ -13,7 +13,7 @@ from app.database import SessionFactory, reading
 from app.label_text import label_text
 from app.predictions.cache import LeastRecentlyUsed
 from app.predictions.coercion import FeatureEncoder
-from app.trained_models.errors import ArtifactDamaged
+from app.trained_models.errors import ArtifactDamaged, ArtifactMissing
 from app.trained_models.service import TrainedModelService
 from app.trained_models.store import ArtifactStore
 from app.trained_models.tables import TrainedModelRow
@@ -67,8 +67,21 @@ class PredictionService:
         Raises:
             ModelNotFound, ArtifactMissing, ArtifactDamaged.
         """
+        row = self._row(reference)
+        try:
+            return self._opened(row)
+        except ArtifactMissing:
+            # Deleted since it was looked up? Then the reference means another version now, or nothing.
+            newest = self._row(reference)
+            if newest.id == row.id:
+                raise
+            return self._opened(newest)
+
+    def _row(self, reference: str) -> TrainedModelRow:
         with reading(self._sessions) as session:
-            row = TrainedModelService(session, self._store).resolve(reference)
+            return TrainedModelService(session, self._store).resolve(reference)
+
+    def _opened(self, row: TrainedModelRow) -> ServedModel:
         # By id, not by the file's digest: two data sets may differ in the words for their categories only.
         return self._cache.get(row.id, row.size_bytes, lambda: self._load(row))
 
