@@ -2,13 +2,17 @@
 
 Numba's disk cache watches the file of the function it caches and nothing else: a change in a callee in another file
 goes unseen and the old machine code keeps running. So the folder of the cache is named after a digest of every source
-file in this package, and an edit anywhere here starts a fresh folder.
+file in this package, and an edit anywhere here starts a fresh folder. A folder is touched each time it is used; whoever
+starts a fresh one removes its siblings that nobody has touched for a month.
 """
 
 import hashlib
 import os
+import shutil
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +24,10 @@ _numba: Any = numba  # its settings are made at run time, where a type checker c
 
 PACKAGE = Path(__file__).resolve().parent
 
+_PREFIX = "kernels-"
+_DIGEST_CHARACTERS = 16
+_KEPT_SECONDS = 30 * 24 * 3600
+
 
 def source_digest(folder: Path) -> str:
     """Hex digest of the names and contents of all Python files in `folder`."""
@@ -28,15 +36,28 @@ def source_digest(folder: Path) -> str:
         content = path.read_bytes()
         digest.update(f"{path.name}:{len(content)}\n".encode())
         digest.update(content)
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:_DIGEST_CHARACTERS]
 
 
 def _can_hold_files(folder: Path) -> bool:
+    is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
     except OSError:
         return False
+    if is_new:
+        _remove_unused(folder)
     return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _remove_unused(current: Path) -> None:
+    """Processes may race: each removes what it still finds, and errors mean that another one was faster."""
+    oldest = time.time() - _KEPT_SECONDS
+    for folder in current.parent.glob(_PREFIX + "[0-9a-f]" * _DIGEST_CHARACTERS):
+        with suppress(OSError):
+            if folder != current and folder.stat().st_mtime < oldest:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _user_cache() -> Path:
@@ -54,7 +75,7 @@ def cache_folder(package: Path = PACKAGE) -> Path | None:
     chosen = str(_numba.config.CACHE_DIR)
     candidates = [Path(chosen)] if chosen else [package / "__pycache__", _user_cache()]
     for base in candidates:
-        folder = base / f"kernels-{source_digest(package)}"
+        folder = base / f"{_PREFIX}{source_digest(package)}"
         if _can_hold_files(folder):
             return folder
     return None

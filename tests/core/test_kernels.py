@@ -6,6 +6,7 @@ import pkgutil
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numba
@@ -63,6 +64,25 @@ def test_editing_any_kernel_file_changes_the_folder(tmp_path):
     with (package / "criteria.py").open("a") as file:
         file.write("\n# changed\n")
     assert jit.cache_folder(package) != before
+
+
+def test_a_new_cache_folder_removes_those_that_nobody_used_for_a_month(tmp_path):
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "code.py").write_text("x = 1")
+    cache = package / "__pycache__"
+    names = {"old": f"kernels-{0:016x}", "young": f"kernels-{1:016x}", "foreign": "kernels-of-another"}
+    for name in names.values():
+        (cache / name / "inner").mkdir(parents=True)
+        (cache / name / "inner" / "code.nbi").touch()
+    for name, days in {"old": 31, "young": 29, "foreign": 400}.items():
+        used = time.time() - days * 24 * 3600
+        os.utime(cache / names[name], (used, used))
+    current = jit.cache_folder(package)
+    assert {folder.name for folder in cache.iterdir()} == {names["young"], names["foreign"], current.name}
+    os.utime(current, (0, 0))
+    assert jit.cache_folder(package) == current
+    assert time.time() - current.stat().st_mtime < 60
 
 
 CALLEE = """
