@@ -172,6 +172,7 @@ def _mismatch(promised: FileFormat | None, finding: str) -> FileTypeMismatch:
 
 
 def sniff_delimiter(header: str) -> str:
-    """The delimiter that splits `header` into most fields; a comma when none does."""
-    counts = {mark: len(next(csv.reader([header], delimiter=mark))) for mark in (",", ";", "\t")}
+    """The delimiter that splits the beginning of `header` into most fields; a comma when none does."""
+    beginning = header[:SNIFFED_BYTES]
+    counts = {mark: len(next(csv.reader([beginning], delimiter=mark))) for mark in (",", ";", "\t")}
     return max(counts, key=lambda mark: counts[mark])

@@ -3,7 +3,9 @@
 CSV cells arrive as text; `app.datasets.column_types` decides what they are. What counts as missing is settled here.
 """
 
+import codecs
 import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -131,14 +133,19 @@ class _CsvReader:
 
 
 def _csv_header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
-    with path.open(encoding="utf-8-sig", newline="") as source:
-        line = next(line for line in source if line.strip())
-        mark = delimiter or sniff_delimiter(line)
-        source.seek(0)
-        rows = (row for row in csv.reader(source, delimiter=mark) if row)
-        header = next(rows)
-        if next(rows, None) is None:
+    with path.open("rb") as source:
+        block = source.read(_CSV_BLOCK_BYTES)
+        is_whole = not source.read(1)
+    text = codecs.getincrementaldecoder("utf-8-sig")().decode(block, final=is_whole)
+    first = next((line for line in io.StringIO(text, newline="") if line.strip()), "")
+    mark = delimiter or sniff_delimiter(first)
+    lines = io.StringIO(text, newline="")
+    header = next((row for row in csv.reader(lines, delimiter=mark) if row), [])
+    if not lines.read().strip("\r\n"):
+        if is_whole:
             raise NoRows.at("/file", "the file has a header line but no rows")
+        detail = f"the header takes more than {_CSV_BLOCK_BYTES} bytes; check its line end and its quotes"
+        raise UnreadableFile.at("/file", detail)
     return header, mark
 
 

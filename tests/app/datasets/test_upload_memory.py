@@ -2,9 +2,15 @@
 
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
+
+from app.datasets.errors import UnreadableFile
+from app.datasets.formats import FileFormat
+from app.datasets.reading import open_table
+from app.settings import MEBIBYTE, Limits
 
 #: Uploads a file and one four times as large; prints by how many MiB the second raised the peak, and its size.
 #: VmHWM, because ru_maxrss of a new process begins at its parent's peak.
@@ -51,3 +57,16 @@ def test_peak_memory_of_a_large_csv(tmp_path):
     grown_mebibytes, file_mebibytes = map(int, done.stdout.split())
     assert file_mebibytes > 100
     assert grown_mebibytes < file_mebibytes // 2
+
+
+@pytest.mark.parametrize("piece", [b"a", b"a,", b'"a\n",'])
+def test_peak_memory_of_an_endless_header(tmp_path, piece):
+    path = tmp_path / "endless"
+    path.write_bytes(piece * (64 * MEBIBYTE // len(piece)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(UnreadableFile):
+            open_table(path, FileFormat.CSV, Limits())
+        assert tracemalloc.get_traced_memory()[1] < 48 * MEBIBYTE
+    finally:
+        tracemalloc.stop()
