@@ -27,6 +27,9 @@ from app.settings import MEBIBYTE
 #: Everything beside the file in a multipart body, its headers and boundaries included.
 MAX_FORM_BYTES = 4 * MEBIBYTE
 
+#: What a part counts for besides its own bytes, so that empty parts without headers are not free.
+PART_BYTES = 64
+
 Fields = dict[str, list[str]]
 
 
@@ -172,12 +175,17 @@ class _MultipartBody:
         return ReceivedUpload(self._sink.finish(), file_name, promised, self._fields, fields_in="body")
 
     def _form_part(self, data: bytes, start: int, end: int) -> bytes:
-        self._form_bytes += end - start
-        if self._form_bytes > MAX_FORM_BYTES:
-            raise MalformedMultipart(f"the fields beside the file take more than {MAX_FORM_BYTES} bytes")
+        self._count(end - start)
         return data[start:end]
 
+    def _count(self, n_bytes: int) -> None:
+        self._form_bytes += n_bytes
+        if self._form_bytes > MAX_FORM_BYTES:
+            detail = f"the fields beside the file take more than {MAX_FORM_BYTES} bytes, {PART_BYTES} for each included"
+            raise MalformedMultipart(f"{detail}; send fewer or shorter ones")
+
     def _headers_start(self) -> None:
+        self._count(PART_BYTES)
         self._headers = {}
 
     def _header_end(self) -> None:

@@ -34,6 +34,9 @@ TEXT_FAULTS = {
     "missing label": (b"a,y\n1,x\n2,z\n3,NA\n4,\n", "missing_label", "/target", "row 3"),
     "infinite value": (b"a,y\n1,x\n-inf,z\n", "infinite_value", "/file", "row 2"),
     "infinite label": (b"a,y\n1,0\n2,inf\n", "infinite_value", "/target", ""),
+    "one endless line": (b"a,y" * 500_000, "unreadable_file", "/file", "header"),
+    "a header of quoted line ends": (b'"a\n",' * 300_000, "unreadable_file", "/file", "header"),
+    "byte order mark only": (b"\xef\xbb\xbf", "no_rows", "/file", ""),
     "damaged gzip": (gzip.compress(GOOD)[:-9], "unreadable_file", "/file", "gzip"),
     "damaged zstd": (pa.compress(GOOD, "zstd", asbytes=True)[:-3], "unreadable_file", "/file", "zstd"),
     "NUL in a category": (b"a,y\n" + b"1,x\n" * 20_000 + b"u\0v,z\n", "nul_character", "/file", "'a'"),
@@ -188,6 +191,18 @@ class TestLimits:
     def test_of_fields(self, client):
         response = upload(client, GOOD, exclude="x" * (5 * 1024**2))
         assert (response.status_code, response.json()["code"]) == (400, "malformed_multipart")
+
+    def test_of_parts_that_hold_nothing(self, client):
+        content = b"--B\r\n\r\n\r\n" * 70_000 + b"--B--\r\n"
+        headers = {"Content-Type": "multipart/form-data; boundary=B"}
+        response = client.post("/datasets", content=content, headers=headers)
+        assert (response.status_code, response.json()["code"]) == (400, "malformed_multipart")
+
+    def test_as_many_excluded_columns_as_a_file_may_have(self, client):
+        n_columns = Limits().max_columns
+        names = [f"a_rather_long_name_of_a_column_{index}" for index in range(n_columns - 1)]
+        content = "\n".join([",".join([*names, "y"]), *(",".join([cell] * n_columns) for cell in "01")]).encode()
+        refused(upload(client, content, exclude=names), "no_features", "/exclude")
 
 
 def test_client_that_hangs_up(context):
