@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -48,9 +47,6 @@ class IngestedTable:
     n_rows: int
     features: list[FeatureProfile]
     target: TargetProfile
-
-    def features_json(self) -> list[dict[str, Any]]:
-        return [feature.as_json() for feature in self.features]
 
 
 def ingest(
