@@ -23,6 +23,9 @@ class DatasetRepository:
     def by_fingerprint(self, fingerprint: str) -> DatasetRow | None:
         return self._session.scalar(select(DatasetRow).where(DatasetRow.fingerprint == fingerprint))
 
+    def all_fingerprints(self) -> set[str]:
+        return set(self._session.scalars(select(DatasetRow.fingerprint)))
+
     def lock(self, fingerprint: str) -> None:
         """Keep others from storing or deleting this fingerprint until the transaction ends."""
         # SQLite's write transactions exclude each other anyway.

@@ -1,5 +1,6 @@
 """What can be done with data sets. Files first, rows second when storing; rows first, files second when deleting."""
 
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from app.datasets.tables import DatasetRow
 from app.errors import ServiceError
 from app.pagination import PageQuery
 from app.settings import Limits
+from app.staging import ORPHAN_AFTER_SECONDS
 
 
 @dataclass(frozen=True)
@@ -113,11 +115,13 @@ class DatasetService:
         detail = f"the data set {dataset_id} is used by {listed or 'other records'}; {way_out}"
         return DatasetInUse.at("path/dataset_id", detail)
 
-    def discard_file(self, fingerprint: str) -> None:
-        """Remove the file of a deleted data set, unless the same content has been uploaded again meanwhile."""
+    def discard_file(self, fingerprint: str) -> bool:
+        """Remove a file that no row names, as after a deletion; whether there is no row now."""
         self._repository.lock(fingerprint)
-        if self._repository.by_fingerprint(fingerprint) is None:
-            self._store.delete(fingerprint)
+        if self._repository.by_fingerprint(fingerprint) is not None:
+            return False
+        self._store.delete(fingerprint)
+        return True
 
 
 def store_upload(
@@ -146,6 +150,26 @@ def delete_dataset(sessions: SessionFactory, store: DatasetStore, limits: Limits
     # Only after the commit: a file without a row is waste, a row without a file is a loss.
     with writing(sessions) as session:
         DatasetService(session, store, limits).discard_file(fingerprint)
+
+
+def remove_unreferenced(
+    sessions: SessionFactory,
+    store: DatasetStore,
+    limits: Limits,
+    older_than_seconds: float = ORPHAN_AFTER_SECONDS,
+) -> int:
+    """Delete the files that a crash left without a row and that are that old; how many went."""
+    old = [key for key, written in store.fingerprints() if time.time() - written > older_than_seconds]
+    if not old:
+        return 0
+    with reading(sessions) as session:
+        named = DatasetRepository(session).all_fingerprints()
+    n_removed = 0
+    for fingerprint in old:
+        if fingerprint not in named:
+            with writing(sessions) as session:
+                n_removed += DatasetService(session, store, limits).discard_file(fingerprint)
+    return n_removed
 
 
 def read_head(

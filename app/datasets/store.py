@@ -1,9 +1,10 @@
 """Where the bytes of data sets live: staging for what is unfinished, one file per fingerprint for what is stored."""
 
 import os
+import re
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,10 @@ from app.datasets.canonical import TrainingTable, read_head, read_table
 from app.datasets.errors import DatasetFileDamaged, DatasetFileMissing
 
 __all__ = ["DatasetStore", "TrainingTable"]
+
+SUFFIX = ".parquet"
+
+_FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
 class DatasetStore:
@@ -40,6 +45,14 @@ class DatasetStore:
     def has(self, fingerprint: str) -> bool:
         return self._path(fingerprint).exists()
 
+    def fingerprints(self) -> Iterator[tuple[str, float]]:
+        """What the store holds, and when each file was written, in seconds since 1970."""
+        for path in self._folder.glob(f"*{SUFFIX}"):
+            # Another process may delete while this one lists; and what has another name is nobody's but its owner's.
+            with suppress(FileNotFoundError):
+                if _FINGERPRINT.fullmatch(path.stem):
+                    yield path.stem, path.stat().st_mtime
+
     def load(self, fingerprint: str) -> TrainingTable:
         """The whole data set as arrays.
 
@@ -62,7 +75,7 @@ class DatasetStore:
         self._path(fingerprint).unlink(missing_ok=True)
 
     def _path(self, fingerprint: str) -> Path:
-        return self._folder / f"{fingerprint}.parquet"
+        return self._folder / f"{fingerprint}{SUFFIX}"
 
     def _sync_folder(self) -> None:
         # A rename survives a power cut only once the folder itself is on disk.

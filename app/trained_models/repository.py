@@ -71,6 +71,9 @@ class TrainedModelRepository:
         query = select(TrainedModelRow.id).where(TrainedModelRow.artifact_sha256 == sha256).limit(1)
         return self._session.scalar(query) is not None
 
+    def all_artifacts(self) -> set[str]:
+        return set(self._session.scalars(select(TrainedModelRow.artifact_sha256).distinct()))
+
     def lock_artifact(self, sha256: str) -> None:
         """Hold off everybody else who asks for the same lock until this transaction ends."""
         # SQLite needs none: its writing transactions run one after the other.

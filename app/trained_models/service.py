@@ -1,6 +1,7 @@
 """Rules of trained models: versions, references, and when an artefact file may go."""
 
 import re
+import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -9,7 +10,9 @@ from typing import Any
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from app.database import SessionFactory, reading, writing
 from app.pagination import PageQuery, paginate
+from app.staging import ORPHAN_AFTER_SECONDS
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
 from app.trained_models.names import Reference, parse_reference
 from app.trained_models.repository import TrainedModelRepository, number_at
@@ -87,11 +90,13 @@ class TrainedModelService:
         self._session.delete(row)
         self._session.flush()
 
-    def drop_artifact(self, sha256: str) -> None:
-        """Remove the file unless a model needs it. Call it after the deletion of the row has been committed."""
+    def drop_artifact(self, sha256: str) -> bool:
+        """Remove the file unless a model needs it; whether none does. Call it after a row's deletion is committed."""
         self._models.lock_artifact(sha256)
-        if not self._models.uses_artifact(sha256):
-            self._store.delete(sha256)
+        if self._models.uses_artifact(sha256):
+            return False
+        self._store.delete(sha256)
+        return True
 
     def _lookup(self, reference: Reference) -> TrainedModelRow | None:
         if reference.id is not None:
@@ -106,6 +111,23 @@ class TrainedModelService:
                 "or as name:version; GET /models lists them."
             )
         return row
+
+
+def remove_unreferenced(
+    sessions: SessionFactory, store: ArtifactStore, older_than_seconds: float = ORPHAN_AFTER_SECONDS
+) -> int:
+    """Delete the artefacts that a crash left without a row and that are that old; how many went."""
+    old = [sha256 for sha256, written in store.digests() if time.time() - written > older_than_seconds]
+    if not old:
+        return 0
+    with reading(sessions) as session:
+        named = TrainedModelRepository(session).all_artifacts()
+    n_removed = 0
+    for sha256 in old:
+        if sha256 not in named:
+            with writing(sessions) as session:
+                n_removed += TrainedModelService(session, store).drop_artifact(sha256)
+    return n_removed
 
 
 def _sortable(sort: str) -> Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]]:

@@ -4,7 +4,8 @@ import hashlib
 import os
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +46,14 @@ class ArtifactStore:
 
     def holds(self, sha256: str) -> bool:
         return self._file(sha256).is_file()
+
+    def digests(self) -> Iterator[tuple[str, float]]:
+        """What the store holds, and when each file was written, in seconds since 1970."""
+        for path in self._folder.glob(f"*{SUFFIX}"):
+            # Another process may delete while this one lists; and what has another name is nobody's but its owner's.
+            with suppress(FileNotFoundError):
+                if _SHA256.fullmatch(path.stem):
+                    yield path.stem, path.stat().st_mtime
 
     def path(self, sha256: str) -> Path:
         """Where the artefact lies.

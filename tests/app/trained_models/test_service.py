@@ -1,5 +1,7 @@
 """Versions under concurrency, and files that outlive their rows only as long as they must."""
 
+import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 
@@ -8,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.database import reading, writing
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
-from app.trained_models.service import NewTrainedModel, TrainedModelService
+from app.trained_models.service import NewTrainedModel, TrainedModelService, remove_unreferenced
 from tests.app.trained_models.made import make_trained_model
 
 
@@ -92,3 +94,21 @@ class TestDelete:
             with writing(context.sessions) as session:
                 TrainedModelService(session, context.artifact_store).drop_artifact(row.artifact_sha256)
             assert context.artifact_store.holds(row.artifact_sha256) is held
+
+
+class TestSweep:
+    def test_only_old_artefacts_without_a_row_go(self, context):
+        row, store, day = make_trained_model(context), context.artifact_store, 86_400.0
+        old = store.put(lambda path: path.write_bytes(b"left")).sha256
+        new = store.put(lambda path: path.write_bytes(b"just now")).sha256
+        foreign = context.settings.artifacts_folder / "notes.bristlecone"
+        foreign.write_bytes(b"not ours")
+        then = time.time() - 2 * day
+        os.utime(foreign, (then, then))
+        for sha256 in (row.artifact_sha256, old):
+            os.utime(store.path(sha256), (then, then))
+        assert set(dict(store.digests())) == {row.artifact_sha256, old, new}
+        assert remove_unreferenced(context.sessions, store, day) == 1
+        assert [store.holds(sha256) for sha256 in (row.artifact_sha256, old, new)] == [True, False, True]
+        assert foreign.exists()
+        assert remove_unreferenced(context.sessions, store, day) == 0

@@ -1,0 +1,46 @@
+"""Files that a crash left without a row go when they are old; those of a data set, and new ones, stay."""
+
+import os
+import time
+from pathlib import Path
+
+from app.context import ServiceContext
+from app.database import writing
+from app.datasets.service import DatasetService, remove_unreferenced
+
+DAY = 86_400.0
+
+
+def _aged(path: Path) -> None:
+    then = time.time() - 2 * DAY
+    os.utime(path, (then, then))
+
+
+def _sweep(context: ServiceContext, older_than_seconds: float = DAY) -> int:
+    return remove_unreferenced(context.sessions, context.dataset_store, context.settings.limits, older_than_seconds)
+
+
+def test_only_old_files_without_a_row_go(context: ServiceContext) -> None:
+    folder = context.settings.datasets_folder
+    with writing(context.sessions) as session:
+        service = DatasetService(session, context.dataset_store, context.settings.limits)
+        with service.storing_columns({"x": [1, 2], "y": [0, 1]}, "y", "kept") as row:
+            pass
+    kept, old, new = (folder / f"{name}.parquet" for name in (row.fingerprint, "1" * 64, "2" * 64))
+    old.write_bytes(b"left")
+    new.write_bytes(b"just now")
+    foreign = folder / "notes.parquet"
+    foreign.write_bytes(b"not ours")
+    for path in (kept, old, foreign):
+        _aged(path)
+    held = dict(context.dataset_store.fingerprints())
+    assert set(held) == {row.fingerprint, "1" * 64, "2" * 64}
+    assert held["1" * 64] == old.stat().st_mtime
+    assert _sweep(context) == 1
+    assert set(folder.iterdir()) == {kept, new, foreign}
+    assert _sweep(context) == 0
+
+
+def test_a_store_without_its_folder_holds_nothing(context: ServiceContext) -> None:
+    context.settings.datasets_folder.rmdir()
+    assert _sweep(context) == 0
