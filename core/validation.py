@@ -92,7 +92,7 @@ def _scaled(
     if not _LIGHTEST <= largest * len(weights) <= _HEAVIEST:
         raise InvalidInput(
             f"the largest weight of the {len(weights)} rows is {largest:g}; times the number of rows it must be "
-            f"between {_LIGHTEST:.0e} and {_HEAVIEST:.0e}. Divide all weights by the same number: only their ratios "
+            f"between {_LIGHTEST:.0e} and {_HEAVIEST:.0e}. Scale all weights by the same number: only their ratios "
             "shape a tree."
         )
     exponent = math.frexp(largest)[1] - 1

@@ -95,7 +95,7 @@ def test_tables(service: RunningService, table: str, kind: str) -> None:
 
 @pytest.mark.slow
 def test_mnist_reaches_the_accuracies_known_for_single_trees(service: RunningService) -> None:
-    """Clean, entropy has what scikit-learn reaches; under noise it fits the noise, and the conservative loss does not."""
+    """Clean, entropy has what scikit-learn reaches; under noise it fits the noise, the conservative loss does not."""
     train, test = upload(service, "mnist.train"), upload(service, "mnist.test")
     assert (train["n_rows"], test["n_rows"], len(train["features"])) == (60_000, 10_000, 784)
     expected = {
