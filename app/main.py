@@ -15,13 +15,13 @@ from app.datasets import endpoints as datasets
 from app.health import endpoints as health
 from app.jobs import endpoints as jobs
 from app.jobs.queue import make_celery
-from app.jobs.upkeep import Upkeep
 from app.logs import configure_logging
 from app.predictions import endpoints as predictions
 from app.request_log import RequestLog
 from app.settings import Settings, load_settings
 from app.trained_models import endpoints as trained_models
 from app.training import endpoints as training
+from app.upkeep import Upkeep
 
 DESCRIPTION = """Train tree models on data whose labels cannot be fully trusted, and ask them for predictions.
 
@@ -59,7 +59,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     core.warm_up()
     app.state.context = context
     app.state.celery = make_celery(settings.broker.url)
-    app.state.upkeep = Upkeep(context.sessions, app.state.celery, settings.jobs, settings.staging_folder)
+    app.state.upkeep = Upkeep(context, app.state.celery)
     app.state.upkeep.start()
     try:
         yield

@@ -13,9 +13,9 @@ import core
 from app.context import ServiceContext, open_context
 from app.jobs.queue import TASK_NAMES, make_celery
 from app.jobs.states import JobKind
-from app.jobs.upkeep import Upkeep
 from app.logs import configure_logging
 from app.settings import Settings
+from app.upkeep import Upkeep
 from workers.lifecycle import Work, run_job
 from workers.training import train
 
@@ -52,8 +52,7 @@ class WorkerProcess:
     def _open(self) -> None:
         self.context = open_context(self.settings)
         core.warm_up()
-        celery = make_celery(self.settings.broker.url)
-        self.upkeep = Upkeep(self.context.sessions, celery, self.settings.jobs, self.settings.staging_folder)
+        self.upkeep = Upkeep(self.context, make_celery(self.settings.broker.url))
         self.upkeep.start()
 
     def close_child(self, **_: object) -> None:

@@ -4,7 +4,9 @@ import os
 import time
 from pathlib import Path
 
+from app.context import ServiceContext
 from app.staging import remove_orphans
+from app.upkeep import sweep
 
 
 def test_only_old_files_go(tmp_path: Path) -> None:
@@ -17,3 +19,18 @@ def test_only_old_files_go(tmp_path: Path) -> None:
     os.utime(folder, (two_days_ago, two_days_ago))
     assert remove_orphans(tmp_path) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "new"]
+
+
+def test_upkeep_sweeps_what_no_row_names(context: ServiceContext) -> None:
+    settings = context.settings
+    files = [
+        settings.staging_folder / "artifact-half",
+        settings.datasets_folder / f"{'0' * 64}.parquet",
+        settings.artifacts_folder / f"{'0' * 64}.bristlecone",
+    ]
+    two_days_ago = time.time() - 2 * 86400
+    for file in files:
+        file.write_bytes(b"left by a crash")
+        os.utime(file, (two_days_ago, two_days_ago))
+    assert sweep(context) == 3
+    assert not any(file.exists() for file in files)

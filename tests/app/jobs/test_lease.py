@@ -17,8 +17,8 @@ from app.jobs.lease import Claim
 from app.jobs.service import JobService
 from app.jobs.states import JobState
 from app.jobs.tables import JobEventRow
-from app.jobs.upkeep import take_back_lapsed
 from app.settings import JobSettings
+from app.upkeep import take_back_lapsed
 from tests.factories import job, make_job
 
 BRIEF = JobSettings(retry_delay_seconds=0.0)

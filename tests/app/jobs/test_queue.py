@@ -9,7 +9,7 @@ from app.context import ServiceContext
 from app.database import writing
 from app.jobs import queue
 from app.jobs.service import JobService
-from app.jobs.upkeep import Upkeep
+from app.upkeep import Upkeep
 from tests.broker import start_redis
 from tests.factories import job, make_job
 
@@ -65,7 +65,7 @@ def test_a_lost_message_is_owed_again(context: ServiceContext, celery: Celery) -
 def test_nothing_is_lost_while_the_broker_is_away(context: ServiceContext, tmp_path: Path) -> None:
     socket = tmp_path / "redis.sock"
     celery = queue.make_celery(f"redis+socket://{socket}")
-    upkeep = Upkeep(context.sessions, celery, context.settings.jobs, context.settings.staging_folder)
+    upkeep = Upkeep(context, celery)
     job_id = make_job(context)
     upkeep.turn()
     assert job(context, job_id).published_epoch is None

@@ -4,32 +4,38 @@ Each step is a conditional update, so any number of processes may do it at once.
 """
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable
-from pathlib import Path
 from secrets import SystemRandom
 
 from celery import Celery
 from sqlalchemy.exc import OperationalError
 
+from app.context import ServiceContext
 from app.database import SessionFactory, reading, writing
+from app.datasets import service as datasets
 from app.jobs import lease
 from app.jobs.queue import BROKER_AWAY, forget_lost_messages, relay_owed
 from app.settings import JobSettings
 from app.staging import remove_orphans
+from app.trained_models import service as trained_models
 
 log = logging.getLogger(__name__)
 _jitter = SystemRandom()
+
+#: What a crash leaves is waste, not danger; looking for it means listing whole folders.
+SWEEP_INTERVAL_SECONDS = 3600.0
 
 
 class Upkeep:
     """Start it once per process, after any fork."""
 
-    def __init__(self, sessions: SessionFactory, celery: Celery, settings: JobSettings, staging: Path) -> None:
-        self._staging = staging
-        self._sessions = sessions
+    def __init__(self, context: ServiceContext, celery: Celery) -> None:
+        self._context = context
         self._celery = celery
-        self._settings = settings
+        self._swept = -math.inf
         self._wake = threading.Event()
         self._stopped = False
         self._failing: set[str] = set()
@@ -49,17 +55,20 @@ class Upkeep:
 
     def turn(self) -> None:
         """One round of all steps; a step that fails does not keep the others from running."""
-        self._attempt("reaper", lambda: take_back_lapsed(self._sessions, self._settings))
-        self._attempt("relay", lambda: relay_owed(self._sessions, self._celery))
-        republish_after = self._settings.republish_after_seconds
-        self._attempt("republish", lambda: forget_lost_messages(self._sessions, self._celery, republish_after))
-        self._attempt("sweep", lambda: remove_orphans(self._staging))
+        sessions, settings = self._context.sessions, self._context.settings.jobs
+        self._attempt("reaper", lambda: take_back_lapsed(sessions, settings))
+        self._attempt("relay", lambda: relay_owed(sessions, self._celery))
+        republish_after = settings.republish_after_seconds
+        self._attempt("republish", lambda: forget_lost_messages(sessions, self._celery, republish_after))
+        if time.monotonic() - self._swept > SWEEP_INTERVAL_SECONDS:
+            self._swept = time.monotonic()
+            self._attempt("sweep", lambda: sweep(self._context))
 
     def _run(self) -> None:
         while not self._stopped:
             self.turn()
             # Jittered, so that many processes do not ask the database in step.
-            self._wake.wait(self._settings.upkeep_interval_seconds * _jitter.uniform(0.75, 1.25))
+            self._wake.wait(self._context.settings.jobs.upkeep_interval_seconds * _jitter.uniform(0.75, 1.25))
             self._wake.clear()
 
     def _attempt(self, step: str, work: Callable[[], int]) -> None:
@@ -75,6 +84,16 @@ class Upkeep:
             if step in self._failing:
                 log.info("%s works again", step)
             self._failing.discard(step)
+
+
+def sweep(context: ServiceContext) -> int:
+    """Remove the files that killed processes left: unfinished ones, and finished ones that no row names."""
+    limits = context.settings.limits
+    return (
+        remove_orphans(context.settings.staging_folder)
+        + datasets.remove_unreferenced(context.sessions, context.dataset_store, limits)
+        + trained_models.remove_unreferenced(context.sessions, context.artifact_store)
+    )
 
 
 def take_back_lapsed(sessions: SessionFactory, settings: JobSettings) -> int:
