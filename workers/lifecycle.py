@@ -82,17 +82,21 @@ def _failure(held: Claim, error: Exception) -> Outcome:
 
 
 def _persist(context: ServiceContext, held: Claim, outcome: Outcome, monitor: JobMonitor) -> None:
-    """Write the outcome; while the database is away, try again until the lease is lost."""
+    """Write the outcome; while the database is away, try again for as long as a lease lasts."""
+    settings = context.settings.jobs
+    deadline = time.monotonic() + settings.lease_seconds
     failure: Outcome | None = None
     while True:
         try:
             with writing(context.sessions) as session:
                 outcome(session)
-        except OperationalError:
-            if monitor.stop_reason is StopReason.LEASE_LOST:
-                log.warning("gave up: the database was away for longer than the lease")
+        except OperationalError as error:
+            if monitor.stop_reason is StopReason.LEASE_LOST or time.monotonic() > deadline:
+                # Left to the lease: it lapses, and the job is taken back.
+                log.exception("gave up: the database did not take the outcome")
                 return
-            time.sleep(context.settings.jobs.renew_interval_seconds)
+            log.warning("the database did not take the outcome, trying again: %s", error.orig)
+            time.sleep(settings.renew_interval_seconds)
         except _LeaseLost:
             log.warning("dropped: the lease was lost and another attempt owns the job")
             return

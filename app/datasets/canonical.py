@@ -69,7 +69,7 @@ class Encoder:
         if pa.types.is_floating(values.type):
             # Arrow tells -0.0 from 0.0; as labels they are one.
             values = pc.add(values, 0.0)
-        return pc.index_in(values, pa.array(self.target.labels).cast(values.type))
+        return pc.index_in(values, pa.array(self.target.labels, values.type))
 
 
 def write_table(path: Path, encoder: Encoder, batches: Iterator[pa.RecordBatch]) -> None:

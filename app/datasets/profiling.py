@@ -239,7 +239,8 @@ class TargetProfiler:
         self._check()
         labels = sorted(self._counts)
         counts = [self._counts[label] for label in labels]
-        if all(isinstance(label, float) and label.is_integer() for label in labels):
+        # Beyond 2^53 a double is no longer one integer among its neighbours.
+        if all(isinstance(label, float) and label.is_integer() and abs(label) <= 2**53 for label in labels):
             labels = [int(label) for label in labels]
         return TargetProfile(labels, counts)
 

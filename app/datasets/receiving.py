@@ -114,7 +114,8 @@ def _body(request: Request, sink: _FileSink) -> _Body:
     if media_type in FORMAT_OF_MEDIA_TYPE:
         return _RawBody(request, FORMAT_OF_MEDIA_TYPE[media_type], sink)
     listed = ", ".join(["multipart/form-data (with its boundary)", *FORMAT_OF_MEDIA_TYPE])
-    detail = f"the content type {media_type[:80] or 'of the body is missing; it'!r} is not known; send one of {listed}"
+    given = f"the content type {media_type[:80]!r} is not known" if media_type else "the body has no content type"
+    detail = f"{given}; send one of {listed}"
     raise UnsupportedUploadType.at("header/Content-Type", detail)
 
 

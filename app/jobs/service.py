@@ -31,14 +31,14 @@ class JobService:
         self._limits = limits
         self._jobs = JobRepository(session)
 
-    def repeated(self, idempotency_key: str | None, request: dict[str, Any]) -> JobRow | None:
-        """The job that this key has made already.
+    def repeated(self, idempotency_key: str | None, asked: dict[str, Any]) -> JobRow | None:
+        """The job that this key has made already, whatever has become of its data set; `asked` is the client's body.
 
         Raises:
             IdempotencyKeyReused: the key belongs to another request.
         """
         found = self._jobs.by_idempotency_key(idempotency_key) if idempotency_key else None
-        if found is not None and found.request_sha256 != request_sha256(request):
+        if found is not None and found.request_sha256 != request_sha256(asked):
             raise IdempotencyKeyReused.at(
                 "header/Idempotency-Key",
                 f"the key {idempotency_key!r} was used for another request (job {found.id}); choose a new key",
@@ -46,9 +46,16 @@ class JobService:
         return found
 
     def submit(
-        self, kind: JobKind, request: dict[str, Any], dataset_ids: Sequence[uuid.UUID], idempotency_key: str | None
+        self,
+        kind: JobKind,
+        request: dict[str, Any],
+        dataset_ids: Sequence[uuid.UUID],
+        idempotency_key: str | None = None,
+        asked: dict[str, Any] | None = None,
     ) -> JobRow:
         """Queue a job that needs these data sets, the one it is about first. The relay publishes it after the commit.
+
+        asked: the client's own body, which the key stands for; `request` when it is the same.
 
         Raises:
             DatasetNotFound: a data set was deleted meanwhile.
@@ -56,6 +63,7 @@ class JobService:
             IdempotencyKeyReused: the key belongs to another request.
         """
         self._refuse_when_full()
+        asked = request if asked is None else asked
         row = JobRow(
             kind=kind,
             state=JobState.QUEUED,
@@ -63,14 +71,14 @@ class JobService:
             dataset_id=dataset_ids[0],
             attempt=0,
             idempotency_key=idempotency_key,
-            request_sha256=request_sha256(request),
+            request_sha256=request_sha256(asked),
         )
         try:
             with self._session.begin_nested():
                 self._jobs.add(row, set(dataset_ids))
         except IntegrityError as error:
             # Two calls with the same key at once: the other one was first. Or a data set went away at this moment.
-            first = self.repeated(idempotency_key, request)
+            first = self.repeated(idempotency_key, asked)
             if first is None:
                 detail = "a data set of the job was deleted at this moment; upload it again"
                 raise DatasetNotFound.at("/dataset_id", detail) from error

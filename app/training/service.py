@@ -32,10 +32,20 @@ class TrainingService:
             DatasetNotFound, InvalidTrainingRequest, InvalidNoise, IncompatibleTestDataset, TooManyQueuedJobs,
             IdempotencyKeyReused.
         """
+        asked = request.model_dump(mode="json")
+        # First of all: the key holds although the data set of the job may be gone by now.
+        repeated = self._jobs.repeated(idempotency_key, asked)
+        if repeated is not None:
+            return repeated
         with self._dataset(request) as dataset:
-            return self._submit(request, dataset, idempotency_key)
+            spec = self._fitting(request, dataset)
+            needed = [dataset.id]
+            if isinstance(spec.evaluation, TestDataset):
+                needed.append(spec.evaluation.dataset_id)
+            return self._jobs.submit(JobKind.TRAIN, spec.stored(), needed, idempotency_key, asked)
 
-    def _submit(self, request: TrainRequest, dataset: DatasetRow, idempotency_key: str | None) -> JobRow:
+    def _fitting(self, request: TrainRequest, dataset: DatasetRow) -> TrainSpec:
+        """The request with all defaults, once it is known to fit the data set."""
         spec = TrainSpec(
             name=request.name or default_name(dataset.name, kind_of(request.model)),
             dataset_id=dataset.id,
@@ -44,15 +54,8 @@ class TrainingService:
             evaluation=request.evaluation,
             seed=request.seed,
         )
-        stored = spec.stored()
-        repeated = self._jobs.repeated(idempotency_key, stored)
-        if repeated is not None:
-            return repeated
         self._refuse_what_does_not_fit(spec, dataset)
-        needed = [dataset.id]
-        if isinstance(spec.evaluation, TestDataset):
-            needed.append(spec.evaluation.dataset_id)
-        return self._jobs.submit(JobKind.TRAIN, stored, needed, idempotency_key)
+        return spec
 
     def _dataset(self, request: TrainRequest) -> AbstractContextManager[DatasetRow]:
         """The data set of the request; inline data stays stored only when the block raises nothing."""

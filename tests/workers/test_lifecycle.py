@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import update
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from app.context import ServiceContext
@@ -120,6 +121,27 @@ def test_a_result_that_cannot_be_stored_fails_the_job_at_once(context: ServiceCo
     run_job(context, job_id, lambda *_: store, _never)
     row = job(context, job_id)
     assert (row.state, row.error_code) == (JobState.FAILED, "artifact_missing")
+
+
+def test_a_database_that_refuses_for_good_does_not_hold_the_worker(
+    context: ServiceContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    job_id = make_job(context)
+
+    def store(session: Session) -> dict[str, Any]:
+        raise OperationalError("INSERT", {}, Exception("no such table"))
+
+    began = time.monotonic()
+    run_job(context, job_id, lambda *_: store, _never)
+    assert time.monotonic() - began < 5 * context.settings.jobs.lease_seconds
+    assert job(context, job_id).state is JobState.RUNNING
+    assert "no such table" in caplog.text
+    _wait_for(lambda: bool(_lapsed(context)))
+
+
+def _lapsed(context: ServiceContext) -> list[uuid.UUID]:
+    with writing(context.sessions) as session:
+        return lease.lapsed(session)
 
 
 def test_a_shutdown_ends_a_row_of_losses(context: ServiceContext) -> None:

@@ -8,6 +8,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
@@ -224,3 +225,20 @@ def test_openapi_names_forms_and_codes(client):
     )
     documented = str(operation["responses"])
     assert [error.code for error in UPLOAD_ERRORS if f"`{error.code}`" not in documented] == []
+
+
+@pytest.mark.parametrize("labels", [("10000000000000000000", "20000000000000000000"), ("1e300", "-1e300")])
+def test_labels_beyond_64_bits_are_numbers_still(client, labels):
+    table = "x,y\n" + "".join(f"{row},{labels[row % 2]}\n" for row in range(6))
+    body = client.post("/datasets?target=y", content=table, headers={"Content-Type": "text/csv"}).json()
+    assert [entry["label"] for entry in body["classes"]] == sorted(float(label) for label in labels)
+
+
+def test_labels_of_unsigned_64_bits(client):
+    target = pa.array([2**64 - 1, 3] * 3, pa.uint64())
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"x": list(range(6)), "y": target}), sink)
+    media_type = {"Content-Type": "application/vnd.apache.parquet"}
+    response = client.post("/datasets?target=y", content=sink.getvalue().to_pybytes(), headers=media_type)
+    assert response.status_code == 201, response.text
+    assert len(response.json()["classes"]) == 2

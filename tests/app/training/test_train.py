@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from app.datasets.service import delete_dataset
 from tests.factories import make_dataset
 
 TREE = {"kind": "tree"}
@@ -231,6 +232,18 @@ class TestIdempotency:
         client.post("/train", json={"dataset_id": dataset_id, "model": TREE}, headers=key)
         response = client.post("/train", json={"dataset_id": dataset_id, "model": TREE, "seed": 1}, headers=key)
         assert (response.status_code, response.json()["code"]) == (422, "idempotency_key_reused")
+
+    def test_the_key_holds_after_the_data_set_is_gone(self, client: TestClient, dataset_id: str) -> None:
+        context, body, key = (
+            client.app.state.context,
+            {"dataset_id": dataset_id, "model": TREE},
+            {"Idempotency-Key": "k4"},
+        )
+        first = client.post("/train", json=body, headers=key).json()
+        client.post(f"/jobs/{first['id']}/cancel")
+        delete_dataset(context.sessions, context.dataset_store, context.settings.limits, uuid.UUID(dataset_id))
+        again = client.post("/train", json=body, headers=key)
+        assert (again.status_code, again.json()["id"]) == (202, first["id"])
 
     def test_many_calls_at_once_make_one_job(self, client: TestClient, dataset_id: str) -> None:
         body = {"dataset_id": dataset_id, "model": TREE}
