@@ -47,7 +47,7 @@ clean: ## Remove what was installed and cached; the state in ./var stays
 
 # --- how -------------------------------------------------------------------------------------------------------
 
-LOCK_OPTIONS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+LOCK_OPTIONS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header
 
 # Sets $python to the first Python that the locked packages have wheels for.

@@ -18,10 +18,7 @@ class StopReason(Enum):
 
 
 class JobMonitor:
-    """A `core` FitMonitor whose progress is read, and whose stop flag is set, from another thread.
-
-    shares: the phases of the job in their order, each with its part of the whole work, in any unit.
-    """
+    """A `core` FitMonitor whose progress is read, and whose stop flag is set, from another thread."""
 
     def __init__(self) -> None:
         self.stop_flag = np.zeros(1, dtype=np.uint8)
@@ -34,7 +31,7 @@ class JobMonitor:
         self._reported: dict[str, Any] = {}
 
     def plan(self, shares: Mapping[str, float]) -> None:
-        """Say which phases will come and how much of the work each is."""
+        """Say which phases will come, in their order, and how much of the work each is, in any unit."""
         with self._lock:
             self._shares = dict(shares)
 
@@ -65,7 +62,7 @@ class JobMonitor:
     def news(self) -> dict[str, Any] | None:
         """The progress as it is stored, or None when nothing moved since the last call."""
         with self._lock:
-            where = {"phase": self._phase, "completed": self._completed, "total": self._total, "unit": self._unit}
+            where = self._where()
             if self._phase is None or where == self._reported:
                 return None
             self._reported = where
@@ -77,7 +74,10 @@ class JobMonitor:
     def progress(self) -> dict[str, Any]:
         """Where the job is, without times."""
         with self._lock:
-            return {"phase": self._phase, "completed": self._completed, "total": self._total, "unit": self._unit}
+            return self._where()
+
+    def _where(self) -> dict[str, Any]:
+        return {"phase": self._phase, "completed": self._completed, "total": self._total, "unit": self._unit}
 
     def _fraction(self) -> float:
         phases = list(self._shares)

@@ -71,8 +71,7 @@ def take_back(session: Session, job_id: uuid.UUID, max_attempts: int, delay_seco
     """Decide what becomes of a job whose lease lapsed; changes nothing if the worker was heard of meanwhile."""
     if transitions.enter(session, job_id, JobState.CANCELLED, _IS_LAPSED):
         return
-    lost = select(JobRow.lost_attempts).where(JobRow.id == job_id).scalar_subquery()
-    n_lost = 1 + (session.scalar(select(lost)) or 0)
+    n_lost = 1 + (session.scalar(select(JobRow.lost_attempts).where(JobRow.id == job_id)) or 0)
     if n_lost < max_attempts:
         delay = delay_seconds * 2 ** (n_lost - 1)
         transitions.requeue(session, job_id, _IS_LAPSED, delay_seconds=delay, lost_attempts=n_lost)
