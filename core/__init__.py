@@ -2,6 +2,7 @@
 
 from core.artifact import load, save
 from core.evaluation import evaluate
+from core.distribution_loss import DistributionLoss
 from core.exceptions import (
     ArtifactError,
     CoreError,
@@ -15,15 +16,19 @@ from core.exceptions import (
 from core.forest import ForestClassifier
 from core.growing import FitMonitor
 from core.holdout import Holdout, split_holdout
+from core.loss import Loss
 from core.losses import (
     LOSSES,
     AdaptiveNegativeExponential,
+    CredalEntropy,
     CrossEntropy,
-    Loss,
+    GeneralizedCrossEntropy,
     MeanAbsoluteError,
     NegativeExponential,
+    RankingGain,
     RootGini,
     SquaredError,
+    TwoingGain,
     ZeroOne,
     loss_parameters,
     parse_loss,
@@ -45,10 +50,13 @@ __all__ = [
     "ArtifactError",
     "Bounds",
     "CoreError",
+    "CredalEntropy",
     "CrossEntropy",
+    "DistributionLoss",
     "FitMonitor",
     "FitStopped",
     "ForestClassifier",
+    "GeneralizedCrossEntropy",
     "Holdout",
     "InvalidInput",
     "InvalidLoss",
@@ -59,11 +67,13 @@ __all__ = [
     "NegativeExponential",
     "NoisyLabels",
     "Parameter",
+    "RankingGain",
     "RootGini",
     "SquaredError",
     "TransitionMatrix",
     "Tree",
     "TreeClassifier",
+    "TwoingGain",
     "UnsupportedArtifact",
     "ZeroOne",
     "evaluate",

@@ -122,7 +122,7 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(loss, AdaptiveNegativeExponential):
             loss = self._tuned(loss, problem, data, seeds, watcher)
         progress = Progress(watcher, "growing", self._n_trees())
-        grown = self._grow(problem, data.weights, loss.criterion(problem.n_classes), seeds, progress)
+        grown = self._grow(problem, data.weights, loss.criterion(problem.n_classes, data.weight_unit), seeds, progress)
         self.trees_ = weighed_in(data.weight_unit, grown)
         self.loss_ = loss
         self.classes_ = data.labels.classes
@@ -153,16 +153,24 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         progress = Progress(monitor, "tuning", len(loss.grid) * self._n_trees())
 
         def grow_on(candidate: Loss, weights: NDArray[np.float64]) -> TreeArrays:
-            return self._grow(problem, weights, candidate.criterion(problem.n_classes), seeds, progress)
+            return self._grow(problem, weights, candidate.criterion(problem.n_classes, data.weight_unit), seeds, progress)
 
         tuned = choose_lambda(loss, grow_on, data.X, codes, data.weights, held_out)
         self.lambda_, self.tuning_scores_ = tuned
         return NegativeExponential(self.lambda_)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Mean class distribution of the rows' leaves, (row, class), columns in the order of `classes_`."""
+        """Mean vote of the rows' leaves, (row, class), columns in the order of `classes_`. Leaves vote with their class
+        distribution, but under `gce` with the prediction that the loss makes of it.
+        """
         check_is_fitted(self)
-        return votes(prediction_rows(self, X), self.trees_, thread_count(self.n_jobs))
+        nodes = self.trees_.nodes._replace(value=self._leaf_votes())
+        return votes(prediction_rows(self, X), self.trees_._replace(nodes=nodes), thread_count(self.n_jobs))
+
+    def _leaf_votes(self) -> NDArray[np.float64]:
+        """What each node adds to a prediction, (node, class)."""
+        leaf_votes: NDArray[np.float64] = self.loss_.vote(self.trees_.nodes.value)
+        return leaf_votes
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row; ties go to the class that comes first in `classes_`."""

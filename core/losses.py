@@ -3,49 +3,46 @@
 A loss is written as a name ("ne"), a mapping ({"kind": "ne", "lambda": 0.5}) or an object (NegativeExponential(0.5)).
 """
 
-import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from functools import lru_cache
+from typing import Annotated, Any
 
-from core.exceptions import CoreError, InvalidLoss
-from core.kernels.criteria import (
-    Criterion,
-    Entropy,
-    Gini,
-    Misclassification,
-    NegativeExponentialImpurity,
-    SqrtGini,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from core.distribution_loss import DistributionLoss
+from core.exceptions import InvalidLoss
+from core.kernels.criteria import Criterion
+from core.kernels.criteria_entropy import Credal, Entropy, weighted_log_table
+from core.kernels.criteria_gini import Gini, NegativeExponentialImpurity, SqrtGini
+from core.kernels.criteria_norm import GeneralizedCrossEntropyImpurity, Misclassification, NearEntropy, power_table
+from core.kernels.criteria_two_sided import Ranking, Twoing
+from core.kernels.sides import TABLE_LENGTH
+from core.loss import Loss, OneHotLeaves, majority
 from core.parameters import Bounds, Help, Key, Parameter, parameters_of
 
+#: Below this q the impurity of `gce` is computed in another form, which keeps its digits.
+_NEAR_ENTROPY = 0.01
+#: Below this q it differs from entropy by less than rounding.
+_SAME_AS_ENTROPY = 1e-15
+#: Powers of weights up to this number are told from infinity.
+_LARGEST_LOG_POWER = 600.0
+#: Between these a number can be squared, and weights times it stay finite.
+_LIGHTEST_UNIT, _HEAVIEST_UNIT = 2.0**-500, 2.0**500
 
-@dataclass(frozen=True, repr=False)
-class Loss:
-    """Base of all losses: a kind, its aliases, and how it becomes a kernel criterion."""
 
-    kind: ClassVar[str]
-    aliases: ClassVar[tuple[str, ...]] = ()
-    help: ClassVar[str]
+@lru_cache(maxsize=1)
+def _weighted_logs() -> NDArray[np.float64]:
+    return weighted_log_table(TABLE_LENGTH)
 
-    def __post_init__(self) -> None:
-        for parameter in parameters_of(type(self)):
-            try:
-                parameter.check(getattr(self, parameter.argument), f"loss {self.kind!r}")
-            except CoreError as error:
-                raise InvalidLoss(str(error)) from None
 
-    def criterion(self, n_classes: int) -> Criterion:
-        """The kernel criterion for a data set of `n_classes` classes."""
-        raise NotImplementedError
-
-    def to_json(self) -> dict[str, Any]:
-        """The canonical JSON form, every parameter spelled out."""
-        values = {p.name: getattr(self, p.argument) for p in parameters_of(type(self))}
-        return {"kind": self.kind, **{k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}}
-
-    def __repr__(self) -> str:
-        return json.dumps(self.to_json())
+@lru_cache(maxsize=8)
+def _generalized_cross_entropy(q: float) -> GeneralizedCrossEntropyImpurity:
+    order = 1.0 / (1.0 - q)
+    largest_base = math.exp(_LARGEST_LOG_POWER / order)
+    return GeneralizedCrossEntropyImpurity(q, order, largest_base, power_table(order, largest_base, TABLE_LENGTH))
 
 
 class SquaredError(Loss):
@@ -53,7 +50,7 @@ class SquaredError(Loss):
 
     kind, aliases, help = "gini", ("mse",), "Squared loss (Gini impurity)."
 
-    def criterion(self, n_classes: int) -> Criterion:
+    def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         return Gini()
 
 
@@ -62,26 +59,26 @@ class CrossEntropy(Loss):
 
     kind, aliases, help = "entropy", ("ce",), "Cross-entropy loss (information gain)."
 
-    def criterion(self, n_classes: int) -> Criterion:
-        return Entropy()
+    def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
+        return Entropy(_weighted_logs())
 
 
-class ZeroOne(Loss):
+class ZeroOne(OneHotLeaves):
     """Every conservative loss; impurity 1 - ||p||_inf (Wilton and Ye 2024, Theorem 4)."""
 
     kind, aliases = "misclassification", ("conservative", "zero_one", "infinity_norm")
     help = "Conservative losses: most robust, stops growing early."
 
-    def criterion(self, n_classes: int) -> Criterion:
+    def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         return Misclassification(1.0)
 
 
-class MeanAbsoluteError(Loss):
+class MeanAbsoluteError(OneHotLeaves):
     """Absolute loss; twice the impurity of misclassification, so the same splits and twice the risk decrease."""
 
     kind, help = "mae", "Mean absolute error: the conservative loss with cost 2."
 
-    def criterion(self, n_classes: int) -> Criterion:
+    def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         return Misclassification(2.0)
 
 
@@ -90,7 +87,7 @@ class RootGini(Loss):
 
     kind, help = "sqrt_gini", "Square root of the Gini impurity: the negative exponential loss at lambda = 0."
 
-    def criterion(self, n_classes: int) -> Criterion:
+    def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         return SqrtGini(n_classes)
 
 
@@ -108,7 +105,7 @@ class NegativeExponential(Loss):
 
     kind, help = "ne", "Negative exponential loss: between close fit (0) and robustness (1)."
 
-    def criterion(self, n_classes: int) -> Criterion:
+    def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         if self.lambda_ == 0:
             return SqrtGini(n_classes)
         return NegativeExponentialImpurity(float(self.lambda_), n_classes)
@@ -138,8 +135,97 @@ class AdaptiveNegativeExponential(Loss):
         object.__setattr__(self, "grid", tuple(float(lambda_) for lambda_ in self.grid))
         object.__setattr__(self, "validation_fraction", float(self.validation_fraction))
 
-    def criterion(self, n_classes: int) -> Criterion:
+    def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         raise NotImplementedError("the criterion is known once lambda is chosen")
+
+
+@dataclass(frozen=True, repr=False)
+class GeneralizedCrossEntropy(Loss):
+    """Generalised cross-entropy; impurity (1 - ||p||_{1/(1-q)}) / q (Wilton and Ye 2024, Theorem 1).
+
+    q = 0 is the cross-entropy loss, q >= 1 the conservative loss of cost 1/q.
+    """
+
+    q: Annotated[float, Bounds(ge=0), Help("0 is cross-entropy; from 1 on, a conservative loss.")] = 0.7
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "q", float(self.q))
+
+    kind, help = "gce", "Generalised cross-entropy: between cross-entropy (0) and robustness (1)."
+
+    def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
+        if self.q < _SAME_AS_ENTROPY:
+            return Entropy(_weighted_logs())
+        if self.q >= 1:
+            return Misclassification(1.0 / self.q)
+        if self.q < _NEAR_ENTROPY:
+            return NearEntropy(self.q)
+        return _generalized_cross_entropy(self.q)
+
+    def leaf_value(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.q == 0:
+            return p
+        if self.q >= 1:
+            return majority(p)
+        with np.errstate(under="ignore"):
+            powers = (p / p.max(axis=1, keepdims=True)) ** (1.0 / (1.0 - self.q))
+        values: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+        return values
+
+    def vote(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        return p if self.q >= 1 else self.leaf_value(p)
+
+
+class TwoingGain(Loss):
+    """Twoing (Breiman, Friedman, Olshen and Stone 1984): how far apart the children's class distributions are.
+
+    A gain of two children and no loss; nodes record the Gini impurity, and `min_risk_decrease` bounds the gain itself.
+    """
+
+    kind, help = "twoing", "Twoing: splits whose sides differ most in their classes."
+
+    def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
+        return Twoing()
+
+
+@dataclass(frozen=True, repr=False)
+class CredalEntropy(Loss):
+    """Credal-C4.5 (Mantas and Abellan 2014): the largest entropy when rows of weight s may be of any class.
+
+    `min_risk_decrease` bounds the imprecise information gain itself. `s` is in the unit of the rows' weights: unlike
+    with other losses, weights ten times as large are not the same data.
+    """
+
+    s: Annotated[float, Bounds(gt=0), Help("Weight of the unseen rows; more means earlier stops.")] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "s", float(self.s))
+
+    kind, aliases, help = "credal", ("credal_c45",), "Credal-C4.5: entropy with some rows' classes left open."
+
+    def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
+        mass = min(max(self.s, _LIGHTEST_UNIT) / weight_unit, _HEAVIEST_UNIT)
+        return Credal(mass, n_classes, _weighted_logs())
+
+
+class RankingGain(Loss):
+    """Drop of the empirical ranking loss, in pairs of rows of different classes; two classes only.
+
+    Nodes record p0 p1 / 2, the ranking loss of a node whose rows all tie, per squared weight. `min_risk_decrease`
+    bounds the number of pairs, in units of the rows' weights.
+    """
+
+    kind, help = "ranking", "Ranking loss: pairs of rows of different classes in the wrong order; two classes only."
+
+    def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
+        if n_classes != 2:
+            raise InvalidLoss(
+                f"loss 'ranking' met {n_classes} classes; it orders pairs of exactly 2. Choose another loss, such as "
+                '"gini" or "twoing", or keep two classes.'
+            )
+        return Ranking(min(max(weight_unit, _LIGHTEST_UNIT), _HEAVIEST_UNIT) ** 2)
 
 
 #: kind -> loss, in the order in which they are shown.
@@ -153,6 +239,11 @@ LOSSES: dict[str, type[Loss]] = {
         NegativeExponential,
         AdaptiveNegativeExponential,
         RootGini,
+        GeneralizedCrossEntropy,
+        DistributionLoss,
+        TwoingGain,
+        CredalEntropy,
+        RankingGain,
     )
 }
 

@@ -1,139 +1,121 @@
-"""Every splitting criterion, exactly once: its type, its formulas, and its row in the tables below.
+"""Every splitting criterion, exactly once: which functions it is made of. The formulas lie in the `criteria_*` files.
 
 A criterion sees a cut as two sides that grow class by class: `_REMEMBER` says what it keeps up to date while weight
-is added to a side, `_RISKS` reads the side's risk from that, and `_GAINS` makes a gain of two sides. To add one: a
-NamedTuple, its functions, its rows, and an entry in `ALL_CRITERIA`. One that does not split into two risks gives its
-own gain, from the `class_weights` of both sides. The search and growth loops are compiled anew per type and never
-change.
+is added to a side, `_RISKS` reads the side's risk from that, `_GAINS` makes a gain of two sides, and
+`_RISK_DECREASES` says what the stop rule compares. To add one: a NamedTuple and its functions in a file of its family,
+its rows below, and an entry in `ALL_CRITERIA`. One that does not split into two risks gives its own gain, from the
+`class_weights` of both sides. The search and growth loops are compiled anew per type and never change.
 
 Impurities are unnormalised (Wilton and Ye 2024, Theorems 1 and 8), natural logarithm; risk = weight times impurity.
-Sides only ever grow, and the sums below have no negative terms, so a pure side has risk 0 exactly: a difference from
-1 would leave 1e-16, and its square root 1e-8. A formula that needs the number of classes of the whole data set has it
-as a field.
+Sides only ever grow, and no formula takes a sum from another one where a side is pure, so that a pure side has risk
+0 exactly: a difference from 1 would leave 1e-16, and its square root 1e-8. A formula that needs the number of classes
+of the whole data set has it as a field.
 """
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba.extending import overload
-from numpy.typing import NDArray
 
+from core.kernels.criteria_distribution import TabulatedImpurity, tabulated_risk
+from core.kernels.criteria_entropy import Credal, Entropy, credal_gain, credal_risk, entropy_risk, weighted_logs
+from core.kernels.criteria_gini import (
+    Gini,
+    NegativeExponentialImpurity,
+    SignedGini,
+    SqrtGini,
+    gini_risk,
+    ne_risk,
+    pairs,
+    pairs_and_largest,
+    signed_gini_risk,
+    sqrt_gini_risk,
+    squared_length,
+)
+from core.kernels.criteria_norm import (
+    GeneralizedCrossEntropyImpurity,
+    Misclassification,
+    NearEntropy,
+    gce_risk,
+    largest,
+    misclassification_risk,
+    near_entropy_risk,
+    sum_of_excess,
+    sum_of_powers,
+)
+from core.kernels.criteria_two_sided import (
+    Ranking,
+    Twoing,
+    gain_itself,
+    pairs_decrease,
+    ranking_gain,
+    ranking_risk,
+    twoing_gain,
+)
 from core.kernels.jit import kernel
+from core.kernels.sides import ClassWeights as ClassWeights
+from core.kernels.sides import Side as Side
 
-ClassWeights = NDArray[np.float64]
+Criterion = (
+    Gini
+    | Entropy
+    | Misclassification
+    | SqrtGini
+    | NegativeExponentialImpurity
+    | GeneralizedCrossEntropyImpurity
+    | NearEntropy
+    | TabulatedImpurity
+    | Twoing
+    | Credal
+    | Ranking
+    | SignedGini
+)
 
+_NO_TABLE = np.zeros(1, dtype=np.float64)
 
-class Side(NamedTuple):
-    """Rows on one side of a cut, summed up. The last two fields are for the criterion, which may leave them at 0."""
-
-    class_weights: ClassWeights  # (class,), a workspace; classes absent from the node may be left out
-    weight: float
-    spread: float  # what the criterion sums over classes
-    largest: float  # largest class weight
-
-
-class Gini(NamedTuple):
-    """1 - ||p||_2^2: the minimum of the squared loss."""
-
-
-class Entropy(NamedTuple):
-    """-sum p log p: the minimum of the cross-entropy loss."""
-
-
-class Misclassification(NamedTuple):
-    """cost * (1 - ||p||_inf): every conservative loss (Wilton and Ye, Theorem 4)."""
-
-    cost: float
-
-
-class SqrtGini(NamedTuple):
-    """sqrt((1 - ||p||_2^2) (K - 1) / K): the limit of NE / lambda for lambda -> 0."""
-
-    n_classes: int
-
-
-class NegativeExponentialImpurity(NamedTuple):
-    """min{1 - ||p||_inf, lambda sqrt((1 - ||p||_2^2) (K - 1) / K)}; K = 2 is Theorem 8 of Wilton and Ye."""
-
-    lam: float
-    n_classes: int
-
-
-Criterion = Gini | Entropy | Misclassification | SqrtGini | NegativeExponentialImpurity
-
+#: One of each type; tables are as short as they can be.
 ALL_CRITERIA: tuple[Criterion, ...] = (
     Gini(),
-    Entropy(),
+    Entropy(_NO_TABLE),
     Misclassification(1.0),
     SqrtGini(2),
     NegativeExponentialImpurity(0.5, 2),
+    GeneralizedCrossEntropyImpurity(0.5, 2.0, 1e100, _NO_TABLE),
+    NearEntropy(0.001),
+    TabulatedImpurity(np.zeros(1), np.ones(1), 2),
+    Twoing(),
+    Credal(1.0, 2, _NO_TABLE),
+    Ranking(1.0),
+    SignedGini(np.eye(2)),
 )
 
-
-@kernel
-def _pairs(criterion: Criterion, side: Side, before: float, added: float) -> tuple[float, float]:
-    """spread = sum over pairs of different classes of the product of their weights = W^2 (1 - ||p||_2^2) / 2."""
-    return side.spread + added * (side.weight - before), 0.0
-
-
-@kernel
-def _weighted_logs(criterion: Criterion, side: Side, before: float, added: float) -> tuple[float, float]:
-    """spread = sum of w log w over classes."""
-    after = before + added
-    old = before * math.log(before) if before > 0.0 else 0.0
-    return side.spread + (after * math.log(after) - old), 0.0
-
-
-@kernel
-def _largest(criterion: Criterion, side: Side, before: float, added: float) -> tuple[float, float]:
-    return 0.0, max(side.largest, before + added)
-
-
-@kernel
-def _pairs_and_largest(criterion: Criterion, side: Side, before: float, added: float) -> tuple[float, float]:
-    return side.spread + added * (side.weight - before), max(side.largest, before + added)
-
-
-@kernel
-def _gini_risk(criterion: Gini, side: Side) -> float:
-    return 2.0 * side.spread / side.weight
-
-
-@kernel
-def _entropy_risk(criterion: Entropy, side: Side) -> float:
-    return max(0.0, side.weight * math.log(side.weight) - side.spread)
-
-
-@kernel
-def _misclassification_risk(criterion: Misclassification, side: Side) -> float:
-    return criterion.cost * (side.weight - side.largest)
-
-
-@kernel
-def _sqrt_gini_risk(criterion: SqrtGini, side: Side) -> float:
-    return math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
-
-
-@kernel
-def _ne_risk(criterion: NegativeExponentialImpurity, side: Side) -> float:
-    root = math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
-    return min(side.weight - side.largest, criterion.lam * root)
-
-
 _REMEMBER: dict[type[Any], Any] = {
-    Gini: _pairs,
-    Entropy: _weighted_logs,
-    Misclassification: _largest,
-    SqrtGini: _pairs,
-    NegativeExponentialImpurity: _pairs_and_largest,
+    Gini: pairs,
+    Entropy: weighted_logs,
+    Misclassification: largest,
+    SqrtGini: pairs,
+    NegativeExponentialImpurity: pairs_and_largest,
+    GeneralizedCrossEntropyImpurity: sum_of_powers,
+    NearEntropy: sum_of_excess,
+    TabulatedImpurity: pairs_and_largest,
+    Twoing: pairs,
+    Credal: weighted_logs,
+    Ranking: pairs,
+    SignedGini: squared_length,
 }
 _RISKS: dict[type[Any], Any] = {
-    Gini: _gini_risk,
-    Entropy: _entropy_risk,
-    Misclassification: _misclassification_risk,
-    SqrtGini: _sqrt_gini_risk,
-    NegativeExponentialImpurity: _ne_risk,
+    Gini: gini_risk,
+    Entropy: entropy_risk,
+    Misclassification: misclassification_risk,
+    SqrtGini: sqrt_gini_risk,
+    NegativeExponentialImpurity: ne_risk,
+    GeneralizedCrossEntropyImpurity: gce_risk,
+    NearEntropy: near_entropy_risk,
+    TabulatedImpurity: tabulated_risk,
+    Twoing: gini_risk,
+    Credal: credal_risk,
+    Ranking: ranking_risk,
+    SignedGini: signed_gini_risk,
 }
 
 
@@ -148,13 +130,15 @@ def _chosen_by_type(function: Any) -> Any:
     return overload(function, strict=False)
 
 
-def _remember(criterion: Criterion, side: Side, before: float, added: float) -> tuple[float, float]:
-    kept: tuple[float, float] = _REMEMBER[type(criterion)](criterion, side, before, added)
+def _remember(
+    criterion: Criterion, side: Side, class_number: int, before: float, added: float
+) -> tuple[float, float]:
+    kept: tuple[float, float] = _REMEMBER[type(criterion)](criterion, side, class_number, before, added)
     return kept
 
 
 @_chosen_by_type(_remember)
-def _choose_remember(criterion: Any, side: Any, before: Any, added: Any) -> Any:
+def _choose_remember(criterion: Any, side: Any, class_number: Any, before: Any, added: Any) -> Any:
     return _plain(_REMEMBER, criterion.instance_class)
 
 
@@ -180,7 +164,7 @@ def emptied(class_weights: ClassWeights) -> Side:
 def with_weight(criterion: Criterion, side: Side, class_number: int, added: float) -> Side:
     """`side` after rows of one class with weight `added` > 0 have joined it; changes its workspace."""
     before = side.class_weights[class_number]
-    spread, largest = _remember(criterion, side, before, added)
+    spread, largest = _remember(criterion, side, class_number, before, added)
     side.class_weights[class_number] = before + added
     return Side(side.class_weights, side.weight + added, spread, largest)
 
@@ -209,7 +193,12 @@ def _risk_gain(criterion: Criterion, parent_impurity: float, left: Side, right: 
     return parent_impurity - children / (left.weight + right.weight)
 
 
-_GAINS: dict[type[Any], Any] = dict.fromkeys(_RISKS, _risk_gain)
+_GAINS: dict[type[Any], Any] = {
+    **dict.fromkeys(_RISKS, _risk_gain),
+    Twoing: twoing_gain,
+    Credal: credal_gain,
+    Ranking: ranking_gain,
+}
 
 
 def split_gain(criterion: Criterion, parent_impurity: float, left: Side, right: Side) -> float:
@@ -229,7 +218,12 @@ def _weighted_by_node(criterion: Criterion, gain: float, node_fraction: float) -
     return gain * node_fraction
 
 
-_RISK_DECREASES: dict[type[Any], Any] = dict.fromkeys(_RISKS, _weighted_by_node)
+_RISK_DECREASES: dict[type[Any], Any] = {
+    **dict.fromkeys(_RISKS, _weighted_by_node),
+    Twoing: gain_itself,
+    Credal: gain_itself,
+    Ranking: pairs_decrease,
+}
 
 
 def risk_decrease(criterion: Criterion, gain: float, node_fraction: float) -> float:
@@ -241,3 +235,27 @@ def risk_decrease(criterion: Criterion, gain: float, node_fraction: float) -> fl
 @_chosen_by_type(risk_decrease)
 def _choose_risk_decrease(criterion: Any, gain: Any, node_fraction: Any) -> Any:
     return _plain(_RISK_DECREASES, criterion.instance_class)
+
+
+@kernel
+def _no(criterion: Criterion) -> bool:
+    return False
+
+
+@kernel
+def _yes(criterion: Criterion) -> bool:
+    return True
+
+
+_NEEDS_ALL_CLASSES: dict[type[Any], Any] = {**dict.fromkeys(_RISKS, _no), SignedGini: _yes}
+
+
+def needs_all_classes(criterion: Criterion) -> bool:
+    """Whether sides must hold all classes of the data set in their order, those absent from the node included."""
+    needed: bool = _NEEDS_ALL_CLASSES[type(criterion)](criterion)
+    return needed
+
+
+@_chosen_by_type(needs_all_classes)
+def _choose_needs_all_classes(criterion: Any) -> Any:
+    return _plain(_NEEDS_ALL_CLASSES, criterion.instance_class)

@@ -1,0 +1,36 @@
+"""The criterion of distribution losses: a curve of least risk over shares of the smaller class, kept as a table."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.jit import kernel
+from core.kernels.sides import Side
+
+
+class TabulatedImpurity(NamedTuple):
+    """min{1 - ||p||_inf, 2 (K - 1) / K C(x)} with 1 - 2x = |p - centre| / |vertex - centre| in the simplex.
+
+    C is piecewise linear: its knots lie at x = (i / n)^2 / 2 for i = 0, 1, ..., n, crowded near 0 where curves are
+    steep, and piece i is intercepts[i] + slopes[i] x.
+    """
+
+    intercepts: NDArray[np.float64]  # (piece,)
+    slopes: NDArray[np.float64]  # (piece,)
+    n_classes: int
+
+
+@kernel
+def tabulated_risk(criterion: TabulatedImpurity, side: Side) -> float:
+    """Reads what NE remembers: spread = W^2 (1 - ||p||_2^2) / 2, and the largest class weight."""
+    n_classes, n_pieces = criterion.n_classes, criterion.slopes.shape[0]
+    if side.spread <= 0.0:
+        return 0.0
+    # K / (K - 1) (1 - ||p||_2^2) = 4 x (1 - x), which rounding may lift above 1
+    relative = min(1.0, 2.0 * side.spread / side.weight / side.weight * n_classes / (n_classes - 1))
+    x = relative / (2.0 * (1.0 + math.sqrt(1.0 - relative)))
+    piece = min(int(math.sqrt(2.0 * x) * n_pieces), n_pieces - 1)
+    curve = criterion.intercepts[piece] + criterion.slopes[piece] * x
+    return min(side.weight - side.largest, 2.0 * (n_classes - 1) / n_classes * side.weight * curve)
