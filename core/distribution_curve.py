@@ -24,7 +24,7 @@ from core.exceptions import InvalidLoss
 
 Array = NDArray[np.float64]
 
-#: Knots lie at x = (i / N_PIECES)^2 / 2, as `TabulatedImpurity` expects them.
+#: Even; knots lie where `TabulatedImpurity` expects them.
 N_PIECES = 2048
 #: Where the corner lines come no closer than this, samples are added.
 SEARCH_TOLERANCE = 9e-7
@@ -189,8 +189,9 @@ def _search(samples: _Samples) -> float:
 
 
 def knots() -> Array:
-    """x of the ends of all pieces, (N_PIECES + 1,)."""
-    return np.asarray(_HALF * (np.arange(N_PIECES + 1) / N_PIECES) ** 2)
+    """x of the ends of all pieces, (N_PIECES + 1,), crowded at both ends."""
+    lower_half = (np.arange(N_PIECES // 2 + 1) / N_PIECES) ** 2
+    return np.concatenate([lower_half, _HALF - lower_half[-2::-1]])
 
 
 def _chord_gap(envelope: Envelope, x: Array, chords: Array) -> float:

@@ -13,8 +13,8 @@ from core.kernels.sides import Side
 class TabulatedImpurity(NamedTuple):
     """min{1 - ||p||_inf, 2 (K - 1) / K C(x)} with 1 - 2x = |p - centre| / |vertex - centre| in the simplex.
 
-    C is piecewise linear: its knots lie at x = (i / n)^2 / 2 for i = 0, 1, ..., n, crowded near 0 where curves are
-    steep, and piece i is intercepts[i] + slopes[i] x.
+    C is piecewise linear, and piece i of n is intercepts[i] + slopes[i] x. Knots crowd at both ends, where curves may
+    bend like roots: x = (i / n)^2 up to x = 1/4, and 1/2 - x = (1 - i / n)^2 from there.
     """
 
     intercepts: NDArray[np.float64]  # (piece,)
@@ -30,7 +30,9 @@ def tabulated_risk(criterion: TabulatedImpurity, side: Side) -> float:
         return 0.0
     # K / (K - 1) (1 - ||p||_2^2) = 4 x (1 - x), which rounding may lift above 1
     relative = min(1.0, 2.0 * side.spread / side.weight / side.weight * n_classes / (n_classes - 1))
-    x = relative / (2.0 * (1.0 + math.sqrt(1.0 - relative)))
-    piece = min(int(math.sqrt(2.0 * x) * n_pieces), n_pieces - 1)
+    distance = math.sqrt(1.0 - relative)  # 1 - 2 x
+    x = relative / (2.0 * (1.0 + distance))
+    place = math.sqrt(x) if x < 0.25 else 1.0 - math.sqrt(0.5 * distance)
+    piece = min(int(place * n_pieces), n_pieces - 1)
     curve = criterion.intercepts[piece] + criterion.slopes[piece] * x
     return min(side.weight - side.largest, 2.0 * (n_classes - 1) / n_classes * side.weight * curve)
