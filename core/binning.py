@@ -1,8 +1,8 @@
 """Features -> small integer codes, built once per fit and shared by all its trees.
 
-A feature with at most `max_bins` distinct values gets one bin per value and loses nothing. Any other is cut into bins
-of nearly equal size. Codes are uint8; only when a feature has missing values next to 256 bins is there one code too
-many, and the codes become uint16.
+A feature with at most `max_bins` distinct values gets one bin per value and loses nothing; without a limit, all do.
+Any other is cut into bins of nearly equal size. All codes are as wide as the largest needs: uint8, except where a
+feature has missing values next to 256 bins, or more bins than that.
 """
 
 from collections.abc import Iterator
@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.binning import choose_bins, encode_by_bins, encode_few_values
-from core.kernels.features import BinnedFeatures
+from core.kernels.features import WORD_BYTES, BinnedFeatures
 
 #: Columns copied together: one pass over a cache line of a C-ordered X serves several features.
 _BLOCK = 16
+#: Most distinct values that are found by hashing; more are found by sorting.
+_MOST_HASHED = 256
 
 
 class _Bins(NamedTuple):
@@ -27,27 +29,49 @@ class _Bins(NamedTuple):
 
 
 class _TooNarrow(Exception):
-    """A feature has 256 values and missing ones: one code more than uint8 holds."""
+    """A feature needs more codes than the chosen type holds."""
 
 
-def bin_features(X: NDArray[Any], max_bins: int, n_threads: int = 1) -> BinnedFeatures:
+class _Codes(NamedTuple):
+    """Both copies of the codes, still empty."""
+
+    by_column: NDArray[Any]  # (feature, row)
+    by_row: NDArray[Any]  # (row, feature + padding)
+
+
+def bin_features(X: NDArray[Any], max_bins: int | None, n_threads: int = 1) -> BinnedFeatures:
     """Bin X (row, feature), float, NaN = missing, no infinities."""
-    try:
-        return _binned(X, max_bins, n_threads, np.empty(X.shape[::-1], dtype=np.uint8))
-    except _TooNarrow:
-        return _binned(X, max_bins, n_threads, np.empty(X.shape[::-1], dtype=np.uint16))
+    for width in (np.uint8, np.uint16):
+        try:
+            return _binned(X, max_bins, n_threads, _empty_codes(X.shape, width))
+        except _TooNarrow:
+            pass
+    return _binned(X, max_bins, n_threads, _empty_codes(X.shape, np.uint32))
 
 
-def _binned(X: NDArray[Any], max_bins: int, n_threads: int, codes: NDArray[Any]) -> BinnedFeatures:
+def _empty_codes(shape: tuple[int, ...], width: Any) -> _Codes:
+    n_rows, n_features = shape
+    per_word = WORD_BYTES // np.dtype(width).itemsize
+    n_padded = -(-n_features // per_word) * per_word
+    by_row = np.empty((n_rows, n_padded), dtype=width)
+    by_row[:, n_features:] = 0
+    return _Codes(np.empty((n_features, n_rows), dtype=width), by_row)
+
+
+def _binned(X: NDArray[Any], max_bins: int | None, n_threads: int, codes: _Codes) -> BinnedFeatures:
     def encode(first: int) -> list[_Bins]:
-        columns = _contiguous_columns(X, first)
-        return [_encode(column, max_bins, codes[first + j]) for j, column in enumerate(columns)]
+        block = codes.by_column[first : first + _BLOCK]
+        bins = [_encode(column, max_bins, block[j]) for j, column in enumerate(_contiguous_columns(X, first))]
+        codes.by_row[:, first : first + len(block)] = block.T
+        return bins
 
     with ThreadPoolExecutor(n_threads) as pool:
         bins = [one for block in pool.map(encode, range(0, X.shape[1], _BLOCK)) for one in block]
     n_bins = np.array([len(one.low) for one in bins], dtype=np.int64)
     return BinnedFeatures(
-        codes=codes,
+        codes=codes.by_column,
+        codes_by_row=codes.by_row,
+        words_by_row=codes.by_row.view(np.uint64),
         n_bins=n_bins,
         bin_offsets=np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64),
         bin_low=np.concatenate([one.low for one in bins]),
@@ -62,14 +86,17 @@ def _contiguous_columns(X: NDArray[Any], first: int) -> Iterator[NDArray[np.floa
     yield from block
 
 
-def _encode(column: NDArray[np.float64], max_bins: int, codes: NDArray[Any]) -> _Bins:
+def _encode(column: NDArray[np.float64], max_bins: int | None, codes: NDArray[Any]) -> _Bins:
     """Fill `codes` (row,) and return the bins of one feature; bins that lose something leave room for missing."""
     n_missing = int(np.count_nonzero(np.isnan(column)))
-    most_in_byte = np.iinfo(np.uint8).max if n_missing else np.iinfo(np.uint8).max + 1
-    exact = _exact_bins(column, max_bins if codes.itemsize > 1 else min(max_bins, most_in_byte), codes)
+    few = _MOST_HASHED if max_bins is None else max_bins
+    most_in_byte = np.iinfo(np.uint8).max + (n_missing == 0)
+    exact = _few_bins(column, few if codes.itemsize > 1 else min(few, most_in_byte), codes)
     if exact is not None:
         return exact
-    if n_missing and codes.itemsize == 1 and _exact_bins(column, max_bins, codes.astype(np.uint16)) is not None:
+    if max_bins is None:
+        return _all_values(column, n_missing, codes)
+    if n_missing and codes.itemsize == 1 and _few_bins(column, max_bins, codes.astype(np.uint16)) is not None:
         raise _TooNarrow
     ascending = np.sort(column)[: len(column) - n_missing]
     low, high = np.empty(max_bins), np.empty(max_bins)
@@ -78,9 +105,18 @@ def _encode(column: NDArray[np.float64], max_bins: int, codes: NDArray[Any]) -> 
     return _Bins(low[:n_bins], high[:n_bins])
 
 
-def _exact_bins(column: NDArray[np.float64], max_bins: int, codes: NDArray[Any]) -> _Bins | None:
+def _few_bins(column: NDArray[np.float64], max_bins: int, codes: NDArray[Any]) -> _Bins | None:
     """One bin per value, or None when there are more than `max_bins` of them."""
     values = np.empty(max_bins, dtype=np.float64)
     with np.errstate(over="ignore"):  # hashing wraps around on purpose; plain Python would warn
         n_values = encode_few_values(column, max_bins, codes, values)
     return None if n_values < 0 else _Bins(values[:n_values], values[:n_values])
+
+
+def _all_values(column: NDArray[np.float64], n_missing: int, codes: NDArray[Any]) -> _Bins:
+    """One bin per value, however many there are."""
+    values = np.unique(column[~np.isnan(column)] if n_missing else column)
+    if len(values) - (n_missing == 0) > np.iinfo(codes.dtype).max:
+        raise _TooNarrow
+    encode_by_bins(column, values, codes)
+    return _Bins(values, values)

@@ -1,10 +1,11 @@
 """Every splitting criterion, exactly once: which functions it is made of. The formulas lie in the `criteria_*` files.
 
-A criterion sees a cut as two sides that grow class by class: `_REMEMBER` says what it keeps up to date while weight
-is added to a side, `_RISKS` reads the side's risk from that, `_GAINS` makes a gain of two sides, and
-`_RISK_DECREASES` says what the stop rule compares. To add one: a NamedTuple and its functions in a file of its family,
-its rows below, and an entry in `ALL_CRITERIA`. One that does not split into two risks gives its own gain, from the
-`class_weights` of both sides. The search and growth loops are compiled anew per type and never change.
+A criterion sees a cut as two sides that grow class by class. `_REMEMBER` says what it keeps up to date while weight is
+added to a side, `_RISKS` reads the side's risk from that, `_CHILDREN` makes one number of two sides' risks, which the
+scan minimises, `_GAINS` the gain of the split from that, and `_RISK_DECREASES` what the stop rule compares. A criterion
+that does not split into two risks has a row in `_PAIR_GAINS` instead of one in `_CHILDREN`. To add one: a NamedTuple
+and its functions in a file of its family, its rows below, and an entry in `ALL_CRITERIA`. The search and growth loops
+are compiled anew per type and never change.
 
 Impurities are unnormalised (Wilton and Ye 2024, Theorems 1 and 8), natural logarithm; risk = weight times impurity.
 Sides only ever grow, and no formula takes a sum from another one where a side is pure, so that a pure side has risk
@@ -18,7 +19,7 @@ import numpy as np
 from numba.extending import overload
 
 from core.kernels.criteria_distribution import TabulatedImpurity, tabulated_risk
-from core.kernels.criteria_entropy import Credal, Entropy, credal_gain, credal_risk, entropy_risk, weighted_logs
+from core.kernels.criteria_entropy import Credal, Entropy, credal_children, credal_gain, credal_risk, entropy_risk, weighted_logs
 from core.kernels.criteria_gini import (
     Gini,
     NegativeExponentialImpurity,
@@ -47,14 +48,15 @@ from core.kernels.criteria_two_sided import (
     Ranking,
     Twoing,
     gain_itself,
+    gain_of_pairs,
+    no_pair_gain,
     pairs_decrease,
     ranking_gain,
     ranking_risk,
     twoing_gain,
 )
 from core.kernels.jit import kernel
-from core.kernels.sides import ClassWeights as ClassWeights
-from core.kernels.sides import Side as Side
+from core.kernels.sides import NOTHING, ClassWeights, Side
 
 Criterion = (
     Gini
@@ -80,7 +82,7 @@ ALL_CRITERIA: tuple[Criterion, ...] = (
     Misclassification(1.0),
     SqrtGini(2),
     NegativeExponentialImpurity(0.5, 2),
-    GeneralizedCrossEntropyImpurity(0.5, 2.0, 1e100, _NO_TABLE),
+    GeneralizedCrossEntropyImpurity(0.5, 2.0, 0.5, 1e100, _NO_TABLE),
     NearEntropy(0.001),
     TabulatedImpurity(np.zeros(1), np.ones(1), 2),
     Twoing(),
@@ -131,51 +133,47 @@ def _chosen_by_type(function: Any) -> Any:
 
 
 def _remember(
-    criterion: Criterion, side: Side, class_number: int, before: float, added: float
+    criterion: Criterion, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
-    kept: tuple[float, float] = _REMEMBER[type(criterion)](criterion, side, class_number, before, added)
+    remember = _REMEMBER[type(criterion)]
+    kept: tuple[float, float] = remember(criterion, side, class_weights, class_number, before, added)
     return kept
 
 
 @_chosen_by_type(_remember)
-def _choose_remember(criterion: Any, side: Any, class_number: Any, before: Any, added: Any) -> Any:
+def _choose_remember(criterion: Any, side: Any, class_weights: Any, class_number: Any, before: Any, added: Any) -> Any:
     return _plain(_REMEMBER, criterion.instance_class)
 
 
-def side_risk(criterion: Criterion, side: Side) -> float:
+def side_risk(criterion: Criterion, side: Side, class_weights: ClassWeights) -> float:
     """Weight times impurity of a side that is not empty."""
-    risk: float = _RISKS[type(criterion)](criterion, side)
+    risk: float = _RISKS[type(criterion)](criterion, side, class_weights)
     return risk
 
 
 @_chosen_by_type(side_risk)
-def _choose_risk(criterion: Any, side: Any) -> Any:
+def _choose_risk(criterion: Any, side: Any, class_weights: Any) -> Any:
     return _plain(_RISKS, criterion.instance_class)
 
 
 @kernel
-def emptied(class_weights: ClassWeights) -> Side:
-    """An empty side on the given workspace."""
-    class_weights[:] = 0.0
-    return Side(class_weights, 0.0, 0.0, 0.0)
-
-
-@kernel
-def with_weight(criterion: Criterion, side: Side, class_number: int, added: float) -> Side:
-    """`side` after rows of one class with weight `added` > 0 have joined it; changes its workspace."""
-    before = side.class_weights[class_number]
-    spread, largest = _remember(criterion, side, class_number, before, added)
-    side.class_weights[class_number] = before + added
-    return Side(side.class_weights, side.weight + added, spread, largest)
+def with_weight(
+    criterion: Criterion, side: Side, class_weights: ClassWeights, class_number: int, added: float
+) -> Side:
+    """`side` after rows of one class with weight `added` > 0 have joined it; updates its `class_weights`."""
+    before = class_weights[class_number]
+    spread, largest = _remember(criterion, side, class_weights, class_number, before, added)
+    class_weights[class_number] = before + added
+    return Side(side.weight + added, spread, largest)
 
 
 @kernel
 def side_of(criterion: Criterion, class_weights: ClassWeights) -> Side:
-    """A side with the given class weights, on a workspace of its own."""
-    side = emptied(np.empty_like(class_weights))
+    """The side that has the given class weights."""
+    side, grown = NOTHING, np.zeros_like(class_weights)
     for k in range(class_weights.shape[0]):
         if class_weights[k] > 0.0:
-            side = with_weight(criterion, side, k, class_weights[k])
+            side = with_weight(criterion, side, grown, k, class_weights[k])
     return side
 
 
@@ -183,32 +181,74 @@ def side_of(criterion: Criterion, class_weights: ClassWeights) -> Side:
 def node_impurity(criterion: Criterion, class_weights: ClassWeights) -> float:
     """Impurity of a node from its class weights, whose sum must be positive."""
     side = side_of(criterion, class_weights)
-    return side_risk(criterion, side) / side.weight
+    return side_risk(criterion, side, class_weights) / side.weight
 
 
 @kernel
-def _risk_gain(criterion: Criterion, parent_impurity: float, left: Side, right: Side) -> float:
-    """I(S) - W_L/W_S I(L) - W_R/W_S I(R)."""
-    children = side_risk(criterion, left) + side_risk(criterion, right)
-    return parent_impurity - children / (left.weight + right.weight)
+def _sum_of_risks(
+    criterion: Criterion, left_weight: float, left_risk: float, right_weight: float, right_risk: float
+) -> float:
+    return left_risk + right_risk
 
 
-_GAINS: dict[type[Any], Any] = {
-    **dict.fromkeys(_RISKS, _risk_gain),
+_CHILDREN: dict[type[Any], Any] = {**dict.fromkeys(_RISKS, _sum_of_risks), Credal: credal_children}
+
+
+def children_risk(
+    criterion: Criterion, left_weight: float, left_risk: float, right_weight: float, right_risk: float
+) -> float:
+    """What the scan minimises, from the risks of both sides."""
+    children: float = _CHILDREN[type(criterion)](criterion, left_weight, left_risk, right_weight, right_risk)
+    return children
+
+
+@_chosen_by_type(children_risk)
+def _choose_children(criterion: Any, left_weight: Any, left_risk: Any, right_weight: Any, right_risk: Any) -> Any:
+    return _plain(_CHILDREN, criterion.instance_class)
+
+
+_PAIR_GAINS: dict[type[Any], Any] = {
+    **dict.fromkeys(_RISKS, no_pair_gain),
     Twoing: twoing_gain,
-    Credal: credal_gain,
     Ranking: ranking_gain,
 }
 
 
-def split_gain(criterion: Criterion, parent_impurity: float, left: Side, right: Side) -> float:
-    """Gain of a cut per unit of the node's weight."""
-    gain: float = _GAINS[type(criterion)](criterion, parent_impurity, left, right)
+def pair_gain(
+    criterion: Criterion, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
+) -> float:
+    """Gain of a cut from the class weights of both sides, for criteria that do not split into risks."""
+    gain: float = _PAIR_GAINS[type(criterion)](criterion, left, left_weight, right, right_weight)
     return gain
 
 
-@_chosen_by_type(split_gain)
-def _choose_gain(criterion: Any, parent_impurity: Any, left: Any, right: Any) -> Any:
+@_chosen_by_type(pair_gain)
+def _choose_pair_gain(criterion: Any, left: Any, left_weight: Any, right: Any, right_weight: Any) -> Any:
+    return _plain(_PAIR_GAINS, criterion.instance_class)
+
+
+@kernel
+def _risk_gain(criterion: Criterion, parent_impurity: float, children: float, weight: float) -> float:
+    """I(S) - W_L/W_S I(L) - W_R/W_S I(R)."""
+    return parent_impurity - children / weight
+
+
+_GAINS: dict[type[Any], Any] = {
+    **dict.fromkeys(_RISKS, _risk_gain),
+    Twoing: gain_of_pairs,
+    Credal: credal_gain,
+    Ranking: gain_of_pairs,
+}
+
+
+def gain_of_children(criterion: Criterion, parent_impurity: float, children: float, weight: float) -> float:
+    """Gain of a split per unit of the node's weight, from what the scan minimised."""
+    gain: float = _GAINS[type(criterion)](criterion, parent_impurity, children, weight)
+    return gain
+
+
+@_chosen_by_type(gain_of_children)
+def _choose_gain(criterion: Any, parent_impurity: Any, children: Any, weight: Any) -> Any:
     return _plain(_GAINS, criterion.instance_class)
 
 
@@ -245,6 +285,20 @@ def _no(criterion: Criterion) -> bool:
 @kernel
 def _yes(criterion: Criterion) -> bool:
     return True
+
+
+_SPLITS_INTO_RISKS: dict[type[Any], Any] = {**dict.fromkeys(_RISKS, _yes), Twoing: _no, Ranking: _no}
+
+
+def splits_into_risks(criterion: Criterion) -> bool:
+    """Whether a cut is judged by its sides' risks, and not by `pair_gain`."""
+    splits: bool = _SPLITS_INTO_RISKS[type(criterion)](criterion)
+    return splits
+
+
+@_chosen_by_type(splits_into_risks)
+def _choose_splits_into_risks(criterion: Any) -> Any:
+    return _plain(_SPLITS_INTO_RISKS, criterion.instance_class)
 
 
 _NEEDS_ALL_CLASSES: dict[type[Any], Any] = {**dict.fromkeys(_RISKS, _no), SignedGini: _yes}

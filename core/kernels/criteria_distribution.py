@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.jit import kernel
-from core.kernels.sides import Side
+from core.kernels.sides import ClassWeights, Side
 
 
 class TabulatedImpurity(NamedTuple):
@@ -23,7 +23,7 @@ class TabulatedImpurity(NamedTuple):
 
 
 @kernel
-def tabulated_risk(criterion: TabulatedImpurity, side: Side) -> float:
+def tabulated_risk(criterion: TabulatedImpurity, side: Side, class_weights: ClassWeights) -> float:
     """Reads what NE remembers: spread = W^2 (1 - ||p||_2^2) / 2, and the largest class weight."""
     n_classes, n_pieces = criterion.n_classes, criterion.slopes.shape[0]
     if side.spread <= 0.0:
@@ -35,4 +35,4 @@ def tabulated_risk(criterion: TabulatedImpurity, side: Side) -> float:
     place = math.sqrt(x) if x < 0.25 else 1.0 - math.sqrt(0.5 * distance)
     piece = min(int(place * n_pieces), n_pieces - 1)
     curve = criterion.intercepts[piece] + criterion.slopes[piece] * x
-    return min(side.weight - side.largest, 2.0 * (n_classes - 1) / n_classes * side.weight * curve)
+    return min(side.weight - side.largest, float(2.0 * (n_classes - 1) / n_classes * side.weight * curve))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.jit import kernel
-from core.kernels.sides import Side, is_pure, table_index
+from core.kernels.sides import ClassWeights, Side, is_pure, table_index
 
 
 class Entropy(NamedTuple):
@@ -33,7 +33,7 @@ def weighted_log(table: NDArray[np.float64], weight: float) -> float:
     """w log w, 0 at 0; the table and the formula agree to the last bit."""
     index = table_index(table, weight)
     if index >= 0:
-        return table[index]
+        return float(table[index])
     return weight * math.log(weight) if weight > 0.0 else 0.0
 
 
@@ -48,7 +48,7 @@ def weighted_log_table(length: int) -> NDArray[np.float64]:
 
 @kernel
 def weighted_logs(
-    criterion: Entropy, side: Side, class_number: int, before: float, added: float
+    criterion: Entropy, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
     """spread = sum of w log w over classes."""
     table, after = criterion.weighted_logs, before + added
@@ -56,52 +56,57 @@ def weighted_logs(
 
 
 @kernel
-def entropy_risk(criterion: Entropy, side: Side) -> float:
+def entropy_risk(criterion: Entropy, side: Side, class_weights: ClassWeights) -> float:
     if is_pure(side):
         return 0.0
     return max(0.0, weighted_log(criterion.weighted_logs, side.weight) - side.spread)
 
 
 @kernel
-def water_level(side: Side, mass: float, n_absent: int) -> float:
+def water_level(side: Side, class_weights: ClassWeights, mass: float, n_absent: int) -> float:
     """The level to which `mass` lifts the lowest class weights, `n_absent` further zeros among them.
 
     Each pass takes the level of the classes below the last one: it falls until none of them stands above it.
     """
-    level = (side.weight + mass) / (side.class_weights.shape[0] + n_absent)
+    level = (side.weight + mass) / (class_weights.shape[0] + n_absent)
     while True:
         below, content = n_absent, mass
-        for k in range(side.class_weights.shape[0]):
-            if side.class_weights[k] < level:
+        for k in range(class_weights.shape[0]):
+            if class_weights[k] < level:
                 below += 1
-                content += side.class_weights[k]
+                content += class_weights[k]
         if below == 0 or not content / below < level:
-            return level
+            return float(level)
         level = content / below
 
 
 @kernel
-def upper_entropy(criterion: Credal, side: Side) -> float:
+def upper_entropy(criterion: Credal, side: Side, class_weights: ClassWeights) -> float:
     """H*: the entropy after the water has been filled in."""
-    n_absent = criterion.n_classes - side.class_weights.shape[0]
-    level = water_level(side, criterion.mass, n_absent)
+    n_absent = criterion.n_classes - class_weights.shape[0]
+    level = water_level(side, class_weights, criterion.mass, n_absent)
     total, n_lifted, logs = side.weight + criterion.mass, n_absent, side.spread
-    for k in range(side.class_weights.shape[0]):
-        if side.class_weights[k] < level:
+    for k in range(class_weights.shape[0]):
+        if class_weights[k] < level:
             n_lifted += 1
-            logs -= weighted_log(criterion.weighted_logs, side.class_weights[k])
+            logs -= weighted_log(criterion.weighted_logs, class_weights[k])
     logs += n_lifted * weighted_log(criterion.weighted_logs, level)
-    return max(0.0, (weighted_log(criterion.weighted_logs, total) - logs) / total)
+    return max(0.0, float(weighted_log(criterion.weighted_logs, total) - logs) / total)
 
 
 @kernel
-def credal_risk(criterion: Credal, side: Side) -> float:
-    return side.weight * upper_entropy(criterion, side)
+def credal_risk(criterion: Credal, side: Side, class_weights: ClassWeights) -> float:
+    return side.weight * upper_entropy(criterion, side, class_weights)
 
 
 @kernel
-def credal_gain(criterion: Credal, parent_impurity: float, left: Side, right: Side) -> float:
+def credal_children(
+    criterion: Credal, left_weight: float, left_risk: float, right_weight: float, right_risk: float
+) -> float:
     """Imprecise information gain: the free mass s goes to the child of larger entropy."""
-    on_left, on_right = upper_entropy(criterion, left), upper_entropy(criterion, right)
-    children = left.weight * on_left + right.weight * on_right + criterion.mass * max(on_left, on_right)
-    return parent_impurity - children / (left.weight + right.weight + criterion.mass)
+    return left_risk + right_risk + criterion.mass * max(left_risk / left_weight, right_risk / right_weight)
+
+
+@kernel
+def credal_gain(criterion: Credal, parent_impurity: float, children: float, weight: float) -> float:
+    return parent_impurity - children / (weight + criterion.mass)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.jit import kernel
-from core.kernels.sides import Side
+from core.kernels.sides import ClassWeights, Side
 
 
 class Gini(NamedTuple):
@@ -39,45 +39,45 @@ class SignedGini(NamedTuple):
 
 
 @kernel
-def pairs(criterion: Gini, side: Side, class_number: int, before: float, added: float) -> tuple[float, float]:
+def pairs(criterion: Gini, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float) -> tuple[float, float]:
     """spread = sum over pairs of different classes of the product of their weights = W^2 (1 - ||p||_2^2) / 2."""
     return side.spread + added * (side.weight - before), 0.0
 
 
 @kernel
 def pairs_and_largest(
-    criterion: NegativeExponentialImpurity, side: Side, class_number: int, before: float, added: float
+    criterion: NegativeExponentialImpurity, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
     return side.spread + added * (side.weight - before), max(side.largest, before + added)
 
 
 @kernel
 def squared_length(
-    criterion: SignedGini, side: Side, class_number: int, before: float, added: float
+    criterion: SignedGini, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
     """spread = |B^T w|^2 = w^T B B^T w for the class weights w."""
     towards = 0.0
-    for k in range(side.class_weights.shape[0]):
-        towards += criterion.gram[class_number, k] * side.class_weights[k]
+    for k in range(class_weights.shape[0]):
+        towards += criterion.gram[class_number, k] * class_weights[k]
     return side.spread + added * (2.0 * towards + added * criterion.gram[class_number, class_number]), 0.0
 
 
 @kernel
-def gini_risk(criterion: Gini, side: Side) -> float:
+def gini_risk(criterion: Gini, side: Side, class_weights: ClassWeights) -> float:
     return 2.0 * side.spread / side.weight
 
 
 @kernel
-def sqrt_gini_risk(criterion: SqrtGini, side: Side) -> float:
+def sqrt_gini_risk(criterion: SqrtGini, side: Side, class_weights: ClassWeights) -> float:
     return math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
 
 
 @kernel
-def ne_risk(criterion: NegativeExponentialImpurity, side: Side) -> float:
+def ne_risk(criterion: NegativeExponentialImpurity, side: Side, class_weights: ClassWeights) -> float:
     root = math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
     return min(side.weight - side.largest, criterion.lam * root)
 
 
 @kernel
-def signed_gini_risk(criterion: SignedGini, side: Side) -> float:
+def signed_gini_risk(criterion: SignedGini, side: Side, class_weights: ClassWeights) -> float:
     return side.weight - side.spread / side.weight

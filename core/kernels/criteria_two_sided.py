@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from core.kernels.jit import kernel
-from core.kernels.sides import Side
+from core.kernels.sides import ClassWeights, Side
 
 #: What the stop rule of growth takes for rounding lies below this.
 LEAST_DECREASE = 2e-12
@@ -25,29 +25,46 @@ class Ranking(NamedTuple):
 
 
 @kernel
-def twoing_gain(criterion: Twoing, parent_impurity: float, left: Side, right: Side) -> float:
-    of_left, of_right, distance = 1.0 / left.weight, 1.0 / right.weight, 0.0
-    for k in range(left.class_weights.shape[0]):
-        distance += abs(left.class_weights[k] * of_left - right.class_weights[k] * of_right)
-    total = left.weight + right.weight
-    return (left.weight / total) * (right.weight / total) * distance * distance / 4.0
+def twoing_gain(
+    criterion: Twoing, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
+) -> float:
+    of_left, of_right, distance = 1.0 / left_weight, 1.0 / right_weight, 0.0
+    for k in range(left.shape[0]):
+        distance += abs(left[k] * of_left - right[k] * of_right)
+    total = left_weight + right_weight
+    return (left_weight / total) * (right_weight / total) * distance * distance / 4.0
 
 
 @kernel
-def ranking_risk(criterion: Ranking, side: Side) -> float:
+def ranking_risk(criterion: Ranking, side: Side, class_weights: ClassWeights) -> float:
     """Reads what Gini remembers: spread = w_0 w_1."""
     return side.spread / (2.0 * side.weight)
 
 
 @kernel
-def ranking_gain(criterion: Ranking, parent_impurity: float, left: Side, right: Side) -> float:
+def ranking_gain(
+    criterion: Ranking, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
+) -> float:
     """Pairs in the unit of the weights squared."""
-    if left.class_weights.shape[0] != 2:
+    if left.shape[0] != 2:
         return 0.0
-    ordered = left.class_weights[0] * right.class_weights[1]
-    reversed_ = left.class_weights[1] * right.class_weights[0]
+    ordered, reversed_ = left[0] * right[1], left[1] * right[0]
     difference = abs(ordered - reversed_)
     return difference / 2.0 if difference > PAIR_ROUNDING * (ordered + reversed_) else 0.0
+
+
+@kernel
+def no_pair_gain(
+    criterion: Twoing, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
+) -> float:
+    """What stands for the pair gain of criteria that split into risks; never asked for."""
+    return 0.0
+
+
+@kernel
+def gain_of_pairs(criterion: Twoing, parent_impurity: float, children: float, weight: float) -> float:
+    """The scan minimises, so it saw the gain with its sign turned."""
+    return -children
 
 
 @kernel

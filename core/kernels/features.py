@@ -5,15 +5,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+#: Rows of `codes_by_row` are padded to whole words, so that they can be compared a word at a time.
+WORD_BYTES = 8
+
 
 class BinnedFeatures(NamedTuple):
-    """Features as small integers, one feature after the other.
+    """Features as small integers, kept twice: large nodes read columns, small ones a few whole rows.
 
     A code in [0, n_bins[f]) is a bin, the code n_bins[f] means missing. Every value of a bin lies in
     [bin_low, bin_high]; both hold the bins of feature f at bin_offsets[f]:bin_offsets[f + 1].
     """
 
-    codes: NDArray[Any]  # uint8, or uint16 when some feature needs code 256; (feature, row)
+    codes: NDArray[Any]  # uint8, uint16 or uint32, whatever the largest code needs; (feature, row)
+    codes_by_row: NDArray[Any]  # the same, (row, feature), with zeros up to a multiple of WORD_BYTES
+    words_by_row: NDArray[np.uint64]  # (row, word), a view of codes_by_row
     n_bins: NDArray[np.int64]  # (feature,)
     bin_offsets: NDArray[np.int64]  # (feature + 1,)
     bin_low: NDArray[np.float64]

@@ -22,29 +22,25 @@ class TreeRows(NamedTuple):
 
 @kernel
 def partition(
-    codes: NDArray[Any],
-    last_left_code: int,
-    missing_code: int,
-    missing_goes_left: bool,
-    tree_rows: TreeRows,
-    start: int,
-    stop: int,
-    spare: TreeRows,
+    codes: NDArray[Any], last_left_code: int, left_too: int, tree_rows: TreeRows, start: int, stop: int, spare: TreeRows
 ) -> int:
-    """Reorder rows[start:stop]; returns the cut. `spare` needs room for the right side, its content is overwritten."""
+    """Reorder rows[start:stop]; returns the cut. `codes` (stop - start,) are those of the node's rows in their order,
+    `left_too` is a code that goes left as well. `spare` needs room for the right side, its content is overwritten.
+    """
     rows, labels, weights = tree_rows.rows, tree_rows.labels, tree_rows.weights
+    spare_rows, spare_labels, spare_weights = spare.rows, spare.labels, spare.weights
     cut = start
     n_right = 0
     # invariant: rows[start:cut] go left, spare[:n_right] go right, both in their old order; cut <= i
     for i in range(start, stop):
-        code = np.int64(codes[rows[i]])
-        goes_left = int(code <= last_left_code or (missing_goes_left and code == missing_code))
+        code = np.int64(codes[i - start])
+        goes_left = int(code <= last_left_code) | int(code == left_too)
         row, label, weight = rows[i], labels[i], weights[i]
         rows[cut], labels[cut], weights[cut] = row, label, weight
-        spare.rows[n_right], spare.labels[n_right], spare.weights[n_right] = row, label, weight
+        spare_rows[n_right], spare_labels[n_right], spare_weights[n_right] = row, label, weight
         cut += goes_left
         n_right += 1 - goes_left
-    rows[cut:stop] = spare.rows[:n_right]
-    labels[cut:stop] = spare.labels[:n_right]
-    weights[cut:stop] = spare.weights[:n_right]
+    rows[cut:stop] = spare_rows[:n_right]
+    labels[cut:stop] = spare_labels[:n_right]
+    weights[cut:stop] = spare_weights[:n_right]
     return cut

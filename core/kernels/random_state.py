@@ -12,7 +12,8 @@ from core.kernels.jit import kernel
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_B = np.uint64(0x94D049BB133111EB)
-_SHIFT_30, _SHIFT_27, _SHIFT_31, _SHIFT_32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+_SHIFT_11, _SHIFT_27, _SHIFT_30 = np.uint64(11), np.uint64(27), np.uint64(30)
+_SHIFT_31, _SHIFT_32 = np.uint64(31), np.uint64(32)
 
 
 @kernel
@@ -29,6 +30,12 @@ def next_word(state: NDArray[np.uint64]) -> np.uint64:
 def next_below(state: NDArray[np.uint64], bound: int) -> int:
     """A random integer in [0, bound), bound < 2**31; the bias of the multiplication is below 2**-32 * bound."""
     return int(np.int64(((next_word(state) >> _SHIFT_32) * np.uint64(bound)) >> _SHIFT_32))
+
+
+@kernel
+def next_unit(state: NDArray[np.uint64]) -> float:
+    """A random number in [0, 1), a multiple of 2**-53."""
+    return float(np.int64(next_word(state) >> _SHIFT_11)) * 2.0**-53
 
 
 @kernel

@@ -14,12 +14,18 @@ TABLE_LENGTH = 2**15
 
 
 class Side(NamedTuple):
-    """Rows on one side of a cut, summed up. The last two fields are for the criterion, which may leave them at 0."""
+    """Rows on one side of a cut, summed up. The last two fields are for the criterion, which may leave them at 0.
 
-    class_weights: ClassWeights  # (class,), a workspace; classes absent from the node may be left out
+    The class weights of a side go beside it, (class,), and may leave out classes absent from the node: with an array
+    among its fields, each new side would count references, which takes longer than all else in the loop.
+    """
+
     weight: float
     spread: float  # what the criterion sums over classes
     largest: float  # largest class weight
+
+
+NOTHING = Side(0.0, 0.0, 0.0)
 
 
 @kernel

@@ -1,8 +1,7 @@
-"""The best split of one node: which features are tried, which cuts of a feature, and how ties are broken.
+"""The best split of one node: which features are tried, and the cut of one of them.
 
-Order of preference: larger gain, then lower feature index, then lower threshold, then missing values to the right.
-Gains within TIE_TOLERANCE count as equal, so that rounding does not decide. This file knows no criterion:
-`split_gain` does.
+`max_features` counts what is drawn, as scikit-learn does: a feature that is constant in the node uses up a draw, and
+the search goes on beyond that count only until it has met one that varies.
 """
 
 from typing import Any, NamedTuple
@@ -10,19 +9,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria import Criterion, Side, emptied, split_gain, with_weight
+from core.kernels.criteria import Criterion, gain_of_children
+from core.kernels.cut_ranges import count_codes, range_of_rows, range_of_sums
+from core.kernels.entries import MOST_CELLS, EntryRoom, list_entries, new_entry_room
 from core.kernels.features import BinnedFeatures
-from core.kernels.histogram import Groups, NodeRows, gather_codes, group_rows, new_groups
 from core.kernels.jit import kernel
+from core.kernels.node_codes import NodeRows, code_range, find_varying, gather_codes
+from core.kernels.ordering import code_of
+from core.kernels.random_cuts import random_cut
 from core.kernels.random_state import next_below
-
-TIE_TOLERANCE = 1e-12
-#: A class weight below this share of the node's is what rounding left of an empty class.
-EMPTY_SHARE = 1e-12
+from core.kernels.scanning import NO_CUT, Cut, CutRange, NodeTotals, ScanRoom, new_scan_room, scan_cuts
 
 
 class Split(NamedTuple):
-    """A cut of one feature: codes up to last_left_code go left. feature = -1: the node has no allowed split."""
+    """A cut as the tree keeps it. feature = -1: the node has no allowed split."""
 
     feature: int
     gain: float  # per unit of the node's weight
@@ -34,39 +34,45 @@ class Split(NamedTuple):
 NO_SPLIT = Split(-1, -np.inf, 0.0, -1, False)
 
 
-class NodeTotals(NamedTuple):
-    """What the scan of every feature of a node starts from."""
+class SearchLimits(NamedTuple):
+    """What every search of a tree obeys."""
 
-    n_rows: int
-    n_classes: int  # classes present in the node
-    impurity: float
-    min_samples_leaf: int
+    max_features: int
+    min_samples_leaf: int  # rows, not weight
+    random_cuts: bool  # one random cut per feature instead of the best one
 
 
-class Scan(NamedTuple):
-    """Workspaces of the moving cut. The right side of every cut is kept, because sides only ever grow."""
+class SearchRoom(NamedTuple):
+    """Workspaces of the search, for any node of a tree.
 
-    groups: Groups
+        candidates: [ constant in this node or above | untried ... | tried ]
+                      0 .. n_constant                 .. n_untried
+
+    Features found constant move to the front and stay there for the whole subtree, which never looks at them again.
+    """
+
+    candidates: NDArray[np.int64]  # (feature,)
     codes: NDArray[Any]  # (row,)
-    left: NDArray[np.float64]  # (class,)
-    right: NDArray[np.float64]  # (class,)
-    right_weight: NDArray[np.float64]  # (group + 1,): groups g, g + 1, ... and what stays on the right
-    right_spread: NDArray[np.float64]
-    right_largest: NDArray[np.float64]
+    varying: NDArray[np.uint64]  # (word,)
+    varies: NDArray[Any]  # (feature + padding,), a view of `varying`: not zero where a feature varies
+    n_by_code: NDArray[np.int32]  # (code,)
+    entries: EntryRoom
+    scan: ScanRoom
 
 
 @kernel
-def new_scan(features: BinnedFeatures, n_rows: int, n_classes: int) -> Scan:
-    """Workspaces for any node of up to `n_rows` rows."""
-    n_codes = features.n_bins.max() + 1
-    return Scan(
-        new_groups(n_codes, n_classes),
+def new_search_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> SearchRoom:
+    """Room for any node of up to `n_rows` rows."""
+    entries = new_entry_room(n_rows)
+    varying = np.zeros(features.words_by_row.shape[1], dtype=np.uint64)
+    return SearchRoom(
+        np.arange(features.codes.shape[0]),
         np.empty(n_rows, dtype=features.codes.dtype),
-        np.zeros(n_classes, dtype=np.float64),
-        np.zeros(n_classes, dtype=np.float64),
-        np.zeros(n_codes + 1, dtype=np.float64),
-        np.zeros(n_codes + 1, dtype=np.float64),
-        np.zeros(n_codes + 1, dtype=np.float64),
+        varying,
+        varying.view(features.codes.dtype),
+        np.zeros(MOST_CELLS + 1, dtype=np.int32),
+        entries,
+        new_scan_room(entries.keys.shape[0], n_classes),
     )
 
 
@@ -80,123 +86,79 @@ def midpoint(below: float, above: float) -> float:
 
 
 @kernel
-def beats(gain: float, feature: int, code: int, best: Split) -> bool:
-    """Whether a cut after `code` of `feature` is preferred to the best one so far."""
-    if gain > best.gain + TIE_TOLERANCE:
-        return True
-    if gain < best.gain - TIE_TOLERANCE:
-        return False
-    return feature < best.feature or (feature == best.feature and code < best.last_left_code)
+def _allowed_cuts(
+    n_rows: int,
+    n_missing_entries: int,
+    n_scanned: int,
+    is_summed: bool,
+    lowest: int,
+    highest: int,
+    missing_goes_left: bool,
+    least: int,
+    room: SearchRoom,
+) -> CutRange:
+    """Which cuts leave `least` rows on both sides, when the first `n_scanned` entries start on the right."""
+    if not is_summed:
+        return range_of_rows(room.entries.keys, n_scanned, n_rows, lowest, least, missing_goes_left)
+    n_codes = highest - lowest + 1
+    count_codes(room.codes, n_rows, lowest, n_codes, room.n_by_code)
+    n_missing = np.int64(room.n_by_code[n_codes - 1]) if n_missing_entries > 0 else 0
+    return range_of_sums(room.n_by_code, n_codes, n_missing, lowest, least, missing_goes_left)
 
 
 @kernel
-def _with_group(criterion: Criterion, side: Side, groups: Groups, group: int) -> Side:
-    for entry in range(groups.first[group], groups.first[group + 1]):
-        side = with_weight(criterion, side, groups.classes[entry], groups.weights[entry])
-    return side
-
-
-@kernel
-def _without_group(class_weights: NDArray[np.float64], groups: Groups, group: int) -> None:
-    """Take a group's weight off the right side, leaving no dust of rounding behind."""
-    for entry in range(groups.first[group], groups.first[group + 1]):
-        k = groups.classes[entry]
-        rest = class_weights[k] - groups.weights[entry]
-        class_weights[k] = rest if rest > EMPTY_SHARE * groups.weights[entry] else 0.0
-
-
-@kernel
-def _fill_right_sides(criterion: Criterion, n_classes: int, n_values: int, missing_group: int, scan: Scan) -> None:
-    """Build the right side of every cut from the right; missing_group = -1 when no rows stay on the right
-    throughout.
-    """
-    side = emptied(scan.right[:n_classes])
-    if missing_group >= 0:
-        side = _with_group(criterion, side, scan.groups, missing_group)
-    for group in range(n_values, -1, -1):
-        if group < n_values:
-            side = _with_group(criterion, side, scan.groups, group)
-        scan.right_weight[group] = side.weight
-        scan.right_spread[group] = side.spread
-        scan.right_largest[group] = side.largest
-
-
-@kernel
-def scan_cuts(
+def best_cut(
     criterion: Criterion,
     totals: NodeTotals,
     feature: int,
-    n_values: int,
-    n_missing: int,
-    missing_goes_left: bool,
-    scan: Scan,
-    best: Split,
-) -> Split:
-    """The best of `best` and all cuts of one feature, with the missing rows (group n_values) kept on one side.
+    lowest: int,
+    highest: int,
+    missing_code: int,
+    node: NodeRows,
+    least: int,
+    room: SearchRoom,
+    best: Cut,
+) -> Cut:
+    """The best of `best` and all cuts of the feature whose codes were gathered, which leave `least` rows on both sides.
 
-    Cuts lie between neighbouring present values; with missing rows on the right there is one more, after the last
-    value. `threshold` of the result is not filled in.
+    Missing values have the highest code of all. They stay on the right first, then on the left.
     """
-    groups = scan.groups
-    missing_goes_right = n_missing > 0 and not missing_goes_left
-    _fill_right_sides(criterion, totals.n_classes, n_values, n_values if missing_goes_right else -1, scan)
-    left = emptied(scan.left[: totals.n_classes])
-    n_left = 0
-    if n_missing > 0 and missing_goes_left:
-        left = _with_group(criterion, left, groups, n_values)
-        n_left = n_missing
-    for group in range(n_values if missing_goes_right else n_values - 1):
-        left = _with_group(criterion, left, groups, group)
-        _without_group(scan.right, groups, group)
-        n_left += groups.n_rows[group]
-        if n_left < totals.min_samples_leaf:
-            continue
-        if totals.n_rows - n_left < totals.min_samples_leaf:
-            break
-        right = Side(
-            scan.right[: totals.n_classes],
-            scan.right_weight[group + 1],
-            scan.right_spread[group + 1],
-            scan.right_largest[group + 1],
+    entries = room.entries
+    n_entries, is_summed = list_entries(room.codes, node, totals.class_weights.shape[0], lowest, highest, entries)
+    classes = entries.classes if is_summed else node.classes
+    weights = entries.weights if is_summed else node.weights
+    n_scanned = n_entries
+    for missing_goes_left in (False, True):
+        cuts = CutRange(lowest, missing_code, missing_goes_left)
+        if least > 1:
+            n_missing_entries = n_entries - n_scanned if missing_goes_left else int(highest == missing_code)
+            cuts = _allowed_cuts(
+                totals.n_rows, n_missing_entries, n_scanned, is_summed, lowest, highest, missing_goes_left, least, room
+            )
+        best = scan_cuts(
+            criterion, totals, feature, lowest, entries.keys, n_scanned, classes, weights, cuts, room.scan, best
         )
-        gain = split_gain(criterion, totals.impurity, left, right)
-        if beats(gain, feature, groups.codes[group], best):
-            best = Split(feature, gain, 0.0, groups.codes[group], missing_goes_left)
+        if highest != missing_code:
+            break
+        while n_scanned > 0 and code_of(entries.keys[n_scanned - 1]) == missing_code:
+            n_scanned -= 1
     return best
 
 
 @kernel
-def best_cut_of_feature(
-    criterion: Criterion, totals: NodeTotals, feature: int, n_bins: int, node: NodeRows, scan: Scan, best: Split
-) -> Split:
-    """The best of `best` and all cuts of the feature whose codes were gathered; its threshold is left to the caller."""
-    groups = scan.groups
-    n_groups = group_rows(scan.codes[: totals.n_rows], node, n_bins + 1, totals.n_classes, groups)
-    n_missing = 0
-    if groups.codes[n_groups - 1] == n_bins:
-        n_missing = groups.n_rows[n_groups - 1]
-        n_groups -= 1
-    best = scan_cuts(criterion, totals, feature, n_groups, n_missing, False, scan, best)
-    if n_missing > 0:
-        best = scan_cuts(criterion, totals, feature, n_groups, n_missing, True, scan, best)
-    return best
-
-
-@kernel
-def threshold_of(features: BinnedFeatures, split: Split, node: NodeRows) -> Split:
-    """`split` with its threshold: half way to the next value present in the node, infinite after the last one."""
-    codes = features.codes[split.feature]
-    n_bins = features.n_bins[split.feature]
-    offset = features.bin_offsets[split.feature]
-    next_code = n_bins
-    for i in range(node.rows.shape[0]):
-        code = np.int64(codes[node.rows[i]])
-        if split.last_left_code < code < next_code:
-            next_code = code
-    threshold = np.inf
-    if next_code < n_bins:
-        threshold = midpoint(features.bin_high[offset + split.last_left_code], features.bin_low[offset + next_code])
-    return Split(split.feature, split.gain, threshold, split.last_left_code, split.missing_goes_left)
+def split_of(criterion: Criterion, totals: NodeTotals, features: BinnedFeatures, cut: Cut) -> Split:
+    """The split that makes `cut`: without a threshold of its own, half way to the next value present in the node, and
+    infinite after the last one.
+    """
+    threshold = cut.threshold
+    if np.isnan(threshold):
+        offset, n_bins = features.bin_offsets[cut.feature], features.n_bins[cut.feature]
+        threshold = np.inf
+        if cut.next_code < n_bins:
+            low, high = features.bin_low, features.bin_high
+            threshold = midpoint(high[offset + cut.last_left_code], low[offset + cut.next_code])
+    gain = gain_of_children(criterion, totals.impurity, cut.children, totals.weight)
+    return Split(cut.feature, gain, threshold, cut.last_left_code, cut.missing_goes_left)
 
 
 @kernel
@@ -205,29 +167,33 @@ def best_split(
     totals: NodeTotals,
     features: BinnedFeatures,
     node: NodeRows,
-    max_features: int,
-    candidates: NDArray[np.int64],
+    limits: SearchLimits,
     n_constant: int,
     random_state: NDArray[np.uint64],
-    scan: Scan,
+    room: SearchRoom,
 ) -> tuple[Split, int]:
-    """Try up to `max_features` features that vary in the node; returns the best split and the known constant features.
-
-        candidates: [ constant in this node or above | untried ... | tried ]
-                      0 .. n_constant                 .. n_untried
-
-    Features found constant move to the front and stay there for the whole subtree, which never looks at them again.
-    """
-    best = NO_SPLIT
-    n_untried = candidates.shape[0]
-    n_tried = 0
-    draws = max_features < candidates.shape[0]
-    while n_untried > n_constant and n_tried < max_features:
+    """The best split among the features drawn, and how many features are now known to be constant in the node."""
+    candidates, codes = room.candidates, room.codes
+    is_told = find_varying(features, node.rows, room.varying)
+    n_known, n_untried, n_drawn, n_varying = n_constant, candidates.shape[0], 0, 0
+    draws = limits.max_features < n_untried
+    best = NO_CUT
+    while n_untried > n_constant and (n_drawn < limits.max_features or n_varying == 0):
+        n_drawn += 1
         position = n_untried - 1
         if draws:
-            position = n_constant + next_below(random_state, n_untried - n_constant)
+            # known constants are drawn like the others, but which of them it was makes no difference
+            drawn = next_below(random_state, n_untried - n_constant + n_known)
+            if drawn < n_known:
+                n_known -= 1
+                continue
+            position = n_constant + drawn - n_known
         feature = candidates[position]
-        if not gather_codes(features.codes[feature], node.rows, scan.codes):
+        lowest = highest = 0
+        if not is_told or room.varies[feature] != 0:
+            gather_codes(features, feature, node.rows, codes)
+            lowest, highest = code_range(codes, totals.n_rows)
+        if lowest == highest:
             candidates[position] = candidates[n_constant]
             candidates[n_constant] = feature
             n_constant += 1
@@ -235,8 +201,17 @@ def best_split(
         n_untried -= 1
         candidates[position] = candidates[n_untried]
         candidates[n_untried] = feature
-        n_tried += 1
-        best = best_cut_of_feature(criterion, totals, feature, features.n_bins[feature], node, scan, best)
-    if best.feature >= 0:
-        best = threshold_of(features, best, node)
-    return best, n_constant
+        n_varying += 1
+        if limits.random_cuts:
+            best = random_cut(
+                criterion, totals, features, feature, codes, lowest, highest, node, limits.min_samples_leaf,
+                random_state, room.scan, best,
+            )
+        else:
+            missing_code = features.n_bins[feature]
+            best = best_cut(
+                criterion, totals, feature, lowest, highest, missing_code, node, limits.min_samples_leaf, room, best
+            )
+    if best.feature < 0:
+        return NO_SPLIT, n_constant
+    return split_of(criterion, totals, features, best), n_constant

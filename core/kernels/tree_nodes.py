@@ -58,3 +58,32 @@ def resized(nodes: TreeNodes, n_used: int, capacity: int) -> TreeNodes:
     copy.n_node_samples[:n_used] = nodes.n_node_samples[:n_used]
     copy.weighted_n_node_samples[:n_used] = nodes.weighted_n_node_samples[:n_used]
     return copy
+
+
+@kernel
+def in_preorder(nodes: TreeNodes) -> TreeNodes:
+    """The same tree with its nodes numbered in preorder."""
+    n_nodes = nodes.feature.shape[0]
+    old_number, new_number = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
+    stack, size = np.zeros(n_nodes + 1, dtype=np.int32), 1
+    for position in range(n_nodes):
+        size -= 1
+        old = stack[size]
+        old_number[position], new_number[old] = old, position
+        if nodes.children_left[old] != LEAF:
+            stack[size], stack[size + 1] = nodes.children_right[old], nodes.children_left[old]
+            size += 2
+    ordered = new_nodes(n_nodes, nodes.value.shape[1])
+    for position in range(n_nodes):
+        old = old_number[position]
+        if nodes.children_left[old] != LEAF:
+            ordered.children_left[position] = new_number[nodes.children_left[old]]
+            ordered.children_right[position] = new_number[nodes.children_right[old]]
+        ordered.feature[position] = nodes.feature[old]
+        ordered.threshold[position] = nodes.threshold[old]
+        ordered.missing_go_to_left[position] = nodes.missing_go_to_left[old]
+        ordered.value[position] = nodes.value[old]
+        ordered.impurity[position] = nodes.impurity[old]
+        ordered.n_node_samples[position] = nodes.n_node_samples[old]
+        ordered.weighted_n_node_samples[position] = nodes.weighted_n_node_samples[old]
+    return ordered

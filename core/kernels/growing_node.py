@@ -1,0 +1,216 @@
+"""One node of a growing tree: what is recorded of it, how it may be split, and how its rows move to its children."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.criteria import Criterion, needs_all_classes, node_impurity, risk_decrease
+from core.kernels.features import BinnedFeatures
+from core.kernels.jit import kernel
+from core.kernels.node_codes import NodeRows, code_range, gather_codes
+from core.kernels.partition import TreeRows, partition
+from core.kernels.random_state import next_word
+from core.kernels.scanning import NodeTotals
+from core.kernels.splitting import NO_SPLIT, SearchLimits, SearchRoom, Split, best_split, new_search_room
+from core.kernels.tree_nodes import TreeNodes
+
+#: Gains are compared with min_risk_decrease up to this much rounding.
+GAIN_TOLERANCE = 1e-12
+
+
+class GrowthLimits(NamedTuple):
+    """When to stop, and how splits are searched."""
+
+    max_depth: int
+    max_leaf_nodes: int  # 0 = no limit
+    min_risk_decrease: float
+    search: SearchLimits
+
+
+class Pending(NamedTuple):
+    """A node that waits: its rows, its place in the tree, how many features are known constant in it, and the state of
+    its own random stream, so that the order of growth cannot change a split.
+    """
+
+    start: int
+    stop: int
+    depth: int
+    parent: int
+    is_left: int
+    n_constant: int
+    seed: np.uint64
+
+
+class Opened(NamedTuple):
+    """A recorded node: the split it may make, or NO_SPLIT, and by how much that lowers the training risk."""
+
+    split: Split
+    decrease: float
+    n_constant: int
+
+
+class PresentClasses(NamedTuple):
+    """The classes of one node: class number at `numbers`, their weights beside it; `position` is the way back."""
+
+    numbers: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    position: NDArray[np.uint16]
+
+
+class GrowthRoom(NamedTuple):
+    """Buffers that one growth reuses at every node; `positions` is each row's place among its node's classes."""
+
+    spare: TreeRows
+    positions: NDArray[np.uint16]
+    class_weights: NDArray[np.float64]
+    present: PresentClasses
+    random_state: NDArray[np.uint64]
+    search: SearchRoom
+
+
+@kernel
+def new_growth_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> GrowthRoom:
+    """Room for a tree on `n_rows` rows."""
+    return GrowthRoom(
+        TreeRows(
+            np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.float64)
+        ),
+        np.empty(n_rows, dtype=np.uint16),
+        np.zeros(n_classes, dtype=np.float64),
+        PresentClasses(
+            np.zeros(n_classes, dtype=np.int64),
+            np.zeros(n_classes, dtype=np.float64),
+            np.zeros(n_classes, dtype=np.uint16),
+        ),
+        np.zeros(1, dtype=np.uint64),
+        new_search_room(features, n_rows, n_classes),
+    )
+
+
+@kernel
+def _sum_by_class(labels: NDArray[np.int32], weights: NDArray[np.float64], class_weights: NDArray[np.float64]) -> None:
+    class_weights[:] = 0.0
+    for i in range(labels.shape[0]):
+        class_weights[labels[i]] += weights[i]
+
+
+@kernel
+def _classes_present(class_weights: NDArray[np.float64], found: PresentClasses, all_classes: bool) -> int:
+    """List the classes that occur, or all of them; returns how many are listed."""
+    n_listed = 0
+    for k in range(class_weights.shape[0]):
+        if all_classes or class_weights[k] > 0.0:
+            found.numbers[n_listed] = k
+            found.weights[n_listed] = class_weights[k]
+            found.position[k] = n_listed
+            n_listed += 1
+    return n_listed
+
+
+@kernel
+def _positions(labels: NDArray[np.int32], position: NDArray[np.uint16], positions: NDArray[np.uint16]) -> None:
+    for i in range(labels.shape[0]):
+        positions[i] = position[labels[i]]
+
+
+@kernel
+def _record_leaf(
+    nodes: TreeNodes, node: int, pending: Pending, class_weights: NDArray[np.float64], impurity: float
+) -> float:
+    """Write a node as a leaf and link it to its parent; returns its weight."""
+    if pending.parent >= 0:
+        if pending.is_left:
+            nodes.children_left[pending.parent] = node
+        else:
+            nodes.children_right[pending.parent] = node
+    weight = 0.0
+    for k in range(class_weights.shape[0]):
+        weight += class_weights[k]
+    for k in range(class_weights.shape[0]):
+        nodes.value[node, k] = class_weights[k] / weight
+    nodes.impurity[node] = impurity
+    nodes.n_node_samples[node] = pending.stop - pending.start
+    nodes.weighted_n_node_samples[node] = weight
+    return weight
+
+
+@kernel
+def _may_split(pending: Pending, class_weights: NDArray[np.float64], limits: GrowthLimits) -> bool:
+    n_rows = pending.stop - pending.start
+    n_present = 0
+    for k in range(class_weights.shape[0]):
+        n_present += int(class_weights[k] > 0.0)
+    return n_present > 1 and pending.depth < limits.max_depth and n_rows >= 2 * limits.search.min_samples_leaf
+
+
+@kernel
+def open_node(
+    criterion: Criterion,
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    pending: Pending,
+    limits: GrowthLimits,
+    tree_weight: float,
+    nodes: TreeNodes,
+    node: int,
+    room: GrowthRoom,
+) -> Opened:
+    """Record a node as a leaf, and find the split that would lower the training risk by more than the least decrease."""
+    start, stop = pending.start, pending.stop
+    labels, weights = tree_rows.labels[start:stop], tree_rows.weights[start:stop]
+    class_weights, present = room.class_weights, room.present
+    _sum_by_class(labels, weights, class_weights)
+    n_listed = _classes_present(class_weights, present, needs_all_classes(criterion))
+    impurity = node_impurity(criterion, present.weights[:n_listed])
+    weight = _record_leaf(nodes, node, pending, class_weights, impurity)
+    room.random_state[0] = pending.seed
+    if not _may_split(pending, class_weights, limits):
+        return Opened(NO_SPLIT, 0.0, 0)
+    _positions(labels, present.position, room.positions)
+    split, n_constant = best_split(
+        criterion,
+        NodeTotals(stop - start, weight, present.weights[:n_listed], impurity),
+        features,
+        NodeRows(tree_rows.rows[start:stop], room.positions[: stop - start], weights),
+        limits.search,
+        pending.n_constant,
+        room.random_state,
+        room.search,
+    )
+    decrease = risk_decrease(criterion, split.gain, weight / tree_weight) if split.feature >= 0 else 0.0
+    if decrease <= limits.min_risk_decrease + GAIN_TOLERANCE:
+        return Opened(NO_SPLIT, 0.0, 0)
+    return Opened(split, decrease, n_constant)
+
+
+@kernel
+def split_node(
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    pending: Pending,
+    opened: Opened,
+    nodes: TreeNodes,
+    node: int,
+    room: GrowthRoom,
+) -> tuple[Pending, Pending]:
+    """Make `node` an inner one and order its rows left | right; returns its children.
+
+    Where the node saw no missing value, later ones follow the larger child.
+    """
+    start, stop, split = pending.start, pending.stop, opened.split
+    codes, missing_code = room.search.codes, features.n_bins[split.feature]
+    gather_codes(features, split.feature, tree_rows.rows[start:stop], codes)
+    sees_missing = code_range(codes, stop - start)[1] == missing_code
+    left_too = missing_code if split.missing_goes_left else -1
+    cut = partition(codes, split.last_left_code, left_too, tree_rows, start, stop, room.spare)
+    nodes.feature[node] = split.feature
+    nodes.threshold[node] = split.threshold
+    missing_goes_left = split.missing_goes_left if sees_missing else cut - start >= stop - cut
+    nodes.missing_go_to_left[node] = np.uint8(missing_goes_left)
+    depth, n_constant = pending.depth + 1, opened.n_constant
+    left_seed, right_seed = next_word(room.random_state), next_word(room.random_state)
+    return (
+        Pending(start, cut, depth, node, 1, n_constant, left_seed),
+        Pending(cut, stop, depth, node, 0, n_constant, right_seed),
+    )

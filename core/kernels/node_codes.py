@@ -1,0 +1,74 @@
+"""The codes of one feature in one node, and which features vary in the node at all."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.features import BinnedFeatures
+from core.kernels.jit import kernel
+
+#: Nodes of at most this many rows read codes row by row: their rows fit the cache together, so that the subtree below
+#: finds them there, whichever features it draws.
+MOST_ROWS_BY_ROW = 1024
+
+
+class NodeRows(NamedTuple):
+    """The rows of one node; all arrays (n_node,)."""
+
+    rows: NDArray[np.int32]
+    classes: NDArray[np.uint16]  # position among the classes present in the node
+    weights: NDArray[np.float64]
+
+
+@kernel
+def _differences(words_by_row: NDArray[np.uint64], rows: NDArray[np.int32], words: NDArray[np.uint64]) -> None:
+    """Set the bits in which any row differs from the first one."""
+    n_words = words.shape[0]
+    first = words_by_row[rows[0]]
+    for j in range(n_words):
+        words[j] = 0
+    for i in range(1, rows.shape[0]):
+        row = words_by_row[rows[i]]
+        for j in range(n_words):
+            words[j] |= row[j] ^ first[j]
+
+
+@kernel
+def find_varying(features: BinnedFeatures, rows: NDArray[np.int32], words: NDArray[np.uint64]) -> bool:
+    """Whether the node is small enough to tell at once which of its features vary: those with a bit set in `words`."""
+    if rows.shape[0] > MOST_ROWS_BY_ROW:
+        return False
+    _differences(features.words_by_row, rows, words)
+    return True
+
+
+@kernel
+def _gather_by_row(codes_by_row: NDArray[Any], rows: NDArray[np.int32], feature: int, gathered: NDArray[Any]) -> None:
+    for i in range(rows.shape[0]):
+        gathered[i] = codes_by_row[rows[i], feature]
+
+
+@kernel
+def _gather_by_column(column: NDArray[Any], rows: NDArray[np.int32], gathered: NDArray[Any]) -> None:
+    for i in range(rows.shape[0]):
+        gathered[i] = column[rows[i]]
+
+
+@kernel
+def gather_codes(features: BinnedFeatures, feature: int, rows: NDArray[np.int32], gathered: NDArray[Any]) -> None:
+    """Copy one feature's codes of a node side by side into `gathered` (n_node,)."""
+    if rows.shape[0] <= MOST_ROWS_BY_ROW:
+        _gather_by_row(features.codes_by_row, rows, feature, gathered)
+    else:
+        _gather_by_column(features.codes[feature], rows, gathered)
+
+
+@kernel
+def code_range(codes: NDArray[Any], n_rows: int) -> tuple[int, int]:
+    """Lowest and highest of the first `n_rows` codes."""
+    lowest = highest = codes[0]
+    for i in range(n_rows):
+        lowest = min(lowest, codes[i])
+        highest = max(highest, codes[i])
+    return np.int64(lowest), np.int64(highest)

@@ -1,0 +1,130 @@
+"""Rows of one feature in the order of their codes, without those of the lowest code.
+
+A key is a code above POSITION_BITS bits of where its row stands in the node, so that keys are distinct and their order
+is the stable order of the codes. What a node's lowest code holds is left out: no order is needed inside it, and its
+class weights are those of the node less those of the rest. In sparse features that is most of the work.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.jit import kernel
+
+POSITION_BITS = 32
+POSITION_MASK = (1 << POSITION_BITS) - 1
+
+#: Insertion is fastest up to the first number of keys; counting, for each key, the smaller ones up to the second: it
+#: has no branches, and the compiler turns it into vector code.
+MOST_BY_INSERTION = 8
+MOST_BY_RANK = 32
+
+_LANES = 16  # ranks are counted in whole vectors
+_RANK_POSITION_BITS = 6
+_RANK_CODES = 1 << (31 - _RANK_POSITION_BITS)
+_DIGIT_BITS = 8
+N_DIGITS = 1 << _DIGIT_BITS
+RANK_ROOM = MOST_BY_RANK + _LANES
+
+
+@kernel
+def code_of(key: int) -> int:
+    """The code of a key."""
+    return key >> POSITION_BITS
+
+
+@kernel
+def position_of(key: int) -> int:
+    """Where the key's row stands in its node."""
+    return key & POSITION_MASK
+
+
+@kernel
+def keys_above(codes: NDArray[Any], n_rows: int, lowest: int, keys: NDArray[np.int64]) -> int:
+    """Fill `keys` with those of the codes above `lowest`, in row order; returns their number.
+
+    Each key is written and then kept or not, without a branch: which rows are kept is a coin toss.
+    """
+    n_keys = 0
+    for i in range(n_rows):
+        code = np.int64(codes[i])
+        keys[n_keys] = (code << POSITION_BITS) | i
+        n_keys += int(code != lowest)
+    return n_keys
+
+
+@kernel
+def _insert(keys: NDArray[np.int64], n_keys: int, ordered: NDArray[np.int64]) -> None:
+    for i in range(n_keys):
+        key = keys[i]
+        j = i
+        while j > 0 and ordered[j - 1] > key:
+            ordered[j] = ordered[j - 1]
+            j -= 1
+        ordered[j] = key
+
+
+@kernel
+def _place_by_rank(
+    keys: NDArray[np.int64], n_keys: int, lowest: int, small_keys: NDArray[np.int32], ordered: NDArray[np.int64]
+) -> None:
+    n_padded = (n_keys + _LANES - 1) // _LANES * _LANES
+    for i in range(n_keys):
+        small_keys[i] = np.int32(((code_of(keys[i]) - lowest) << _RANK_POSITION_BITS) | i)
+    for i in range(n_keys, n_padded):
+        small_keys[i] = np.int32(0x7FFFFFFF)
+    for i in range(n_keys):
+        key = small_keys[i]
+        rank = np.int32(0)
+        for j in range(n_padded):
+            rank += np.int32(small_keys[j] < key)
+        ordered[rank] = keys[i]
+
+
+@kernel
+def _count_sort(
+    keys: NDArray[np.int64], n_keys: int, shift: int, lowest: int, starts: NDArray[np.int32], ordered: NDArray[np.int64]
+) -> None:
+    """Order by one digit of the code, keeping the order of equal ones."""
+    for digit in range(N_DIGITS):
+        starts[digit] = 0
+    for i in range(n_keys):
+        starts[((code_of(keys[i]) - lowest) >> shift) & (N_DIGITS - 1)] += 1
+    before = np.int32(0)
+    for digit in range(N_DIGITS):
+        n_equal = starts[digit]
+        starts[digit] = before
+        before = np.int32(before + n_equal)
+    for i in range(n_keys):
+        key = keys[i]
+        digit = ((code_of(key) - lowest) >> shift) & (N_DIGITS - 1)
+        ordered[starts[digit]] = key
+        starts[digit] += 1
+
+
+@kernel
+def order_keys(
+    keys: NDArray[np.int64],
+    n_keys: int,
+    lowest: int,
+    highest: int,
+    small_keys: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    ordered: NDArray[np.int64],
+) -> None:
+    """Fill `ordered` with the keys, ascending; their codes lie in (lowest, highest]. Changes `keys`.
+
+    Workspaces: small_keys (RANK_ROOM,), starts (N_DIGITS,).
+    """
+    if n_keys <= MOST_BY_INSERTION:
+        _insert(keys, n_keys, ordered)
+    elif n_keys <= MOST_BY_RANK and highest - lowest < _RANK_CODES:
+        _place_by_rank(keys, n_keys, lowest, small_keys, ordered)
+    else:
+        _count_sort(keys, n_keys, 0, lowest, starts, ordered)
+        shift = _DIGIT_BITS
+        while (highest - lowest) >> shift > 0:
+            keys[:n_keys] = ordered[:n_keys]
+            _count_sort(keys, n_keys, shift, lowest, starts, ordered)
+            shift += _DIGIT_BITS

@@ -1,0 +1,128 @@
+"""One random cut of a feature, as extremely randomised trees make it (Geurts, Ernst and Wehenkel 2006)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.criteria import Criterion, class_weights_side, children_risk, pair_gain, side_risk, splits_into_risks
+from core.kernels.features import BinnedFeatures
+from core.kernels.jit import kernel
+from core.kernels.node_codes import NodeRows
+from core.kernels.random_state import next_unit
+from core.kernels.scanning import TIE_TOLERANCE, ClassWeights, Cut, NodeTotals, ScanRoom, beats
+
+
+@kernel
+def draw_threshold(low: float, high: float, random_state: NDArray[np.uint64]) -> float:
+    """A number drawn evenly from [low, high)."""
+    share = next_unit(random_state)
+    drawn = low * (1.0 - share) + high * share
+    return drawn if low <= drawn < high else low
+
+
+@kernel
+def last_code_below(bin_low: NDArray[np.float64], lowest: int, highest: int, threshold: float) -> int:
+    """The last code in [lowest, highest) whose bin starts at or below `threshold`; `lowest` does."""
+    first, last = lowest, highest - 1
+    while first < last:
+        middle = (first + last + 1) // 2
+        if bin_low[middle] <= threshold:
+            first = middle
+        else:
+            last = middle - 1
+    return first
+
+
+@kernel
+def _highest_present(codes: NDArray[Any], n_rows: int, lowest: int, missing_code: int) -> int:
+    highest = lowest
+    for i in range(n_rows):
+        code = np.int64(codes[i])
+        highest = max(highest, code if code != missing_code else lowest)
+    return highest
+
+
+@kernel
+def _sum_sides(
+    codes: NDArray[Any],
+    node: NodeRows,
+    last_left_code: int,
+    left_too: int,
+    left: ClassWeights,
+    right: ClassWeights,
+) -> tuple[int, int]:
+    """Fill the class weights of both sides; `left_too` is a code that goes left as well. Returns the rows on the left,
+    and the lowest code on the right.
+    """
+    left[:] = 0.0
+    right[:] = 0.0
+    n_left, next_code = 0, np.int64(1) << 32
+    for i in range(node.rows.shape[0]):
+        code = np.int64(codes[i])
+        if code <= last_left_code or code == left_too:
+            left[node.classes[i]] += node.weights[i]
+            n_left += 1
+        else:
+            right[node.classes[i]] += node.weights[i]
+            next_code = min(next_code, code)
+    return n_left, next_code
+
+
+@kernel
+def children_of(criterion: Criterion, left: ClassWeights, right: ClassWeights) -> float:
+    """What the scan minimises, from the class weights of both sides."""
+    left_side, right_side = class_weights_side(criterion, left), class_weights_side(criterion, right)
+    if not splits_into_risks(criterion):
+        return -pair_gain(criterion, left, left_side.weight, right, right_side.weight)
+    return children_risk(
+        criterion,
+        left_side.weight,
+        side_risk(criterion, left_side, left),
+        right_side.weight,
+        side_risk(criterion, right_side, right),
+    )
+
+
+@kernel
+def random_cut(
+    criterion: Criterion,
+    totals: NodeTotals,
+    features: BinnedFeatures,
+    feature: int,
+    codes: NDArray[Any],
+    lowest: int,
+    highest: int,
+    node: NodeRows,
+    min_samples_leaf: int,
+    random_state: NDArray[np.uint64],
+    room: ScanRoom,
+    best: Cut,
+) -> Cut:
+    """The better of `best` and a random cut of the feature, with missing values on the side where they do less harm.
+
+    The threshold is drawn evenly between the lowest and the highest value present in the node; with one value and
+    missing ones, the cut lies between these.
+    """
+    n_classes = totals.class_weights.shape[0]
+    left, right = room.left[:n_classes], room.right[:n_classes]
+    missing_code, offset = features.n_bins[feature], features.bin_offsets[feature]
+    has_missing = highest == missing_code
+    if has_missing:
+        highest = _highest_present(codes, node.rows.shape[0], lowest, missing_code)
+    threshold, last_left_code = np.inf, lowest
+    if lowest < highest:
+        bin_low = features.bin_low[offset : offset + missing_code]
+        threshold = draw_threshold(bin_low[lowest], features.bin_high[offset + highest], random_state)
+        last_left_code = last_code_below(bin_low, lowest, highest, threshold)
+        threshold = max(threshold, features.bin_high[offset + last_left_code])
+    for missing_goes_left in (False, True):
+        left_too = missing_code if missing_goes_left else -1
+        n_left, next_code = _sum_sides(codes, node, last_left_code, left_too, left, right)
+        if min(n_left, totals.n_rows - n_left) >= max(min_samples_leaf, 1):
+            children = children_of(criterion, left, right)
+            if beats(children, feature, last_left_code, best, TIE_TOLERANCE * totals.weight):
+                best = Cut(feature, children, last_left_code, next_code, missing_goes_left, threshold)
+        if not has_missing:
+            break
+    return best
