@@ -3,7 +3,7 @@
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +11,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from core.binning import bin_features
+from core.exceptions import InvalidLoss
 from core.growing import FitMonitor, GrowthProblem, Progress, Silent
 from core.holdout import held_out_rows
 from core.kernels.criteria import Criterion
 from core.kernels.growth import GrowthLimits
 from core.losses import AdaptiveNegativeExponential, Loss, NegativeExponential, parse_loss
+from core.out_of_bag import Bootstrap
 from core.parameters import SELF_CHECKED, SERVER_SIDE, Bounds, Help, parameters_of
 from core.randomness import Purpose, Seed, SeedTree
 from core.tree_structure import Tree, TreeArrays, nodes_of, votes, weighed_in
-from core.tuning import choose_lambda
+from core.tuning import Selection, by_holdout, by_out_of_bag, choose_lambda
 from core.validation import TrainingData, prediction_rows, training_data
 
 #: No tree has more rows or levels, and sums of two such counts fit the kernels' integers.
@@ -75,12 +77,32 @@ def feature_count(max_features: int | float | str | None, n_features: int) -> in
     return min(int(max_features), n_features)
 
 
+class GrowingFit(NamedTuple):
+    """What one fit works with."""
+
+    problem: GrowthProblem
+    data: TrainingData
+    seeds: SeedTree
+    monitor: FitMonitor
+
+
+class Grown(NamedTuple):
+    """What a fit came to: the loss that grew the trees, the trees, and fitted attributes found on the way."""
+
+    loss: Loss
+    trees: TreeArrays
+    found: dict[str, Any]
+
+
 class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the classifiers made of grown trees.
 
     Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (when X had names), `loss_` (the loss that
     grew the trees), `trees_` (TreeArrays), and with an adaptive loss `lambda_` and `tuning_scores_`.
     """
+
+    #: Fitted attributes that another fit may not have.
+    _SOMETIMES_FITTED = ("lambda_", "tuning_scores_", "oob_score_", "oob_decision_function_")
 
     loss: Any
     max_depth: int | None
@@ -112,21 +134,49 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises InvalidParameter, InvalidInput, and FitStopped when `monitor` asks for it.
         """
+        loss = self._checked_loss()
+        data = training_data(self, X, y, sample_weight, self.class_weight)
+        fit = GrowingFit(self._problem(data), data, SeedTree(self.random_state), monitor or Silent())
+        grown = self._tuned(loss, fit) if isinstance(loss, AdaptiveNegativeExponential) else self._plain(loss, fit)
+        found = {**grown.found, **self._found_beside(grown.trees, fit)}
+        for name in self._SOMETIMES_FITTED:
+            vars(self).pop(name, None)
+        vars(self).update(found)
+        self.trees_ = weighed_in(data.weight_unit, grown.trees)
+        self.loss_ = grown.loss
+        self.classes_ = data.labels.classes
+        return self
+
+    def phases(self) -> dict[str, int]:
+        """What a monitor of `fit` will hear of: the phases in their order, and how many trees each grows."""
+        loss = self._checked_loss()
+        if not isinstance(loss, AdaptiveNegativeExponential):
+            return {"growing": self._n_trees()}
+        tuning = {"tuning": len(loss.grid) * self._n_trees()}
+        return tuning if self._selects_out_of_bag(loss) else {**tuning, "growing": self._n_trees()}
+
+    def _checked_loss(self) -> Loss:
+        """The loss, once it and all parameters are found good. Raises InvalidParameter."""
         for parameter in parameters_of(type(self)):
             parameter.check(getattr(self, parameter.argument), type(self).__name__)
         loss = parse_loss(self.loss)
-        data = training_data(self, X, y, sample_weight, self.class_weight)
-        seeds = SeedTree(self.random_state)
-        problem = self._problem(data)
-        watcher = monitor or Silent()
-        if isinstance(loss, AdaptiveNegativeExponential):
-            loss = self._tuned(loss, problem, data, seeds, watcher)
-        progress = Progress(watcher, "growing", self._n_trees())
-        grown = self._grow(problem, data.weights, loss.criterion(problem.n_classes), seeds, progress)
-        self.trees_ = weighed_in(data.weight_unit, grown)
-        self.loss_ = loss
-        self.classes_ = data.labels.classes
-        return self
+        if isinstance(loss, AdaptiveNegativeExponential) and loss.selection == "out_of_bag" and not self._bootstraps():
+            raise InvalidLoss(
+                f'selection of loss {loss.kind!r} is "out_of_bag", and this {type(self).__name__} draws no bootstrap '
+                'samples that could leave rows out; choose "auto" or "holdout", or a forest with bootstrap=True.'
+            )
+        return loss
+
+    def _bootstraps(self) -> bool:
+        """Whether each tree grows on a sample that leaves rows out."""
+        return False
+
+    def _selects_out_of_bag(self, loss: AdaptiveNegativeExponential) -> bool:
+        return loss.selection != "holdout" and self._bootstraps()
+
+    def _found_beside(self, trees: TreeArrays, fit: GrowingFit) -> dict[str, Any]:
+        """Fitted attributes that come from grown trees and their training rows."""
+        return {}
 
     def _problem(self, data: TrainingData) -> GrowthProblem:
         limits = GrowthLimits(
@@ -138,26 +188,32 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features = bin_features(data.X, int(self.max_bins), thread_count(self.n_jobs))
         return GrowthProblem(features, data.labels.codes, len(data.labels.classes), limits)
 
-    def _tuned(
-        self,
-        loss: AdaptiveNegativeExponential,
-        problem: GrowthProblem,
-        data: TrainingData,
-        seeds: SeedTree,
-        monitor: FitMonitor,
-    ) -> NegativeExponential:
-        """The loss with lambda chosen on held-out rows; sets `lambda_` and `tuning_scores_`."""
-        codes = data.labels.codes
-        generator = seeds.generator(Purpose.HOLDOUT)
-        held_out = held_out_rows(codes, loss.validation_fraction, True, generator).test_rows
-        progress = Progress(monitor, "tuning", len(loss.grid) * self._n_trees())
+    def _plain(self, loss: Loss, fit: GrowingFit) -> Grown:
+        """Trees grown on all rows with one loss."""
+        progress = Progress(fit.monitor, "growing", self._n_trees())
+        criterion = loss.criterion(fit.problem.n_classes)
+        return Grown(loss, self._grow(fit.problem, fit.data.weights, criterion, fit.seeds, progress), {})
+
+    def _tuned(self, loss: AdaptiveNegativeExponential, fit: GrowingFit) -> Grown:
+        """Trees grown on all rows with the best lambda; finds `lambda_` and `tuning_scores_`."""
+        progress = Progress(fit.monitor, "tuning", len(loss.grid) * self._n_trees())
 
         def grow_on(candidate: Loss, weights: NDArray[np.float64]) -> TreeArrays:
-            return self._grow(problem, weights, candidate.criterion(problem.n_classes), seeds, progress)
+            return self._grow(fit.problem, weights, candidate.criterion(fit.problem.n_classes), fit.seeds, progress)
 
-        tuned = choose_lambda(loss, grow_on, data.X, codes, data.weights, held_out)
-        self.lambda_, self.tuning_scores_ = tuned
-        return NegativeExponential(self.lambda_)
+        tuned = choose_lambda(loss, grow_on, self._selection(loss, fit))
+        chosen = NegativeExponential(tuned.lambda_)
+        trees = tuned.trees if self._selects_out_of_bag(loss) else self._plain(chosen, fit).trees
+        return Grown(chosen, trees, {"lambda_": tuned.lambda_, "tuning_scores_": tuned.scores})
+
+    def _selection(self, loss: AdaptiveNegativeExponential, fit: GrowingFit) -> Selection:
+        data, codes = fit.data, fit.data.labels.codes
+        if self._selects_out_of_bag(loss):
+            bootstrap = Bootstrap(data.weights, fit.seeds.kernel_states(self._n_trees()))
+            return by_out_of_bag(data.X, codes, bootstrap, thread_count(self.n_jobs), fit.monitor.stop_flag)
+        generator = fit.seeds.generator(Purpose.HOLDOUT)
+        held_out = held_out_rows(codes, loss.validation_fraction, True, generator).test_rows
+        return by_holdout(data.X, codes, data.weights, held_out)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Mean class distribution of the rows' leaves, (row, class), columns in the order of `classes_`."""

@@ -24,6 +24,15 @@ class EncodedLabels(NamedTuple):
     codes: NDArray[np.int32]
 
 
+class GivenRows(NamedTuple):
+    """The rows as `fit` got them, those of weight zero too."""
+
+    X: NDArray[Any]  # (row, feature)
+    codes: NDArray[np.int32]  # (row,)
+    sample_weights: NDArray[np.float64]  # (row,), without class weights
+    kept: NDArray[np.bool_]  # (row,), which rows train
+
+
 class TrainingData(NamedTuple):
     """What growth needs. Rows of weight zero are gone, also those that come to zero beside the heaviest row."""
 
@@ -31,6 +40,7 @@ class TrainingData(NamedTuple):
     labels: EncodedLabels
     weights: NDArray[np.float64]  # (row,), positive, in units of `weight_unit`; the largest is in [1, 2)
     weight_unit: float  # a power of two
+    given: GivenRows
 
 
 def encode_labels(y: Any) -> EncodedLabels:
@@ -56,11 +66,13 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weig
     """
     X, y = _checked_rows(estimator, X, y)
     labels = encode_labels(y)
-    weights, unit = _scaled(_sample_weights(sample_weight, X), class_weight_of_rows(labels, class_weight))
+    sample_weights = _sample_weights(sample_weight, X)
+    weights, unit = _scaled(sample_weights, class_weight_of_rows(labels, class_weight))
     kept = weights > 0
+    given = GivenRows(X, labels.codes, sample_weights, kept)
     if kept.all():
-        return TrainingData(X, labels, weights, unit)
-    return TrainingData(X[kept], labels._replace(codes=labels.codes[kept]), weights[kept], unit)
+        return TrainingData(X, labels, weights, unit, given)
+    return TrainingData(X[kept], labels._replace(codes=labels.codes[kept]), weights[kept], unit, given)
 
 
 def _sample_weights(sample_weight: Any, X: NDArray[Any]) -> NDArray[np.float64]:
