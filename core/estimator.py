@@ -139,16 +139,17 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fit = GrowingFit(self._problem(data), data, SeedTree(self.random_state), monitor or Silent())
         grown = self._tuned(loss, fit) if isinstance(loss, AdaptiveNegativeExponential) else self._plain(loss, fit)
         found = {**grown.found, **self._found_beside(grown.trees, fit)}
-        for name in self._SOMETIMES_FITTED:
-            vars(self).pop(name, None)
-        vars(self).update(found)
+        self._replace_found(found)
         self.trees_ = weighed_in(data.weight_unit, grown.trees)
         self.loss_ = grown.loss
         self.classes_ = data.labels.classes
         return self
 
     def phases(self) -> dict[str, int]:
-        """What a monitor of `fit` will hear of: the phases in their order, and how many trees each grows."""
+        """What a monitor of `fit` will hear of: the phases in their order, and how many trees each grows.
+
+        Raises InvalidParameter for what `fit` would refuse before it has seen data.
+        """
         loss = self._checked_loss()
         if not isinstance(loss, AdaptiveNegativeExponential):
             return {"growing": self._n_trees()}
@@ -166,6 +167,14 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 'samples that could leave rows out; choose "auto" or "holdout", or a forest with bootstrap=True.'
             )
         return loss
+
+    def _replace_found(self, found: dict[str, Any]) -> None:
+        """Set what this fit found, and forget what only an earlier one did."""
+        for name in self._SOMETIMES_FITTED:
+            if hasattr(self, name):
+                delattr(self, name)
+        for name, value in found.items():
+            setattr(self, name, value)
 
     def _bootstraps(self) -> bool:
         """Whether each tree grows on a sample that leaves rows out."""

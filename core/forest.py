@@ -33,7 +33,6 @@ from core.randomness import SeedTree
 from core.tree import TreeClassifier
 from core.tree_structure import TreeArrays, concatenated, nodes_of, single_tree
 
-
 NumberOfTrees = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Number of trees.")]
 WithBootstrap = Annotated[bool, Help("Grow each tree on rows drawn with replacement.")]
 OutOfBagScore = Annotated[

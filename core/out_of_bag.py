@@ -69,8 +69,9 @@ def out_of_bag_votes(
         for one in _a_few_at_a_time(pool, vote, len(bootstrap.states), n_threads):
             total[one.rows] += one.leaf_values
             n_trees[one.rows] += 1
-    with np.errstate(invalid="ignore"):
-        return OutOfBagVotes(total / n_trees[:, np.newaxis], n_trees)
+    n_votes = np.broadcast_to(n_trees[:, np.newaxis], total.shape)
+    mean = np.divide(total, n_votes, out=np.full_like(total, np.nan), where=n_votes > 0)
+    return OutOfBagVotes(mean, n_trees)
 
 
 def accuracy(left_out: OutOfBagVotes, codes: NDArray[np.int32], weights: NDArray[np.float64]) -> float:

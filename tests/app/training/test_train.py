@@ -57,6 +57,7 @@ class TestAccepted:
             "kind": "adaptive_ne",
             "grid": [0.0, 0.25, 0.5, 0.75, 1.0],
             "validation_fraction": 0.2,
+            "selection": "auto",
         }
 
     def test_inline_data_becomes_a_data_set(self, client: TestClient) -> None:
