@@ -104,10 +104,10 @@ def test_one_row_is_in_every_bag():
 
 
 def test_the_score_estimates_accuracy_on_fresh_rows():
-    X, y = noisy_blobs(4000)
-    fitted = forest(n_estimators=100, min_samples_leaf=5).fit(X[:2000], y[:2000])
-    assert fitted.oob_score_ == pytest.approx(fitted.score(X[2000:], y[2000:]), abs=0.03)
-    assert fitted.score(X[:2000], y[:2000]) > fitted.oob_score_ + 0.03
+    X, y = noisy_blobs(8000)
+    fitted = forest(n_estimators=100).fit(X[:4000], y[:4000])
+    assert fitted.oob_score_ == pytest.approx(fitted.score(X[4000:], y[4000:]), abs=0.03)
+    assert fitted.score(X[:4000], y[:4000]) > fitted.oob_score_ + 0.03
 
 
 @pytest.mark.parametrize("layout", [np.asfortranarray, np.ascontiguousarray, lambda X: X.astype(np.float32)])

@@ -97,6 +97,9 @@ class TestRefused:
             ({"kind": "tree", "class_weight": {"maybe": 2.0}}, ["/model/class_weight/maybe"]),
             ({"kind": "tree", "class_weight": {"\ud800": 2.0}}, ["/model/class_weight/\\ud800"]),
             ({"kind": "forest", "n_estimators": 10_001}, ["/model/n_estimators"]),
+            ({"kind": "forest", "oob_score": True, "bootstrap": False}, ["/model"]),
+            ({"kind": "tree", "loss": {"kind": "ane", "selection": "out_of_bag"}}, ["/model"]),
+            ({"kind": "tree", "loss": {"kind": "ane", "selection": "oob"}}, ["/model/loss/selection"]),
         ],
     )
     def test_models(self, client: TestClient, dataset_id: str, model: Any, pointers: list[str]) -> None:
