@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import metrics
 
 from core.exceptions import InvalidInput
 from core.validation import encode_labels
@@ -22,11 +21,12 @@ def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
     probabilities = np.pad(estimator.predict_proba(X), ((0, 0), (0, n_unseen)))
     predicted = probabilities.argmax(axis=1)
     n_classes = probabilities.shape[1]
+    weighted_f1, macro_f1 = _f1(codes, predicted, n_classes)
     report: dict[str, Any] = {
         "accuracy": float(np.mean(predicted == codes)),
         "balanced_accuracy": _mean_recall(codes, predicted, n_classes),
-        "weighted_f1": float(metrics.f1_score(codes, predicted, average="weighted", zero_division=0)),
-        "macro_f1": float(metrics.f1_score(codes, predicted, average="macro", zero_division=0)),
+        "weighted_f1": weighted_f1,
+        "macro_f1": macro_f1,
         "log_loss": _log_loss(codes, probabilities),
         "brier": _brier(codes, probabilities),
         "n_rows": len(codes),
@@ -77,7 +77,28 @@ def _brier(codes: NDArray[np.int64], probabilities: NDArray[np.float64]) -> floa
     return float(np.mean((probabilities**2).sum(axis=1) - 2 * of_true_class + 1))
 
 
+def _f1(codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int) -> tuple[float, float]:
+    """F1 of each class, 2 hits / (true + predicted rows), averaged by true rows and plainly over classes that occur in
+    either.
+    """
+    rows = np.bincount(codes, minlength=n_classes)
+    answers = np.bincount(predicted, minlength=n_classes)
+    occurs = rows + answers > 0
+    hits = np.bincount(codes[codes == predicted], minlength=n_classes)[occurs]
+    of_class = 2 * hits / (rows + answers)[occurs]
+    return float(np.average(of_class, weights=rows[occurs])), float(of_class.mean())
+
+
 def _roc_auc(codes: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
     if probabilities.shape[1] == 2:
-        return float(metrics.roc_auc_score(codes, probabilities[:, 1]))
-    return float(metrics.roc_auc_score(codes, probabilities, multi_class="ovr", average="macro"))
+        return _area_under_roc(codes == 1, probabilities[:, 1])
+    return float(np.mean([_area_under_roc(codes == k, column) for k, column in enumerate(probabilities.T)]))
+
+
+def _area_under_roc(is_positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+    """Chance that a positive row outscores a negative one, ties counting half (Hanley and McNeil 1982)."""
+    _, level, n_at_level = np.unique(scores, return_inverse=True, return_counts=True)
+    mean_rank = np.cumsum(n_at_level) - (n_at_level - 1) / 2
+    n_positive = np.count_nonzero(is_positive)
+    n_pairs = n_positive * (len(scores) - n_positive)
+    return float((mean_rank[level][is_positive].sum() - n_positive * (n_positive + 1) / 2) / n_pairs)
