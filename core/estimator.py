@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from core.binning import bin_features
+from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidLoss
 from core.growing import FitMonitor, GrowthProblem, Progress, Silent
 from core.holdout import held_out_rows
@@ -94,7 +93,7 @@ class Grown(NamedTuple):
     found: dict[str, Any]
 
 
-class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class GrownClassifier(ClassifierContract):
     """Base of the classifiers made of grown trees.
 
     Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (when X had names), `loss_` (the loss that
@@ -103,6 +102,15 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     #: Fitted attributes that another fit may not have.
     _SOMETIMES_FITTED = ("lambda_", "tuning_scores_", "oob_score_", "oob_decision_function_")
+
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    loss_: Loss
+    trees_: TreeArrays
+    lambda_: float
+    tuning_scores_: dict[float, float]
+    oob_score_: float
+    schema_: dict[str, Any] | None
 
     loss: Any
     max_depth: int | None
@@ -226,7 +234,7 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Mean class distribution of the rows' leaves, (row, class), columns in the order of `classes_`."""
-        check_is_fitted(self)
+        self._check_is_fitted("trees_")
         return votes(prediction_rows(self, X), self.trees_, thread_count(self.n_jobs))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -240,7 +248,7 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Mean over trees of each feature's share of the impurity decrease, (feature,), summing to 1 where any tree
         split.
         """
-        check_is_fitted(self)
+        self._check_is_fitted("trees_")
         n_trees = len(self.trees_.offsets) - 1
         shares = [self._tree(t).compute_feature_importances() for t in range(n_trees)]
         mean = np.mean(shares, axis=0)
@@ -249,8 +257,3 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _tree(self, tree: int) -> Tree:
         return Tree(nodes_of(self.trees_, tree), self.n_features_in_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

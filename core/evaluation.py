@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput
-from core.validation import encode_labels
+from core.validation import class_codes
 
 
 def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
@@ -17,6 +17,8 @@ def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
     in y), `n_rows`, and `confusion`: rows are true classes, columns predicted ones, in the order of the model's
     classes and after them any labels that it never saw, whose rows count as wrong. Raises InvalidInput for no rows.
     """
+    if len(y) == 0:
+        raise InvalidInput("there are no rows to evaluate on; give at least one.")
     codes, n_unseen = class_codes(estimator.classes_, y)
     probabilities = np.pad(estimator.predict_proba(X), ((0, 0), (0, n_unseen)))
     predicted = probabilities.argmax(axis=1)
@@ -35,21 +37,6 @@ def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
     if n_unseen == 0 and n_classes > 1 and len(np.unique(codes)) == n_classes:
         report["roc_auc"] = _roc_auc(codes, probabilities)
     return report
-
-
-def class_codes(classes: NDArray[Any], y: Any) -> tuple[NDArray[np.int64], int]:
-    """Class numbers of the labels y, and how many labels are not among `classes`; those are numbered after them.
-
-    A class may be rare enough to occur in a test part alone, or lose all its training labels to noise.
-    """
-    labels = encode_labels(y)
-    if len(labels.codes) == 0:
-        raise InvalidInput("there are no rows to evaluate on; give at least one.")
-    position = {label: k for k, label in enumerate(classes.tolist())}
-    n_known = len(position)
-    numbers = [position.setdefault(label, len(position)) for label in labels.classes.tolist()]
-    codes: NDArray[np.int64] = np.array(numbers, dtype=np.int64)[labels.codes]
-    return codes, len(position) - n_known
 
 
 def _confusion(codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int) -> list[list[int]]:

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from core.estimator import (
     LARGEST_COUNT,
@@ -61,7 +60,7 @@ class GrownForest(GrownClassifier):
     @property
     def estimators_(self) -> list[TreeClassifier]:
         """The trees as fitted classifiers, over views of the forest's arrays."""
-        check_is_fitted(self)
+        self._check_is_fitted("trees_")
         return [self._as_classifier(t) for t in range(len(self.trees_.offsets) - 1)]
 
     def _as_classifier(self, tree: int) -> TreeClassifier:

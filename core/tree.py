@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from core.estimator import (
     ClassWeights,
@@ -55,7 +54,7 @@ class TreeClassifier(GrownClassifier):
     @property
     def tree_(self) -> Tree:
         """The fitted tree, as views of the stored arrays."""
-        check_is_fitted(self)
+        self._check_is_fitted("trees_")
         return self._tree(0)
 
     def get_depth(self) -> int:
