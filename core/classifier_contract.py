@@ -11,7 +11,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core.validation import class_codes, sample_weights_of
+from core.exceptions import InvalidInput
+from core.validation import class_codes, label_column, sample_weights_of
 
 
 class ClassifierContract:
@@ -50,9 +51,12 @@ class ClassifierContract:
         raise NotImplementedError
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on rows X with labels y, weighted by `sample_weight`."""
-        predicted, _ = class_codes(self.classes_, self.predict(X))
-        codes, _ = class_codes(self.classes_, y)
+        """Accuracy on rows X with labels y, weighted by `sample_weight`. Raises InvalidInput."""
+        labels = self.predict(X)
+        predicted, _ = class_codes(self.classes_, labels)
+        codes, _ = class_codes(self.classes_, label_column(y))
+        if len(codes) != len(predicted):
+            raise InvalidInput(f"X has {len(predicted)} rows and y has {len(codes)} labels; they must be as many.")
         weights = sample_weights_of(sample_weight, len(codes))
         return float(np.average(predicted == codes, weights=weights))
 

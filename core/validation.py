@@ -117,7 +117,7 @@ def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray
     if y is None:
         raise InvalidInput("requires y to be passed, but the target y is None")
     X = training_rows(estimator, X)
-    y = _one_column(y)
+    y = label_column(y)
     if y.shape[0] != X.shape[0]:
         raise InvalidInput(f"X has {X.shape[0]} rows and y has {y.shape[0]} labels; they must be as many.")
     if y.dtype.kind == "f":
@@ -131,7 +131,7 @@ def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray
     return X, y
 
 
-def _one_column(y: Any) -> NDArray[Any]:
+def label_column(y: Any) -> NDArray[Any]:
     """Labels (row,); a column (row, 1) passes with scikit-learn's warning."""
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:

@@ -82,7 +82,8 @@ def _estimator(spec: TrainSpec, labels: NDArray[Any], n_jobs: int) -> Any:
     if isinstance(arguments["class_weight"], dict):
         of_text = dict(zip(map(label_text, labels.tolist()), labels.tolist(), strict=True))
         arguments["class_weight"] = {of_text[text]: weight for text, weight in arguments["class_weight"].items()}
-    return core.ESTIMATORS[kind_of(spec.model)](**arguments, random_state=spec.seed, n_jobs=n_jobs)
+    estimator_class: Any = core.ESTIMATORS[kind_of(spec.model)]
+    return estimator_class(**arguments, random_state=spec.seed, n_jobs=n_jobs)
 
 
 def _shares(spec: TrainSpec) -> dict[str, float]:
