@@ -17,6 +17,8 @@ from core.tree_structure import TreeArrays
 
 #: Parameters that do not change the result and therefore not the file either.
 _NOT_KEPT = frozenset({"n_jobs"})
+#: Parameters that the first files of this format lack; those were fitted with the defaults.
+_LATER_PARAMETERS = frozenset({"oob_score"})
 #: "<U" is text of any length, "|O" labels of mixed types.
 _CLASS_DTYPES = frozenset(
     {"<U", "|O", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"}
@@ -57,6 +59,7 @@ def state_of(estimator: GrownClassifier, schema: Mapping[str, Any] | None) -> St
         "feature_names": _names(estimator),
         "lambda": getattr(estimator, "lambda_", None),
         "tuning_scores": [list(pair) for pair in getattr(estimator, "tuning_scores_", {}).items()],
+        "oob_score": _finite_or_none(getattr(estimator, "oob_score_", None)),
         "schema": dict(schema) if schema is not None else getattr(estimator, "schema_", None),
     }
     trees = estimator.trees_
@@ -119,12 +122,15 @@ def _rebuilt(state: State) -> GrownClassifier:
     if facts["lambda"] is not None:
         estimator.lambda_ = _finite(facts["lambda"])
         estimator.tuning_scores_ = {_finite(key): _finite(score) for key, score in facts["tuning_scores"]}
+    if facts.get("oob_score") is not None:
+        estimator.oob_score_ = _finite(facts["oob_score"])
     return estimator
 
 
 def _checked_params(kind: str, params: dict[str, Any]) -> dict[str, Any]:
     known: dict[str, Parameter] = {p.name: p for p in parameters(kind)}
-    values = {name: _param_value(value) for name, value in params.items()}
+    values = {name: known[name].default for name in _LATER_PARAMETERS & known.keys()}
+    values |= {name: _param_value(value) for name, value in params.items()}
     if set(values) != set(known) - _NOT_KEPT:
         raise ArtifactError(f"the parameters are not those of {kind!r}.")
     for name, value in values.items():
@@ -157,6 +163,11 @@ def _finite(value: Any) -> float:
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise ArtifactError("a number is not finite.")
     return float(value)
+
+
+def _finite_or_none(value: float | None) -> float | None:
+    """JSON has no NaN; an unknown score is not kept."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _mapping_or_none(value: Any) -> dict[str, Any] | None:

@@ -3,23 +3,25 @@
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from core.binning import bin_features
+from core.classifier_contract import ClassifierContract
+from core.exceptions import InvalidLoss
 from core.growing import FitMonitor, GrowthProblem, Progress, Silent
 from core.holdout import held_out_rows
 from core.kernels.criteria import Criterion
-from core.kernels.growth import GrowthLimits
+from core.kernels.growing_node import GrowthLimits
+from core.kernels.splitting import SearchLimits
 from core.losses import AdaptiveNegativeExponential, Loss, NegativeExponential, parse_loss
+from core.out_of_bag import Bootstrap
 from core.parameters import SELF_CHECKED, SERVER_SIDE, Bounds, Help, parameters_of
 from core.randomness import Purpose, Seed, SeedTree
 from core.tree_structure import Tree, TreeArrays, nodes_of, votes, weighed_in
-from core.tuning import choose_lambda
+from core.tuning import Selection, by_holdout, by_out_of_bag, choose_lambda
 from core.validation import TrainingData, prediction_rows, training_data
 
 #: No tree has more rows or levels, and sums of two such counts fit the kernels' integers.
@@ -33,16 +35,26 @@ LossChoice = Annotated[
 MaxDepth = Annotated[
     int | None, Bounds(ge=1, le=LARGEST_COUNT), Help("Longest path from the root to a leaf; none = no limit.")
 ]
+MaxLeafNodes = Annotated[
+    int | None,
+    Bounds(ge=2, le=LARGEST_COUNT),
+    Help("Most leaves; the splits that lower the training risk most are made first. None = no limit."),
+]
 MinSamplesLeaf = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Fewest training rows in a leaf.")]
 MinRiskDecrease = Annotated[
     float, Bounds(ge=0), Help("A split must lower the training risk of the loss by more than this.")
 ]
 MaxFeatures = Annotated[
     Annotated[int, Bounds(ge=1)] | Annotated[float, Bounds(gt=0, le=1)] | Literal["sqrt", "log2"] | None,
-    Help("Features tried at a node, counted among those that vary in it: a number, a share, or none = all."),
+    Help("Features drawn at a node, constant ones included: a number, a share, or none = all."),
+]
+Splitter = Annotated[
+    Literal["best", "random"], Help("Of each feature drawn, the best cut or one at random.")
 ]
 MaxBins = Annotated[
-    int, Bounds(ge=2, le=256), Help("Most bins of a feature; one with no more distinct values loses nothing.")
+    int | None,
+    Bounds(ge=2, le=256),
+    Help("Most bins of a feature; one with no more distinct values loses nothing. None = a bin for every value."),
 ]
 ClassWeights = Annotated[
     Mapping[Any, Annotated[float, Bounds(ge=0)]] | Literal["balanced"] | None,
@@ -75,19 +87,50 @@ def feature_count(max_features: int | float | str | None, n_features: int) -> in
     return min(int(max_features), n_features)
 
 
-class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class GrowingFit(NamedTuple):
+    """What one fit works with."""
+
+    problem: GrowthProblem
+    data: TrainingData
+    seeds: SeedTree
+    monitor: FitMonitor
+
+
+class Grown(NamedTuple):
+    """What a fit came to: the loss that grew the trees, the trees, and fitted attributes found on the way."""
+
+    loss: Loss
+    trees: TreeArrays
+    found: dict[str, Any]
+
+
+class GrownClassifier(ClassifierContract):
     """Base of the classifiers made of grown trees.
 
     Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (when X had names), `loss_` (the loss that
     grew the trees), `trees_` (TreeArrays), and with an adaptive loss `lambda_` and `tuning_scores_`.
     """
 
+    #: Fitted attributes that another fit may not have.
+    _SOMETIMES_FITTED = ("lambda_", "tuning_scores_", "oob_score_", "oob_decision_function_")
+
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    loss_: Loss
+    trees_: TreeArrays
+    lambda_: float
+    tuning_scores_: dict[float, float]
+    oob_score_: float
+    schema_: dict[str, Any] | None
+
     loss: Any
     max_depth: int | None
+    max_leaf_nodes: int | None
     min_samples_leaf: int
     min_risk_decrease: float
     max_features: int | float | str | None
-    max_bins: int
+    splitter: str
+    max_bins: int | None
     class_weight: Any
     random_state: Seed
     n_jobs: int | None
@@ -112,58 +155,106 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Raises InvalidParameter, InvalidInput, and FitStopped when `monitor` asks for it.
         """
+        loss = self._checked_loss()
+        data = training_data(self, X, y, sample_weight, self.class_weight)
+        fit = GrowingFit(self._problem(data), data, SeedTree(self.random_state), monitor or Silent())
+        grown = self._tuned(loss, fit) if isinstance(loss, AdaptiveNegativeExponential) else self._plain(loss, fit)
+        found = {**grown.found, **self._found_beside(grown.trees, fit)}
+        self._replace_found(found)
+        self.trees_ = weighed_in(data.weight_unit, grown.trees)
+        self.loss_ = grown.loss
+        self.classes_ = data.labels.classes
+        return self
+
+    def phases(self) -> dict[str, int]:
+        """What a monitor of `fit` will hear of: the phases in their order, and how many trees each grows.
+
+        Raises InvalidParameter for what `fit` would refuse before it has seen data.
+        """
+        loss = self._checked_loss()
+        if not isinstance(loss, AdaptiveNegativeExponential):
+            return {"growing": self._n_trees()}
+        tuning = {"tuning": len(loss.grid) * self._n_trees()}
+        return tuning if self._selects_out_of_bag(loss) else {**tuning, "growing": self._n_trees()}
+
+    def _checked_loss(self) -> Loss:
+        """The loss, once it and all parameters are found good. Raises InvalidParameter."""
         for parameter in parameters_of(type(self)):
             parameter.check(getattr(self, parameter.argument), type(self).__name__)
         loss = parse_loss(self.loss)
-        data = training_data(self, X, y, sample_weight, self.class_weight)
-        seeds = SeedTree(self.random_state)
-        problem = self._problem(data)
-        watcher = monitor or Silent()
-        if isinstance(loss, AdaptiveNegativeExponential):
-            loss = self._tuned(loss, problem, data, seeds, watcher)
-        progress = Progress(watcher, "growing", self._n_trees())
-        grown = self._grow(problem, data.weights, loss.criterion(problem.n_classes, data.weight_unit), seeds, progress)
-        self.trees_ = weighed_in(data.weight_unit, grown)
-        self.loss_ = loss
-        self.classes_ = data.labels.classes
-        return self
+        if isinstance(loss, AdaptiveNegativeExponential) and loss.selection == "out_of_bag" and not self._bootstraps():
+            raise InvalidLoss(
+                f'selection of loss {loss.kind!r} is "out_of_bag", and this {type(self).__name__} draws no bootstrap '
+                'samples that could leave rows out; choose "auto" or "holdout", or a forest with bootstrap=True.'
+            )
+        return loss
+
+    def _replace_found(self, found: dict[str, Any]) -> None:
+        """Set what this fit found, and forget what only an earlier one did."""
+        for name in self._SOMETIMES_FITTED:
+            if hasattr(self, name):
+                delattr(self, name)
+        for name, value in found.items():
+            setattr(self, name, value)
+
+    def _bootstraps(self) -> bool:
+        """Whether each tree grows on a sample that leaves rows out."""
+        return False
+
+    def _selects_out_of_bag(self, loss: AdaptiveNegativeExponential) -> bool:
+        return loss.selection != "holdout" and self._bootstraps()
+
+    def _found_beside(self, trees: TreeArrays, fit: GrowingFit) -> dict[str, Any]:
+        """Fitted attributes that come from grown trees and their training rows."""
+        return {}
 
     def _problem(self, data: TrainingData) -> GrowthProblem:
         limits = GrowthLimits(
             max_depth=np.iinfo(np.int64).max if self.max_depth is None else int(self.max_depth),
-            min_samples_leaf=int(self.min_samples_leaf),
+            max_leaf_nodes=int(self.max_leaf_nodes or 0),
             min_risk_decrease=float(self.min_risk_decrease),
-            max_features=feature_count(self.max_features, data.X.shape[1]),
+            search=SearchLimits(
+                max_features=feature_count(self.max_features, data.X.shape[1]),
+                min_samples_leaf=int(self.min_samples_leaf),
+                random_cuts=self.splitter == "random",
+            ),
         )
-        features = bin_features(data.X, int(self.max_bins), thread_count(self.n_jobs))
+        features = bin_features(data.X, self.max_bins, thread_count(self.n_jobs))
         return GrowthProblem(features, data.labels.codes, len(data.labels.classes), limits)
 
-    def _tuned(
-        self,
-        loss: AdaptiveNegativeExponential,
-        problem: GrowthProblem,
-        data: TrainingData,
-        seeds: SeedTree,
-        monitor: FitMonitor,
-    ) -> NegativeExponential:
-        """The loss with lambda chosen on held-out rows; sets `lambda_` and `tuning_scores_`."""
-        codes = data.labels.codes
-        generator = seeds.generator(Purpose.HOLDOUT)
-        held_out = held_out_rows(codes, loss.validation_fraction, True, generator).test_rows
-        progress = Progress(monitor, "tuning", len(loss.grid) * self._n_trees())
+    def _plain(self, loss: Loss, fit: GrowingFit) -> Grown:
+        """Trees grown on all rows with one loss."""
+        progress = Progress(fit.monitor, "growing", self._n_trees())
+        criterion = loss.criterion(fit.problem.n_classes, fit.data.weight_unit)
+        return Grown(loss, self._grow(fit.problem, fit.data.weights, criterion, fit.seeds, progress), {})
+
+    def _tuned(self, loss: AdaptiveNegativeExponential, fit: GrowingFit) -> Grown:
+        """Trees grown on all rows with the best lambda; finds `lambda_` and `tuning_scores_`."""
+        progress = Progress(fit.monitor, "tuning", len(loss.grid) * self._n_trees())
 
         def grow_on(candidate: Loss, weights: NDArray[np.float64]) -> TreeArrays:
-            return self._grow(problem, weights, candidate.criterion(problem.n_classes, data.weight_unit), seeds, progress)
+            criterion = candidate.criterion(fit.problem.n_classes, fit.data.weight_unit)
+            return self._grow(fit.problem, weights, criterion, fit.seeds, progress)
 
-        tuned = choose_lambda(loss, grow_on, data.X, codes, data.weights, held_out)
-        self.lambda_, self.tuning_scores_ = tuned
-        return NegativeExponential(self.lambda_)
+        tuned = choose_lambda(loss, grow_on, self._selection(loss, fit))
+        chosen = NegativeExponential(tuned.lambda_)
+        trees = tuned.trees if self._selects_out_of_bag(loss) else self._plain(chosen, fit).trees
+        return Grown(chosen, trees, {"lambda_": tuned.lambda_, "tuning_scores_": tuned.scores})
+
+    def _selection(self, loss: AdaptiveNegativeExponential, fit: GrowingFit) -> Selection:
+        data, codes = fit.data, fit.data.labels.codes
+        if self._selects_out_of_bag(loss):
+            bootstrap = Bootstrap(data.weights, fit.seeds.kernel_states(self._n_trees()))
+            return by_out_of_bag(data.X, codes, bootstrap, thread_count(self.n_jobs), fit.monitor.stop_flag)
+        generator = fit.seeds.generator(Purpose.HOLDOUT)
+        held_out = held_out_rows(codes, loss.validation_fraction, True, generator).test_rows
+        return by_holdout(data.X, codes, data.weights, held_out)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Mean vote of the rows' leaves, (row, class), columns in the order of `classes_`. Leaves vote with their class
         distribution, but under `gce` with the prediction that the loss makes of it.
         """
-        check_is_fitted(self)
+        self._check_is_fitted("trees_")
         nodes = self.trees_.nodes._replace(value=self._leaf_votes())
         return votes(prediction_rows(self, X), self.trees_._replace(nodes=nodes), thread_count(self.n_jobs))
 
@@ -183,7 +274,7 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Mean over trees of each feature's share of the impurity decrease, (feature,), summing to 1 where any tree
         split.
         """
-        check_is_fitted(self)
+        self._check_is_fitted("trees_")
         n_trees = len(self.trees_.offsets) - 1
         shares = [self._tree(t).compute_feature_importances() for t in range(n_trees)]
         mean = np.mean(shares, axis=0)
@@ -192,8 +283,3 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _tree(self, tree: int) -> Tree:
         return Tree(nodes_of(self.trees_, tree), self.n_features_in_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

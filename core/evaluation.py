@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import metrics
 
 from core.exceptions import InvalidInput
-from core.validation import encode_labels
+from core.validation import class_codes
 
 
 def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
@@ -18,15 +17,18 @@ def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
     in y), `n_rows`, and `confusion`: rows are true classes, columns predicted ones, in the order of the model's
     classes and after them any labels that it never saw, whose rows count as wrong. Raises InvalidInput for no rows.
     """
+    if len(y) == 0:
+        raise InvalidInput("there are no rows to evaluate on; give at least one.")
     codes, n_unseen = class_codes(estimator.classes_, y)
     probabilities = np.pad(estimator.predict_proba(X), ((0, 0), (0, n_unseen)))
     predicted = probabilities.argmax(axis=1)
     n_classes = probabilities.shape[1]
+    weighted_f1, macro_f1 = _f1(codes, predicted, n_classes)
     report: dict[str, Any] = {
         "accuracy": float(np.mean(predicted == codes)),
         "balanced_accuracy": _mean_recall(codes, predicted, n_classes),
-        "weighted_f1": float(metrics.f1_score(codes, predicted, average="weighted", zero_division=0)),
-        "macro_f1": float(metrics.f1_score(codes, predicted, average="macro", zero_division=0)),
+        "weighted_f1": weighted_f1,
+        "macro_f1": macro_f1,
         "log_loss": _log_loss(codes, probabilities),
         "brier": _brier(codes, probabilities),
         "n_rows": len(codes),
@@ -35,21 +37,6 @@ def evaluate(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
     if n_unseen == 0 and n_classes > 1 and len(np.unique(codes)) == n_classes:
         report["roc_auc"] = _roc_auc(codes, probabilities)
     return report
-
-
-def class_codes(classes: NDArray[Any], y: Any) -> tuple[NDArray[np.int64], int]:
-    """Class numbers of the labels y, and how many labels are not among `classes`; those are numbered after them.
-
-    A class may be rare enough to occur in a test part alone, or lose all its training labels to noise.
-    """
-    labels = encode_labels(y)
-    if len(labels.codes) == 0:
-        raise InvalidInput("there are no rows to evaluate on; give at least one.")
-    position = {label: k for k, label in enumerate(classes.tolist())}
-    n_known = len(position)
-    numbers = [position.setdefault(label, len(position)) for label in labels.classes.tolist()]
-    codes: NDArray[np.int64] = np.array(numbers, dtype=np.int64)[labels.codes]
-    return codes, len(position) - n_known
 
 
 def _confusion(codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int) -> list[list[int]]:
@@ -77,7 +64,28 @@ def _brier(codes: NDArray[np.int64], probabilities: NDArray[np.float64]) -> floa
     return float(np.mean((probabilities**2).sum(axis=1) - 2 * of_true_class + 1))
 
 
+def _f1(codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int) -> tuple[float, float]:
+    """F1 of each class, 2 hits / (true + predicted rows), averaged by true rows and plainly over classes that occur in
+    either.
+    """
+    rows = np.bincount(codes, minlength=n_classes)
+    answers = np.bincount(predicted, minlength=n_classes)
+    occurs = rows + answers > 0
+    hits = np.bincount(codes[codes == predicted], minlength=n_classes)[occurs]
+    of_class = 2 * hits / (rows + answers)[occurs]
+    return float(np.average(of_class, weights=rows[occurs])), float(of_class.mean())
+
+
 def _roc_auc(codes: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
     if probabilities.shape[1] == 2:
-        return float(metrics.roc_auc_score(codes, probabilities[:, 1]))
-    return float(metrics.roc_auc_score(codes, probabilities, multi_class="ovr", average="macro"))
+        return _area_under_roc(codes == 1, probabilities[:, 1])
+    return float(np.mean([_area_under_roc(codes == k, column) for k, column in enumerate(probabilities.T)]))
+
+
+def _area_under_roc(is_positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+    """Chance that a positive row outscores a negative one, ties counting half (Hanley and McNeil 1982)."""
+    _, level, n_at_level = np.unique(scores, return_inverse=True, return_counts=True)
+    mean_rank = np.cumsum(n_at_level) - (n_at_level - 1) / 2
+    n_positive = np.count_nonzero(is_positive)
+    n_pairs = n_positive * (len(scores) - n_positive)
+    return float((mean_rank[level][is_positive].sum() - n_positive * (n_positive + 1) / 2) / n_pairs)

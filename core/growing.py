@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from core.exceptions import FitStopped
 from core.kernels.criteria import Criterion
 from core.kernels.features import BinnedFeatures
-from core.kernels.growth import GrowthLimits, grow
+from core.kernels.growing_node import GrowthLimits
+from core.kernels.growth import grow_best_first, grow_depth_first
 from core.kernels.partition import TreeRows
 from core.kernels.random_state import bootstrap_counts
 from core.kernels.tree_nodes import TreeNodes
@@ -80,6 +81,7 @@ def grow_tree(
     """Grow one tree on the rows of positive weight. Raises FitStopped when the monitor asked for it."""
     rows = np.flatnonzero(weights > 0).astype(np.int32)
     tree_rows = TreeRows(rows, problem.labels[rows], weights[rows])
+    grow = grow_best_first if problem.limits.max_leaf_nodes else grow_depth_first
     with np.errstate(over="ignore"):  # the generator wraps around on purpose; plain Python would warn
         grown = grow(
             problem.features,

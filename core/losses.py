@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,8 +113,8 @@ class NegativeExponential(Loss):
 
 @dataclass(frozen=True, repr=False)
 class AdaptiveNegativeExponential(Loss):
-    """Negative exponential loss whose lambda is chosen on held-out rows with their noisy labels, then refitted on
-    all.
+    """Negative exponential loss whose lambda is chosen by accuracy, on noisy labels, of rows that the trees did not
+    see: out of bag, where the chosen trees are already grown on all rows, or held out, followed by a refit on all.
     """
 
     grid: Annotated[tuple[Annotated[float, Bounds(ge=0, le=1)], ...], Help("Values of lambda to choose from.")] = (
@@ -125,10 +125,14 @@ class AdaptiveNegativeExponential(Loss):
         1.0,
     )
     validation_fraction: Annotated[
-        float, Bounds(gt=0, lt=1), Help("Share of the rows held out while lambda is chosen.")
+        float, Bounds(gt=0, lt=1), Help("Share of the rows held out while lambda is chosen; unused out of bag.")
     ] = 0.2
+    selection: Annotated[
+        Literal["auto", "holdout", "out_of_bag"],
+        Help("Rows that judge lambda: held out, out of bag (needs bootstrap), or auto = out of bag where possible."),
+    ] = "auto"
 
-    kind, aliases, help = "adaptive_ne", ("ane",), "Negative exponential loss, lambda chosen on held-out data."
+    kind, aliases, help = "adaptive_ne", ("ane",), "Negative exponential loss, lambda chosen on rows not grown on."
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from core.estimator import (
     ClassWeights,
@@ -12,9 +11,11 @@ from core.estimator import (
     MaxBins,
     MaxDepth,
     MaxFeatures,
+    MaxLeafNodes,
     MinRiskDecrease,
     MinSamplesLeaf,
     RandomState,
+    Splitter,
 )
 from core.growing import GrowthProblem, Progress, grow_tree
 from core.kernels.criteria import Criterion
@@ -34,9 +35,11 @@ class TreeClassifier(GrownClassifier):
         *,
         loss: LossChoice = "gini",
         max_depth: MaxDepth = None,
+        max_leaf_nodes: MaxLeafNodes = None,
         min_samples_leaf: MinSamplesLeaf = 1,
         min_risk_decrease: MinRiskDecrease = 0.0,
         max_features: MaxFeatures = None,
+        splitter: Splitter = "best",
         max_bins: MaxBins = 256,
         class_weight: ClassWeights = None,
         random_state: RandomState = None,
@@ -44,9 +47,11 @@ class TreeClassifier(GrownClassifier):
     ) -> None:
         self.loss = loss
         self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.min_risk_decrease = min_risk_decrease
         self.max_features = max_features
+        self.splitter = splitter
         self.max_bins = max_bins
         self.class_weight = class_weight
         self.random_state = random_state
@@ -55,7 +60,7 @@ class TreeClassifier(GrownClassifier):
     @property
     def tree_(self) -> Tree:
         """The fitted tree, as views of the stored arrays."""
-        check_is_fitted(self)
+        self._check_is_fitted("trees_")
         return self._tree(0)
 
     def get_depth(self) -> int:

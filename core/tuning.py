@@ -1,42 +1,73 @@
-"""Choosing lambda on held-out rows with the labels they came with, noisy or not."""
+"""Choosing lambda by accuracy on rows that the trees did not see, with the labels they came with, noisy or not."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.losses import AdaptiveNegativeExponential, Loss, NegativeExponential
+from core.losses import AdaptiveNegativeExponential, NegativeExponential
+from core.out_of_bag import Bootstrap, accuracy, out_of_bag_votes
 from core.tree_structure import TreeArrays, votes
 
-GrowOn = Callable[[Loss, NDArray[np.float64]], TreeArrays]
+GrowOn = Callable[[NegativeExponential, NDArray[np.float64]], TreeArrays]
+
+
+class Selection(NamedTuple):
+    """A way to compare candidates: the weights they are grown on (row,), and the accuracy of what was grown."""
+
+    weights: NDArray[np.float64]
+    accuracy: Callable[[TreeArrays], float]
 
 
 class Tuned(NamedTuple):
-    """The chosen lambda, and the held-out accuracy of every lambda of the grid."""
+    """The chosen lambda, the accuracy of every lambda of the grid, and the trees grown with the chosen one."""
 
     lambda_: float
     scores: dict[float, float]
+    trees: TreeArrays
 
 
-def choose_lambda(
-    loss: AdaptiveNegativeExponential,
-    grow_on: GrowOn,
-    X: NDArray[Any],
-    labels: NDArray[np.int32],
-    weights: NDArray[np.float64],
-    held_out: NDArray[np.int64],
-) -> Tuned:
-    """Grow once per lambda with the held-out rows at weight zero. Ties go to the larger lambda, the more robust one.
-
-    Accuracy is weighted like the fit. Without held-out rows all lambdas tie.
+def by_holdout(
+    X: NDArray[Any], labels: NDArray[np.int32], weights: NDArray[np.float64], held_out: NDArray[np.int64]
+) -> Selection:
+    """Compare on the rows `held_out`, which get weight zero in growth. Accuracy is weighted like the fit, 0 without
+    held-out rows.
     """
-    training_weights = weights.copy()
-    training_weights[held_out] = 0.0
     held_out_rows = np.ascontiguousarray(X[held_out])
-    scores = {}
-    for lambda_ in loss.grid:
-        trees = grow_on(NegativeExponential(lambda_), training_weights)
+    of_the_rest = weights.copy()
+    of_the_rest[held_out] = 0.0
+
+    def held_out_accuracy(trees: TreeArrays) -> float:
         correct = votes(held_out_rows, trees).argmax(axis=1) == labels[held_out]
-        scores[float(lambda_)] = float(np.average(correct, weights=weights[held_out])) if len(held_out) else 0.0
-    return Tuned(max(scores, key=lambda lambda_: (scores[lambda_], lambda_)), scores)
+        return float(np.average(correct, weights=weights[held_out])) if len(held_out) else 0.0
+
+    return Selection(of_the_rest, held_out_accuracy)
+
+
+def by_out_of_bag(
+    X: NDArray[Any], labels: NDArray[np.int32], bootstrap: Bootstrap, n_threads: int, stop_flag: NDArray[np.uint8]
+) -> Selection:
+    """Compare by out-of-bag votes: all rows grow and all are judged. Accuracy is weighted like the fit, 0 when every
+    tree saw every row.
+    """
+
+    def out_of_bag_accuracy(trees: TreeArrays) -> float:
+        found = accuracy(out_of_bag_votes(X, trees, bootstrap, n_threads, stop_flag), labels, bootstrap.weights)
+        return 0.0 if math.isnan(found) else found
+
+    return Selection(bootstrap.weights, out_of_bag_accuracy)
+
+
+def choose_lambda(loss: AdaptiveNegativeExponential, grow_on: GrowOn, selection: Selection) -> Tuned:
+    """Grow once per lambda. Ties go to the larger lambda, the more robust one; only the best trees so far are kept."""
+    scores: dict[float, float] = {}
+    best: tuple[float, float] | None = None
+    for lambda_ in loss.grid:
+        trees = grow_on(NegativeExponential(lambda_), selection.weights)
+        scores[lambda_] = selection.accuracy(trees)
+        if best is None or (scores[lambda_], lambda_) > best:
+            best, kept = (scores[lambda_], lambda_), trees
+    assert best is not None, "a grid is never empty"
+    return Tuned(best[1], scores, kept)

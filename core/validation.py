@@ -1,15 +1,15 @@
-"""The only place where X, y, weights and probabilities are checked and cast."""
+"""Where y, weights and probabilities are checked and cast; X is in `core.feature_table`."""
 
 import math
+import warnings
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from core.exceptions import InvalidInput, InvalidParameter
+from core.feature_table import rows_like_training, training_rows
 
 ClassWeight = Mapping[Hashable, float] | str | None
 
@@ -24,6 +24,15 @@ class EncodedLabels(NamedTuple):
     codes: NDArray[np.int32]
 
 
+class GivenRows(NamedTuple):
+    """The rows as `fit` got them, those of weight zero too."""
+
+    X: NDArray[Any]  # (row, feature)
+    codes: NDArray[np.int32]  # (row,)
+    sample_weights: NDArray[np.float64]  # (row,), without class weights
+    kept: NDArray[np.bool_]  # (row,), which rows train
+
+
 class TrainingData(NamedTuple):
     """What growth needs. Rows of weight zero are gone, also those that come to zero beside the heaviest row."""
 
@@ -31,6 +40,7 @@ class TrainingData(NamedTuple):
     labels: EncodedLabels
     weights: NDArray[np.float64]  # (row,), positive, in units of `weight_unit`; the largest is in [1, 2)
     weight_unit: float  # a power of two
+    given: GivenRows
 
 
 def encode_labels(y: Any) -> EncodedLabels:
@@ -51,29 +61,32 @@ def encode_labels(y: Any) -> EncodedLabels:
 
 
 def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: ClassWeight) -> TrainingData:
-    """Check and cast what `fit` was given. Raises InvalidInput, or scikit-learn's ValueErrors for shapes and for
-    infinite features.
-    """
+    """Check and cast what `fit` was given. Raises InvalidInput, or TypeError for what is no number."""
     X, y = _checked_rows(estimator, X, y)
     labels = encode_labels(y)
-    weights, unit = _scaled(_sample_weights(sample_weight, X), class_weight_of_rows(labels, class_weight))
+    sample_weights = sample_weights_of(sample_weight, len(X))
+    weights, unit = _scaled(sample_weights, class_weight_of_rows(labels, class_weight))
     kept = weights > 0
+    given = GivenRows(X, labels.codes, sample_weights, kept)
     if kept.all():
-        return TrainingData(X, labels, weights, unit)
-    return TrainingData(X[kept], labels._replace(codes=labels.codes[kept]), weights[kept], unit)
+        return TrainingData(X, labels, weights, unit, given)
+    return TrainingData(X[kept], labels._replace(codes=labels.codes[kept]), weights[kept], unit, given)
 
 
-def _sample_weights(sample_weight: Any, X: NDArray[Any]) -> NDArray[np.float64]:
+def sample_weights_of(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """The weight of each row, float64 (row,): ones for None, one number for all. Raises InvalidInput."""
+    if sample_weight is None:
+        return np.ones(n_rows, dtype=np.float64)
     try:
-        weights: NDArray[np.float64] = _check_sample_weight(
-            sample_weight,
-            X,
-            dtype=np.float64,
-            ensure_non_negative=True,
-            allow_all_zero_weights=True,  # refused later, together with weights that class_weight makes zero
-        )
-    except ValueError as error:
-        raise InvalidInput(str(error)) from None
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput("sample_weight holds what is no number; give one number of at least 0 per row.") from None
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
+        raise InvalidInput(f"sample_weight has shape {weights.shape}; it must have one weight per row, ({n_rows},).")
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise InvalidInput("sample_weight holds a negative or infinite weight, or NaN; weights must be at least 0.")
     return weights
 
 
@@ -103,24 +116,52 @@ def _scaled(
 def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if y is None:
         raise InvalidInput("requires y to be passed, but the target y is None")
-    X = validate_data(estimator, X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", ensure_min_samples=1)
-    y = column_or_1d(y, warn=True)
+    X = training_rows(estimator, X)
+    y = label_column(y)
     if y.shape[0] != X.shape[0]:
         raise InvalidInput(f"X has {X.shape[0]} rows and y has {y.shape[0]} labels; they must be as many.")
     if y.dtype.kind == "f":
         if not np.isfinite(y).all():
             raise InvalidInput("y contains NaN or infinity; drop those rows, a label cannot be missing.")
-        check_classification_targets(y)
+        if (y != np.floor(y)).any():
+            raise InvalidInput(
+                "Unknown label type: continuous. Labels are classes; if fractions are names of classes, give them as "
+                "objects or as text."
+            )
     return X, y
+
+
+def label_column(y: Any) -> NDArray[Any]:
+    """Labels (row,); a column (row, 1) passes with scikit-learn's warning."""
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning  # noqa: PLC0415  (too slow an import for a rare case)
+
+        text = "A column-vector y was passed when a 1d array was expected. Please change its shape to (n_samples,)."
+        warnings.warn(text, DataConversionWarning, stacklevel=5)
+        return labels[:, 0]
+    if labels.ndim != 1:
+        raise InvalidInput(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
+    return labels
+
+
+def class_codes(classes: NDArray[Any], y: Any) -> tuple[NDArray[np.int64], int]:
+    """Class numbers of the labels y, and how many labels are not among `classes`; those are numbered after them.
+
+    A class may be rare enough to occur in a test part alone, or lose all its training labels to noise.
+    """
+    labels = encode_labels(y)
+    position = {label: k for k, label in enumerate(classes.tolist())}
+    n_known = len(position)
+    numbers = [position.setdefault(label, len(position)) for label in labels.classes.tolist()]
+    codes: NDArray[np.int64] = np.array(numbers, dtype=np.int64)[labels.codes]
+    return codes, len(position) - n_known
 
 
 def prediction_rows(estimator: Any, X: Any) -> NDArray[Any]:
     """Rows for the kernels: float32 or float64, C order, writeable (numba compiles read-only arrays anew)."""
-    X = validate_data(
-        estimator, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", order="C"
-    )
-    rows: NDArray[Any] = X if X.flags.writeable else X.copy()
-    return rows
+    rows = np.ascontiguousarray(rows_like_training(estimator, X))
+    return rows if rows.flags.writeable else rows.copy()
 
 
 def class_weight_of_rows(labels: EncodedLabels, class_weight: ClassWeight) -> NDArray[np.float64]:

@@ -1,5 +1,6 @@
 """The body of a training job: rows -> noisy labels -> fitted estimator -> metrics -> artefact."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ class _Fit:
 def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Callable[[Session], dict[str, Any]]:
     """Fit the model that a `TrainSpec` asks for and put its artefact into the store; register it when called back."""
     spec = TrainSpec.model_validate(request)
-    monitor.plan(_shares(request["model"]))
+    monitor.plan(_shares(spec))
     monitor.begin("loading", 1, "data sets")
     parts = load_parts(context, spec)
     fit = _fit(spec, parts, context.settings.jobs.threads_per_job, monitor)
@@ -81,15 +82,16 @@ def _estimator(spec: TrainSpec, labels: NDArray[Any], n_jobs: int) -> Any:
     if isinstance(arguments["class_weight"], dict):
         of_text = dict(zip(map(label_text, labels.tolist()), labels.tolist(), strict=True))
         arguments["class_weight"] = {of_text[text]: weight for text, weight in arguments["class_weight"].items()}
-    return core.ESTIMATORS[kind_of(spec.model)](**arguments, random_state=spec.seed, n_jobs=n_jobs)
+    estimator_class: Any = core.ESTIMATORS[kind_of(spec.model)]
+    return estimator_class(**arguments, random_state=spec.seed, n_jobs=n_jobs)
 
 
-def _shares(model: dict[str, Any]) -> dict[str, float]:
-    """The phases of the job; tuning and growing are weighted by the number of trees they grow."""
-    fits = {"tuning": len(model["loss"].get("grid", ())), "growing": 1}
+def _shares(spec: TrainSpec) -> dict[str, float]:
+    """The phases of the job; those of the fit are weighted by the number of trees they grow."""
+    trees = core.ESTIMATORS[kind_of(spec.model)](**constructor_arguments(spec.model)).phases()
     growing = 1 - LOADING_SHARE - SCORING_SHARE
-    of_fits = {phase: growing * n / sum(fits.values()) for phase, n in fits.items() if n}
-    return {"loading": LOADING_SHARE, **of_fits, "scoring": SCORING_SHARE}
+    of_fit = {phase: growing * n / sum(trees.values()) for phase, n in trees.items()}
+    return {"loading": LOADING_SHARE, **of_fit, "scoring": SCORING_SHARE}
 
 
 def _noisy_labels(spec: TrainSpec, parts: Parts) -> tuple[NDArray[Any], dict[str, Any]]:
@@ -123,6 +125,8 @@ def _fitted(estimator: Any) -> dict[str, Any]:
     if hasattr(estimator, "lambda_"):
         scores = [{"lambda": lam, "accuracy": score} for lam, score in estimator.tuning_scores_.items()]
         found |= {"lambda": estimator.lambda_, "tuning_scores": scores}
+    if math.isfinite(getattr(estimator, "oob_score_", math.nan)):
+        found["oob_score"] = estimator.oob_score_
     return found
 
 

@@ -2,9 +2,9 @@
 
 import types
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 
 from core.losses import LOSSES, Loss, loss_parameters
 from core.parameters import Bounds, Parameter
@@ -15,6 +15,14 @@ _ALIASES = {alias: kind for kind, loss in LOSSES.items() for alias in loss.alias
 
 class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True, serialize_by_alias=True)
+
+
+class _EstimatorSpec(_Spec):
+    @model_validator(mode="after")
+    def _parameters_fit_together(self) -> Self:
+        """Refuse what a fit would refuse before it has seen data; the error is a ValueError, as pydantic expects."""
+        ESTIMATORS[kind_of(self)](**constructor_arguments(self)).phases()
+        return self
 
 
 def _request_type(annotation: Any) -> Any:
@@ -50,9 +58,11 @@ def _loss_spec(kind: str, loss: type[Loss]) -> type[BaseModel]:
     return _created(f"{loss.__name__}Loss", kind, loss.help, fields)
 
 
-def _created(name: str, kind: str, doc: str | None, fields: dict[str, Any]) -> type[BaseModel]:
+def _created(
+    name: str, kind: str, doc: str | None, fields: dict[str, Any], base: type[BaseModel] = _Spec
+) -> type[BaseModel]:
     kind_field: Any = (Literal[kind], Field(kind))
-    spec: type[BaseModel] = create_model(name, __base__=_Spec, __doc__=doc, kind=kind_field, **fields)
+    spec: type[BaseModel] = create_model(name, __base__=base, __doc__=doc, kind=kind_field, **fields)
     return spec
 
 
@@ -74,7 +84,8 @@ def _model_spec(kind: str) -> type[BaseModel]:
     loss = next(p for p in offered if p.name == "loss")
     fields["loss"] = (LossSpec, Field(loss.default, validate_default=True, description=loss.help))
     estimator = ESTIMATORS[kind]
-    return _created(estimator.__name__.replace("Classifier", "Spec"), kind, estimator.__doc__, fields)
+    name = estimator.__name__.replace("Classifier", "Spec")
+    return _created(name, kind, estimator.__doc__, fields, _EstimatorSpec)
 
 
 if TYPE_CHECKING:

@@ -37,10 +37,12 @@ from core.kernels.criteria_norm import (
     GeneralizedCrossEntropyImpurity,
     Misclassification,
     NearEntropy,
+    NearMisclassification,
     gce_risk,
     largest,
     misclassification_risk,
     near_entropy_risk,
+    near_misclassification_risk,
     sum_of_excess,
     sum_of_powers,
 )
@@ -65,6 +67,7 @@ Criterion = (
     | SqrtGini
     | NegativeExponentialImpurity
     | GeneralizedCrossEntropyImpurity
+    | NearMisclassification
     | NearEntropy
     | TabulatedImpurity
     | Twoing
@@ -82,7 +85,8 @@ ALL_CRITERIA: tuple[Criterion, ...] = (
     Misclassification(1.0),
     SqrtGini(2),
     NegativeExponentialImpurity(0.5, 2),
-    GeneralizedCrossEntropyImpurity(0.5, 2.0, 0.5, 1e100, _NO_TABLE),
+    GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, _NO_TABLE),
+    NearMisclassification(1.0 / 0.99, 100.0, 0.01),
     NearEntropy(0.001),
     TabulatedImpurity(np.zeros(1), np.ones(1), 2),
     Twoing(),
@@ -98,6 +102,7 @@ _REMEMBER: dict[type[Any], Any] = {
     SqrtGini: pairs,
     NegativeExponentialImpurity: pairs_and_largest,
     GeneralizedCrossEntropyImpurity: sum_of_powers,
+    NearMisclassification: largest,
     NearEntropy: sum_of_excess,
     TabulatedImpurity: pairs_and_largest,
     Twoing: pairs,
@@ -112,6 +117,7 @@ _RISKS: dict[type[Any], Any] = {
     SqrtGini: sqrt_gini_risk,
     NegativeExponentialImpurity: ne_risk,
     GeneralizedCrossEntropyImpurity: gce_risk,
+    NearMisclassification: near_misclassification_risk,
     NearEntropy: near_entropy_risk,
     TabulatedImpurity: tabulated_risk,
     Twoing: gini_risk,
@@ -168,19 +174,20 @@ def with_weight(
 
 
 @kernel
-def side_of(criterion: Criterion, class_weights: ClassWeights) -> Side:
-    """The side that has the given class weights."""
-    side, grown = NOTHING, np.zeros_like(class_weights)
+def side_of(criterion: Criterion, class_weights: ClassWeights, workspace: ClassWeights) -> Side:
+    """The side that has the given class weights; `workspace` is as long as they are."""
+    side = NOTHING
+    workspace[:] = 0.0
     for k in range(class_weights.shape[0]):
         if class_weights[k] > 0.0:
-            side = with_weight(criterion, side, grown, k, class_weights[k])
+            side = with_weight(criterion, side, workspace, k, class_weights[k])
     return side
 
 
 @kernel
 def node_impurity(criterion: Criterion, class_weights: ClassWeights) -> float:
     """Impurity of a node from its class weights, whose sum must be positive."""
-    side = side_of(criterion, class_weights)
+    side = side_of(criterion, class_weights, np.empty_like(class_weights))
     return side_risk(criterion, side, class_weights) / side.weight
 
 

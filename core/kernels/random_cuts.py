@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria import Criterion, class_weights_side, children_risk, pair_gain, side_risk, splits_into_risks
+from core.kernels.criteria import Criterion, children_risk, pair_gain, side_of, side_risk, splits_into_risks
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import kernel
 from core.kernels.node_codes import NodeRows
@@ -70,9 +70,9 @@ def _sum_sides(
 
 
 @kernel
-def children_of(criterion: Criterion, left: ClassWeights, right: ClassWeights) -> float:
+def children_of(criterion: Criterion, left: ClassWeights, right: ClassWeights, workspace: ClassWeights) -> float:
     """What the scan minimises, from the class weights of both sides."""
-    left_side, right_side = class_weights_side(criterion, left), class_weights_side(criterion, right)
+    left_side, right_side = side_of(criterion, left, workspace), side_of(criterion, right, workspace)
     if not splits_into_risks(criterion):
         return -pair_gain(criterion, left, left_side.weight, right, right_side.weight)
     return children_risk(
@@ -120,7 +120,7 @@ def random_cut(
         left_too = missing_code if missing_goes_left else -1
         n_left, next_code = _sum_sides(codes, node, last_left_code, left_too, left, right)
         if min(n_left, totals.n_rows - n_left) >= max(min_samples_leaf, 1):
-            children = children_of(criterion, left, right)
+            children = children_of(criterion, left, right, room.workspace[:n_classes])
             if beats(children, feature, last_left_code, best, TIE_TOLERANCE * totals.weight):
                 best = Cut(feature, children, last_left_code, next_code, missing_goes_left, threshold)
         if not has_missing:

@@ -65,6 +65,7 @@ class ScanRoom(NamedTuple):
 
     left: ClassWeights  # (class,)
     right: ClassWeights  # (class,)
+    workspace: ClassWeights  # (class,)
     right_risk: NDArray[np.float64]  # (entry + 1,): risk of entries e, e + 1, ...
 
 
@@ -72,6 +73,7 @@ class ScanRoom(NamedTuple):
 def new_scan_room(n_entries: int, n_classes: int) -> ScanRoom:
     """Room for any feature of up to `n_entries` entries."""
     return ScanRoom(
+        np.zeros(n_classes, dtype=np.float64),
         np.zeros(n_classes, dtype=np.float64),
         np.zeros(n_classes, dtype=np.float64),
         np.zeros(n_entries + 1, dtype=np.float64),

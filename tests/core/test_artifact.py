@@ -1,28 +1,10 @@
-"""The artefact file: round trips, reproducible bytes, and files that were damaged or made to harm."""
-
-import hashlib
-import json
+"""The artefact file: round trips, reproducible bytes, files of earlier releases, and what is refused on writing."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import core
-from core.artifact import MAGIC
-
-
-def data(n_rows=150, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows, 4))
-    X[rng.random(X.shape) < 0.1] = np.nan
-    return X, np.nan_to_num(X).argmax(axis=1)
-
-
-def fitted(kind="forest", **parameters):
-    X, y = data()
-    small = {"n_estimators": 5} if kind == "forest" else {}
-    return core.ESTIMATORS[kind](random_state=0, **small, **parameters).fit(X, y)
+from tests.core.artifact_files import data, fitted, forged
 
 
 @pytest.fixture
@@ -130,198 +112,31 @@ def test_a_feature_name_is_kept(path):
     assert core.load(path).feature_names_in_.tolist() == list("abcd")
 
 
-def parts(content):
-    length = int.from_bytes(content[8:16], "little")
-    return json.loads(content[16 : 16 + length]), content[16 + length : -32], length
+def test_the_out_of_bag_score_is_kept_and_its_votes_are_not(path):
+    model = fitted(oob_score=True, n_estimators=30)
+    core.save(model, path)
+    loaded = core.load(path)
+    assert loaded.oob_score_ == model.oob_score_
+    assert not hasattr(loaded, "oob_decision_function_")
+    assert loaded.get_params()["oob_score"] is True
 
 
-def forged(content, change):
-    """The file with its header changed by `change`, arrays where they were, and a right checksum."""
-    header, arrays, length = parts(content)
-    change(header)
-    text = json.dumps(header).encode()
-    grown = max(length, len(text) + -(len(text) + 16) % 64)
-    for entry in header["arrays"] if isinstance(header.get("arrays"), list) else []:
-        if isinstance(entry, dict) and isinstance(entry.get("offset"), int):
-            entry["offset"] += grown - length
-    text = json.dumps(header).encode().ljust(grown)
-    return signed(MAGIC + len(text).to_bytes(8, "little") + text + arrays)
+@pytest.mark.filterwarnings("ignore:.*out-of-bag votes")
+def test_an_unknown_out_of_bag_score_is_not_kept(path):
+    model = core.ForestClassifier(n_estimators=3, oob_score=True).fit([[1.0]], [0])
+    assert np.isnan(model.oob_score_)
+    core.save(model, path)
+    assert not hasattr(core.load(path), "oob_score_")
 
 
-def signed(body):
-    return body + hashlib.sha256(body).digest()
+def test_files_from_before_out_of_bag_scores_are_read(path):
+    def age(header):
+        del header["oob_score"], header["params"]["oob_score"], header["loss"]
+        header["loss"] = {"kind": "adaptive_ne", "grid": [0.5], "validation_fraction": 0.2}
 
-
-@pytest.fixture(scope="module")
-def content_path(tmp_path_factory):
-    """A path, because Hypothesis prints its arguments and warns of 46 kB ones."""
-    path = tmp_path_factory.mktemp("artifact") / "model"
-    core.save(fitted(loss="adaptive_ne"), path, schema={"columns": []})
-    return path
-
-
-@pytest.fixture(scope="module")
-def content(content_path):
-    return content_path.read_bytes()
-
-
-def array_entry(header, name):
-    return next(entry for entry in header["arrays"] if entry["name"] == name)
-
-
-def set_in(*keys, to):
-    def change(header):
-        target = header
-        for key in keys[:-1]:
-            target = array_entry(header, key) if target is header.get("arrays") else target[key]
-        target[keys[-1]] = to
-
-    return change
-
-
-def test_forging_nothing_changes_nothing(path, content):
-    path.write_bytes(forged(content, lambda header: None))
-    assert core.load(path).predict([[0.0] * 4]).shape == (1,)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        set_in("kind", to="os.system"),
-        set_in("kind", to=["tree"]),
-        set_in("format", to="1"),
-        set_in("params", to={}),
-        set_in("params", "max_depth", to=-1),
-        set_in("params", "loss", to={"kind": "evil"}),
-        set_in("loss", to=None),
-        set_in("classes", "labels", to=[0, 1]),
-        set_in("classes", "labels", to=[0, 0, 1, 2]),
-        set_in("classes", "labels", to=[[], {}, 1, 2]),
-        set_in("classes", "dtype", to="<U999999999"),
-        set_in("classes", "dtype", to="(9999999,)f8"),
-        set_in("classes", "dtype", to="|b1"),
-        set_in("n_features", to=2),
-        set_in("n_features", to=10**12),
-        set_in("n_features", to=True),
-        set_in("feature_names", to=["a"]),
-        set_in("lambda", to="much"),
-        set_in("tuning_scores", to=[[1]]),
-        set_in("schema", to=[1]),
-        set_in("arrays", to={}),
-        set_in("arrays", to=[{}]),
-        set_in("arrays", "feature", "dtype", to="|O"),
-        set_in("arrays", "feature", "dtype", to="<i8"),
-        set_in("arrays", "feature", "name", to="threshold"),
-        set_in("arrays", "feature", "shape", to=[2**39]),
-        set_in("arrays", "feature", "shape", to=[-1]),
-        set_in("arrays", "feature", "shape", to=[0]),
-        set_in("arrays", "feature", "shape", to=[2**39, 2**39]),
-        set_in("arrays", "feature", "offset", to=2**39),
-        set_in("arrays", "feature", "offset", to=-64),
-        set_in("arrays", "feature", "offset", to=1),
-        set_in("arrays", "value", "shape", to=[1, 1]),
-        set_in("arrays", "tree_offsets", "shape", to=[1]),
-        lambda header: header.clear(),
-        lambda header: header.pop("schema"),
-    ],
-)
-def test_a_forged_header_is_refused(path, content, change):
-    path.write_bytes(forged(content, change))
-    with pytest.raises(core.ArtifactError):
-        core.load(path)
-
-
-def test_a_later_format_is_named(path, content):
-    path.write_bytes(forged(content, set_in("format", to=2)))
-    with pytest.raises(core.UnsupportedArtifact, match="format version 2") as caught:
-        core.load(path)
-    assert caught.value.code == "unsupported_artifact"
-
-
-def with_array(content, name, change):
-    header, _, _ = parts(content)
-    entry = array_entry(header, name)
-    body = bytearray(content[:-32])
-    array = np.frombuffer(body, dtype=entry["dtype"], count=int(np.prod(entry["shape"])), offset=entry["offset"])
-    change(array)
-    return signed(bytes(body))
-
-
-@pytest.mark.parametrize("number", [0, -2, 2**31 - 1, -(2**31), 1])
-@pytest.mark.parametrize("name", ["children_left", "children_right"])
-def test_a_walk_cannot_leave_the_tree_or_go_in_circles(path, content, name, number):
-    path.write_bytes(with_array(content, name, lambda array: array.__setitem__(slice(2, None), number)))
-    with pytest.raises(core.ArtifactError):
-        core.load(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "number"),
-    [
-        ("feature", 4),
-        ("feature", -1),
-        ("threshold", np.nan),
-        ("impurity", np.inf),
-        ("value", -0.5),
-        ("value", np.nan),
-        ("value", 1e300),
-        ("missing_go_to_left", 7),
-        ("weighted_n_node_samples", np.nan),
-        ("tree_offsets", -1),
-        ("tree_offsets", 10**15),
-    ],
-)
-def test_numbers_that_no_tree_holds_are_refused(path, content, name, number):
-    path.write_bytes(with_array(content, name, lambda array: array.__setitem__(0, number)))
-    with pytest.raises(core.ArtifactError):
-        core.load(path)
-
-
-@pytest.mark.parametrize(
-    "text", [b"", b"PK\x03\x04", b"BRISTLE\x01", b"\x80\x04\x95" * 40, bytes(200), MAGIC + b"\xff" * 200]
-)
-def test_other_files_are_refused(path, text):
-    path.write_bytes(text)
-    with pytest.raises(core.ArtifactError) as caught:
-        core.load(path)
-    assert caught.value.code == "corrupt_artifact"
-    assert str(path) not in str(caught.value)
-
-
-@settings(max_examples=150, deadline=None)
-@given(at=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
-def test_one_flipped_byte_is_noticed(tmp_path_factory, content_path, at, flip):
-    broken = bytearray(content_path.read_bytes())
-    broken[int(at * len(broken))] ^= flip
-    path = tmp_path_factory.mktemp("flip") / "model"
-    path.write_bytes(broken)
-    with pytest.raises(core.ArtifactError):
-        core.load(path)
-
-
-@settings(max_examples=50, deadline=None)
-@given(keep=st.floats(0, 1, exclude_max=True), sign=st.booleans())
-def test_a_truncated_file_is_noticed(tmp_path_factory, content_path, keep, sign):
-    content = content_path.read_bytes()
-    cut = content[: int(keep * len(content))]
-    path = tmp_path_factory.mktemp("cut") / "model"
-    path.write_bytes(signed(cut[:-32]) if sign else cut)
-    with pytest.raises(core.ArtifactError):
-        core.load(path)
-
-
-@settings(max_examples=300, deadline=None)
-@given(at=st.floats(0, 1, exclude_max=True), flips=st.lists(st.integers(1, 255), min_size=1, max_size=8))
-def test_bytes_flipped_under_a_right_checksum_never_crash(tmp_path_factory, content_path, at, flips):
-    """Whatever still loads must be safe to walk."""
-    body = bytearray(content_path.read_bytes()[:-32])
-    for i, flip in enumerate(flips):
-        body[(int(at * len(body)) + i) % len(body)] ^= flip
-    path = tmp_path_factory.mktemp("sign") / "model"
-    path.write_bytes(signed(bytes(body)))
-    try:
-        model = core.load(path)
-    except core.ArtifactError:
-        return
-    probabilities = model.predict_proba(np.vstack([data()[0], np.full((1, 4), np.nan)]))
-    assert np.isfinite(probabilities).all()
+    core.save(fitted(), path)
+    path.write_bytes(forged(path.read_bytes(), age))
+    loaded = core.load(path)
+    assert loaded.oob_score is False
+    assert not hasattr(loaded, "oob_score_")
+    assert loaded.loss_ == core.AdaptiveNegativeExponential(grid=(0.5,))

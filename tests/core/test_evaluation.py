@@ -40,6 +40,28 @@ def test_metrics_are_those_of_scikit_learn(n_classes):
     json.dumps(report, allow_nan=False)
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 4))
+def test_metrics_with_ties_and_classes_never_predicted(seed, n_classes, n_levels):
+    rng = np.random.default_rng(seed)
+    codes = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, size=20)])
+    votes = rng.integers(1, n_levels + 1, size=(len(codes), n_classes)) * (rng.random(n_classes) < 0.7) + 0.01
+    p = votes / votes.sum(axis=1, keepdims=True)
+
+    class Voter:
+        classes_ = np.arange(n_classes)
+
+        def predict_proba(self, X):
+            return p
+
+    report = core.evaluate(Voter(), p, codes)
+    predicted = p.argmax(axis=1)
+    scores = p[:, 1] if n_classes == 2 else p
+    assert report["roc_auc"] == pytest.approx(metrics.roc_auc_score(codes, scores, multi_class="ovr"))
+    for average in ["weighted", "macro"]:
+        expected = metrics.f1_score(codes, predicted, average=average, zero_division=0)
+        assert report[f"{average}_f1"] == pytest.approx(expected)
+
+
 def test_a_test_set_without_some_class_has_no_auc_and_no_nan():
     model, X, y = fitted()
     report = core.evaluate(model, X[y == "a"][:5], y[y == "a"][:5])

@@ -47,11 +47,26 @@ def test_a_single_tree_is_one_unit():
     assert monitor.heard == [("growing", 1, "trees"), 1]
 
 
-def test_tuning_is_a_phase_of_its_own():
+@pytest.mark.parametrize(
+    ("selection", "refit"), [("out_of_bag", []), ("auto", []), ("holdout", [("growing", 3, "trees"), 1, 2, 3])]
+)
+def test_tuning_is_a_phase_of_its_own_and_out_of_bag_the_only_one(selection, refit):
     X, y = noisy_xor(200)
     monitor = Recorder()
-    core.ForestClassifier(n_estimators=3, loss={"kind": "adaptive_ne", "grid": [0, 1]}).fit(X, y, monitor=monitor)
-    assert monitor.heard == [("tuning", 6, "trees"), *range(1, 7), ("growing", 3, "trees"), 1, 2, 3]
+    loss = {"kind": "adaptive_ne", "grid": [0, 1], "selection": selection}
+    core.ForestClassifier(n_estimators=3, loss=loss).fit(X, y, monitor=monitor)
+    assert monitor.heard == [("tuning", 6, "trees"), *range(1, 7), *refit]
+
+
+@pytest.mark.parametrize("kind", ["tree", "forest"])
+@pytest.mark.parametrize("loss", ["gini", "ane", {"kind": "ane", "selection": "holdout"}], ids=str)
+def test_the_phases_are_known_beforehand(kind, loss):
+    X, y = noisy_xor(100)
+    monitor = Recorder()
+    estimator = core.ESTIMATORS[kind](loss=loss)
+    expected = estimator.phases()
+    estimator.fit(X, y, monitor=monitor)
+    assert [entry[:2] for entry in monitor.heard if isinstance(entry, tuple)] == list(expected.items())
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -122,7 +137,9 @@ def test_adaptive_ne_scores_are_those_of_a_fit_on_the_other_rows():
 
 def test_adaptive_ne_on_rows_too_few_to_hold_out():
     for n_rows in [1, 2, 3]:
-        core.TreeClassifier(loss="ane", random_state=0).fit(np.arange(n_rows)[:, np.newaxis], np.arange(n_rows))
+        X, y = np.arange(n_rows)[:, np.newaxis], np.arange(n_rows)
+        core.TreeClassifier(loss="ane", random_state=0).fit(X, y)
+        core.ForestClassifier(loss="ane", n_estimators=1, random_state=0).fit(X, y)
 
 
 def test_a_robust_loss_beats_entropy_on_noisy_labels():

@@ -27,7 +27,7 @@ def test_every_public_name_is_documented():
 
 
 def test_import_does_no_work():
-    program = "import core, sys, threading; print(threading.active_count(), 'sklearn.ensemble' in sys.modules)"
+    program = "import core, sys, threading; print(threading.active_count(), 'sklearn' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["1", "False"]
 
@@ -85,6 +85,7 @@ def test_lambda_is_lambda():
         "kind": "adaptive_ne",
         "grid": [0.0, 0.25, 0.5, 0.75, 1.0],
         "validation_fraction": 0.2,
+        "selection": "auto",
     }
 
 
@@ -105,6 +106,7 @@ def test_lambda_is_lambda():
         ({"kind": "ane", "grid": []}, r"\[\]"),
         ({"kind": "ane", "grid": [0, 2]}, r"\[0, 2\]"),
         ({"kind": "ane", "validation_fraction": 1}, "validation_fraction"),
+        ({"kind": "ane", "selection": "oob"}, "'oob'"),
     ],
 )
 def test_bad_losses_are_named(loss, named):

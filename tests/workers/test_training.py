@@ -17,6 +17,7 @@ from app.training.schemas import TrainRequest
 from app.training.service import TrainingService
 from tests.factories import job
 from workers.lifecycle import run_job
+from workers.monitor import JobMonitor
 from workers.training import train
 
 
@@ -116,3 +117,31 @@ def test_the_number_of_threads_does_not_change_the_bytes(context: ServiceContext
         digests.add(model.artifact_sha256)
     assert len(digests) == 1
     assert model.version == 3
+
+
+def test_the_out_of_bag_score_is_reported(context: ServiceContext) -> None:
+    forest = {"kind": "forest", "n_estimators": 30, "oob_score": True}
+    model = run(context, dataset_id=store(context, made()), model=forest)
+    assert model.fitted["oob_score"] == core.load(context.artifact_store.path(model.artifact_sha256)).oob_score_
+    assert model.fitted["oob_score"] == pytest.approx(model.metrics["test"]["accuracy"], abs=0.1)
+
+
+@pytest.mark.parametrize("selection", ["holdout", "out_of_bag"])
+def test_progress_rises_evenly_whether_or_not_tuning_ends_with_a_refit(
+    context: ServiceContext, selection: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fractions = []
+
+    def advance(monitor: JobMonitor, completed: int) -> None:
+        advance_as_always(monitor, completed)
+        news = monitor.news()
+        fractions.append(news["fraction"] if news else fractions[-1])
+
+    advance_as_always = JobMonitor.advance
+    monkeypatch.setattr(JobMonitor, "advance", advance)
+    loss = {"kind": "adaptive_ne", "grid": [0, 1], "selection": selection}
+    model = {"kind": "forest", "n_estimators": 10, "loss": loss}
+    run(context, dataset_id=store(context, made()), model=model, evaluation={"kind": "none"})
+    of_trees = fractions[: 20 if selection == "out_of_bag" else 30]
+    assert np.ptp(np.diff(of_trees)) < 0.001
+    assert of_trees[-1] == pytest.approx(0.95)

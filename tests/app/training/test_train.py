@@ -57,6 +57,7 @@ class TestAccepted:
             "kind": "adaptive_ne",
             "grid": [0.0, 0.25, 0.5, 0.75, 1.0],
             "validation_fraction": 0.2,
+            "selection": "auto",
         }
 
     def test_inline_data_becomes_a_data_set(self, client: TestClient) -> None:
@@ -96,6 +97,9 @@ class TestRefused:
             ({"kind": "tree", "class_weight": {"maybe": 2.0}}, ["/model/class_weight/maybe"]),
             ({"kind": "tree", "class_weight": {"\ud800": 2.0}}, ["/model/class_weight/\\ud800"]),
             ({"kind": "forest", "n_estimators": 10_001}, ["/model/n_estimators"]),
+            ({"kind": "forest", "oob_score": True, "bootstrap": False}, ["/model"]),
+            ({"kind": "tree", "loss": {"kind": "ane", "selection": "out_of_bag"}}, ["/model"]),
+            ({"kind": "tree", "loss": {"kind": "ane", "selection": "oob"}}, ["/model/loss/selection"]),
         ],
     )
     def test_models(self, client: TestClient, dataset_id: str, model: Any, pointers: list[str]) -> None:

@@ -1,0 +1,78 @@
+"""What scikit-learn asks of a classifier, without scikit-learn: importing its base classes takes three times as long
+as everything else here.
+
+It is asked for only where it is at hand or about to be: for its tags, and for the error of a classifier that is not
+fitted.
+"""
+
+import inspect
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.exceptions import InvalidInput
+from core.validation import class_codes, label_column, sample_weights_of
+
+
+class ClassifierContract:
+    """Parameters by name, a score, and scikit-learn's tags. A subclass keeps every constructor argument as it is."""
+
+    classes_: NDArray[Any]
+
+    @classmethod
+    def _parameter_defaults(cls) -> dict[str, Any]:
+        return {p.name: p.default for p in inspect.signature(cls).parameters.values()}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments as they were given; `deep` changes nothing, as none is an estimator."""
+        return {name: getattr(self, name) for name in self._parameter_defaults()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change some arguments; they are checked by `fit`. Raises ValueError for a name that is not known."""
+        known = self._parameter_defaults()
+        for name in params:
+            if name not in known:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {list(known)!r}."
+                )
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = self._parameter_defaults()
+        changed = [(name, value) for name, value in self.get_params().items() if value is not defaults[name]]
+        given = [f"{name}={value!r}" for name, value in changed if repr(value) != repr(defaults[name])]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The labels of the rows of X."""
+        raise NotImplementedError
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on rows X with labels y, weighted by `sample_weight`. Raises InvalidInput."""
+        labels = self.predict(X)
+        predicted, _ = class_codes(self.classes_, labels)
+        codes, _ = class_codes(self.classes_, label_column(y))
+        if len(codes) != len(predicted):
+            raise InvalidInput(f"X has {len(predicted)} rows and y has {len(codes)} labels; they must be as many.")
+        weights = sample_weights_of(sample_weight, len(codes))
+        return float(np.average(predicted == codes, weights=weights))
+
+    def _check_is_fitted(self, attribute: str) -> None:
+        if not hasattr(self, attribute):
+            from sklearn.exceptions import NotFittedError  # noqa: PLC0415  (see the module's docstring)
+
+            name = type(self).__name__
+            raise NotFittedError(f"This {name} instance is not fitted yet; call 'fit' before it is used.")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # noqa: PLC0415
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(allow_nan=True),
+        )

@@ -1,0 +1,179 @@
+"""scikit-learn's contract where its own checks do not look, or need a library that is not installed."""
+
+import operator
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import core
+
+_X = np.arange(40, dtype=np.float64).reshape(20, 2)
+_Y = np.arange(20) // 10
+
+
+class Frame:
+    """As much of a data frame as is looked at."""
+
+    def __init__(self, values, columns):
+        self.values, self.columns, self.shape = np.asarray(values), columns, np.shape(values)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.values, dtype=dtype)
+
+
+def fitted():
+    return core.TreeClassifier(random_state=0).fit(_X, _Y)
+
+
+def test_fitting_and_predicting_need_no_scikit_learn(tmp_path):
+    program = (
+        "import sys, core; X, y = [[0.0], [1.0]], ['n', 'y'];"
+        "forest = core.ForestClassifier(n_estimators=3, random_state=0).fit(X, y);"
+        f"core.save(forest, {str(tmp_path / 'model')!r}); loaded = core.load({str(tmp_path / 'model')!r});"
+        "core.evaluate(loaded, X, y), loaded.predict(X), loaded.score(X, y);"
+        "print([name for name in sys.modules if name.split('.')[0] == 'sklearn'])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_the_tools_of_scikit_learn_take_them():
+    pipeline = make_pipeline(StandardScaler(), core.TreeClassifier(random_state=0))
+    search = GridSearchCV(pipeline, {"treeclassifier__max_depth": [1, 2]}, cv=2, error_score="raise")
+    y = np.arange(20) % 2
+    assert search.fit(np.column_stack([y, _X]), y).best_score_ == 1.0
+    assert is_classifier(core.ForestClassifier())
+
+
+def test_a_clone_has_the_parameters_and_nothing_else():
+    copy = clone(fitted().set_params(loss="ne", class_weight={0: 2.0}))
+    assert copy.get_params() == {**core.TreeClassifier(random_state=0, loss="ne", class_weight={0: 2.0}).get_params()}
+    assert not hasattr(copy, "trees_")
+
+
+def test_an_unknown_parameter_changes_nothing():
+    tree = core.TreeClassifier()
+    with pytest.raises(ValueError, match=r"'depth'.*'max_depth'"):
+        tree.set_params(max_depth=3, depth=3)
+    assert tree.max_depth is None
+
+
+def test_it_shows_what_is_not_a_default():
+    assert repr(core.TreeClassifier()) == "TreeClassifier()"
+    assert repr(core.ForestClassifier(loss="ne", n_estimators=100)) == "ForestClassifier(loss='ne')"
+    assert repr(core.TreeClassifier(class_weight={"a": 2})) == "TreeClassifier(class_weight={'a': 2})"
+
+
+@pytest.mark.parametrize(
+    "use", ["predict", "predict_proba", "score", "tree_", "get_depth", "feature_importances_"], ids=str
+)
+def test_before_the_fit(use):
+    arguments = {"predict": [_X], "predict_proba": [_X], "score": [_X, _Y]}.get(use, [])
+    tree = core.TreeClassifier()
+    with pytest.raises(NotFittedError, match="TreeClassifier"):
+        operator.attrgetter(use)(tree)(*arguments)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], ["n", "y"], [True, "x"]], ids=str)
+def test_the_score_is_weighted_accuracy(labels):
+    named = np.empty(20, dtype=object)
+    named[:] = [labels[k] for k in _Y]
+    tree = core.TreeClassifier(random_state=0).fit(_X, named)
+    wrong = named.copy()
+    wrong[:3] = [labels[1], labels[1], "never seen"]
+    weights = np.arange(20) + 0.5
+    assert tree.score(_X, wrong, weights) == pytest.approx(1 - weights[:3].sum() / weights.sum())
+    assert tree.score(_X, wrong) == pytest.approx(17 / 20)
+
+
+def test_the_score_is_that_of_scikit_learn():
+    flipped = np.where(np.arange(20) % 7 == 0, 1 - _Y, _Y)
+    weights = np.random.default_rng(0).random(20)
+    predicted = fitted().predict(_X)
+    assert fitted().score(_X, flipped, weights) == pytest.approx(
+        accuracy_score(flipped, predicted, sample_weight=weights)
+    )
+
+
+class TestFeatureNames:
+    def test_are_those_of_a_frame(self):
+        tree = core.TreeClassifier().fit(Frame(_X, ["a", "b"]), _Y)
+        assert tree.feature_names_in_.tolist() == ["a", "b"]
+        assert tree.fit(_X, _Y).n_features_in_ == 2
+        assert not hasattr(tree, "feature_names_in_")
+
+    def test_that_are_numbers_are_none(self):
+        assert not hasattr(core.TreeClassifier().fit(Frame(_X, [0, 1]), _Y), "feature_names_in_")
+
+    def test_of_mixed_types_are_refused(self):
+        with pytest.raises(TypeError, match="string names"):
+            core.TreeClassifier().fit(Frame(_X, ["a", 1]), _Y)
+
+    @pytest.mark.parametrize(
+        ("names", "message"),
+        [
+            (["b", "a"], "same order"),
+            (["a", "c"], r"unseen at fit time:\n- c\n.*now missing:\n- b\n"),
+            (["a"], r"now missing:\n- b\n"),
+            ([*"abcdefghi"], r"unseen at fit time:\n- c\n- d\n- e\n- f\n- g\n- \.\.\.\n"),
+        ],
+    )
+    def test_that_differ_from_the_fit_are_listed(self, names, message):
+        tree = core.TreeClassifier().fit(Frame(_X, ["a", "b"]), _Y)
+        with pytest.raises(core.InvalidInput, match=f"(?s){message}"):
+            tree.predict(Frame(np.zeros((1, len(names))), names))
+
+    def test_on_one_side_only_are_warned_of(self):
+        named, bare = core.TreeClassifier().fit(Frame(_X, ["a", "b"]), _Y), fitted()
+        with pytest.warns(UserWarning, match="X does not have valid feature names"):
+            named.predict(_X)
+        with pytest.warns(UserWarning, match="was fitted without feature names"):
+            bare.predict(Frame(_X, ["a", "b"]))
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([1.0, 2.0], "Reshape"),
+        (np.zeros((2, 2, 2)), "3D"),
+        (np.empty((0, 2)), r"0 sample\(s\)"),
+        (np.empty((2, 0)), r"0 feature\(s\)"),
+        ([[0.0, -np.inf]], "infinity"),
+        ([[np.nan, 10**400]], "infinity|too large"),
+        ([[1j, 0]], "Complex"),
+        ([[1.0]], "1 features, but TreeClassifier is expecting 2"),
+        ([["a", "b"]], "could not convert"),
+    ],
+    ids=repr,
+)
+def test_rows_that_cannot_be_used(X, message):
+    with pytest.raises((ValueError, OverflowError), match=message):
+        fitted().predict(X)
+
+
+@pytest.mark.parametrize("weights", [[1.0], np.ones((20, 1)), ["heavy"] * 20, [-1.0] * 20, [np.nan] * 20], ids=str)
+def test_sample_weights_that_cannot_be_used(weights):
+    for refuses in [core.TreeClassifier().fit, fitted().score]:
+        with pytest.raises(core.InvalidInput, match="sample_weight"):
+            refuses(_X, _Y, sample_weight=weights)
+
+
+def test_missing_values_of_other_libraries_are_missing():
+    class WithMissing(Frame):
+        iloc = None
+
+        def to_numpy(self, dtype, na_value):
+            return np.array([[na_value if v is None else v for v in row] for row in self.values], dtype=dtype)
+
+    X = WithMissing(np.array([[None, 1], [2, 3]], dtype=object), ["a", "b"])
+    plain = core.TreeClassifier().fit([[np.nan, 1], [2, 3]], [0, 1])
+    assert core.TreeClassifier().fit(X, [0, 1]).tree_.feature.tolist() == plain.tree_.feature.tolist()
