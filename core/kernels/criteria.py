@@ -57,7 +57,7 @@ from core.kernels.criteria_two_sided import (
     ranking_risk,
     twoing_gain,
 )
-from core.kernels.jit import kernel
+from core.kernels.jit import NO_COUNTING, inner_kernel
 from core.kernels.sides import NOTHING, ClassWeights, Side
 
 Criterion = (
@@ -135,7 +135,7 @@ def _plain(table: dict[type[Any], Any], criterion_type: type[Any]) -> Any:
 
 def _chosen_by_type(function: Any) -> Any:
     """`overload` without its comparison of annotations, which differ between a choice and what it chooses."""
-    return overload(function, strict=False)
+    return overload(function, strict=False, jit_options=NO_COUNTING)
 
 
 def _remember(
@@ -162,7 +162,7 @@ def _choose_risk(criterion: Any, side: Any, class_weights: Any) -> Any:
     return _plain(_RISKS, criterion.instance_class)
 
 
-@kernel
+@inner_kernel
 def with_weight(
     criterion: Criterion, side: Side, class_weights: ClassWeights, class_number: int, added: float
 ) -> Side:
@@ -173,7 +173,7 @@ def with_weight(
     return Side(side.weight + added, spread, largest)
 
 
-@kernel
+@inner_kernel
 def side_of(criterion: Criterion, class_weights: ClassWeights, workspace: ClassWeights) -> Side:
     """The side that has the given class weights; `workspace` is as long as they are."""
     side = NOTHING
@@ -184,14 +184,14 @@ def side_of(criterion: Criterion, class_weights: ClassWeights, workspace: ClassW
     return side
 
 
-@kernel
-def node_impurity(criterion: Criterion, class_weights: ClassWeights) -> float:
-    """Impurity of a node from its class weights, whose sum must be positive."""
-    side = side_of(criterion, class_weights, np.empty_like(class_weights))
+@inner_kernel
+def node_impurity(criterion: Criterion, class_weights: ClassWeights, workspace: ClassWeights) -> float:
+    """Impurity of a node from its class weights, whose sum must be positive; `workspace` is as long."""
+    side = side_of(criterion, class_weights, workspace)
     return side_risk(criterion, side, class_weights) / side.weight
 
 
-@kernel
+@inner_kernel
 def _sum_of_risks(
     criterion: Criterion, left_weight: float, left_risk: float, right_weight: float, right_risk: float
 ) -> float:
@@ -234,7 +234,7 @@ def _choose_pair_gain(criterion: Any, left: Any, left_weight: Any, right: Any, r
     return _plain(_PAIR_GAINS, criterion.instance_class)
 
 
-@kernel
+@inner_kernel
 def _risk_gain(criterion: Criterion, parent_impurity: float, children: float, weight: float) -> float:
     """I(S) - W_L/W_S I(L) - W_R/W_S I(R)."""
     return parent_impurity - children / weight
@@ -259,7 +259,7 @@ def _choose_gain(criterion: Any, parent_impurity: Any, children: Any, weight: An
     return _plain(_GAINS, criterion.instance_class)
 
 
-@kernel
+@inner_kernel
 def _weighted_by_node(criterion: Criterion, gain: float, node_fraction: float) -> float:
     """Equation (1) of Wilton and Ye: the fall of the training risk is W_S times the node's gain."""
     return gain * node_fraction
@@ -284,12 +284,12 @@ def _choose_risk_decrease(criterion: Any, gain: Any, node_fraction: Any) -> Any:
     return _plain(_RISK_DECREASES, criterion.instance_class)
 
 
-@kernel
+@inner_kernel
 def _no(criterion: Criterion) -> bool:
     return False
 
 
-@kernel
+@inner_kernel
 def _yes(criterion: Criterion) -> bool:
     return True
 

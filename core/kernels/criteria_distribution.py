@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel
 from core.kernels.sides import ClassWeights, Side
 
 
@@ -22,7 +22,7 @@ class TabulatedImpurity(NamedTuple):
     n_classes: int
 
 
-@kernel
+@inner_kernel
 def tabulated_risk(criterion: TabulatedImpurity, side: Side, class_weights: ClassWeights) -> float:
     """Reads what NE remembers: spread = W^2 (1 - ||p||_2^2) / 2, and the largest class weight."""
     n_classes, n_pieces = criterion.n_classes, criterion.slopes.shape[0]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel, kernel
 from core.kernels.sides import ClassWeights, Side, is_pure, table_index
 
 
@@ -28,7 +28,7 @@ class Credal(NamedTuple):
     weighted_logs: NDArray[np.float64]  # w log w at w = 0, 1, ...
 
 
-@kernel
+@inner_kernel
 def weighted_log(table: NDArray[np.float64], weight: float) -> float:
     """w log w, 0 at 0; the table and the formula agree to the last bit."""
     index = table_index(table, weight)
@@ -46,7 +46,7 @@ def weighted_log_table(length: int) -> NDArray[np.float64]:
     return table
 
 
-@kernel
+@inner_kernel
 def weighted_logs(
     criterion: Entropy, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
@@ -55,14 +55,14 @@ def weighted_logs(
     return side.spread + (weighted_log(table, after) - weighted_log(table, before)), max(side.largest, after)
 
 
-@kernel
+@inner_kernel
 def entropy_risk(criterion: Entropy, side: Side, class_weights: ClassWeights) -> float:
     if is_pure(side):
         return 0.0
     return max(0.0, weighted_log(criterion.weighted_logs, side.weight) - side.spread)
 
 
-@kernel
+@inner_kernel
 def water_level(side: Side, class_weights: ClassWeights, mass: float, n_absent: int) -> float:
     """The level to which `mass` lifts the lowest class weights, `n_absent` further zeros among them.
 
@@ -80,7 +80,7 @@ def water_level(side: Side, class_weights: ClassWeights, mass: float, n_absent: 
         level = content / below
 
 
-@kernel
+@inner_kernel
 def upper_entropy(criterion: Credal, side: Side, class_weights: ClassWeights) -> float:
     """H*: the entropy after the water has been filled in."""
     n_absent = criterion.n_classes - class_weights.shape[0]
@@ -94,12 +94,12 @@ def upper_entropy(criterion: Credal, side: Side, class_weights: ClassWeights) ->
     return max(0.0, float(weighted_log(criterion.weighted_logs, total) - logs) / total)
 
 
-@kernel
+@inner_kernel
 def credal_risk(criterion: Credal, side: Side, class_weights: ClassWeights) -> float:
     return side.weight * upper_entropy(criterion, side, class_weights)
 
 
-@kernel
+@inner_kernel
 def credal_children(
     criterion: Credal, left_weight: float, left_risk: float, right_weight: float, right_risk: float
 ) -> float:
@@ -107,6 +107,6 @@ def credal_children(
     return left_risk + right_risk + criterion.mass * max(left_risk / left_weight, right_risk / right_weight)
 
 
-@kernel
+@inner_kernel
 def credal_gain(criterion: Credal, parent_impurity: float, children: float, weight: float) -> float:
     return parent_impurity - children / (weight + criterion.mass)

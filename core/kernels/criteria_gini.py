@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel
 from core.kernels.sides import ClassWeights, Side
 
 
@@ -38,20 +38,20 @@ class SignedGini(NamedTuple):
     gram: NDArray[np.float64]  # (class, class): B B^T
 
 
-@kernel
+@inner_kernel
 def pairs(criterion: Gini, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float) -> tuple[float, float]:
     """spread = sum over pairs of different classes of the product of their weights = W^2 (1 - ||p||_2^2) / 2."""
     return side.spread + added * (side.weight - before), 0.0
 
 
-@kernel
+@inner_kernel
 def pairs_and_largest(
     criterion: NegativeExponentialImpurity, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
     return side.spread + added * (side.weight - before), max(side.largest, before + added)
 
 
-@kernel
+@inner_kernel
 def squared_length(
     criterion: SignedGini, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
@@ -62,22 +62,22 @@ def squared_length(
     return side.spread + added * (2.0 * towards + added * criterion.gram[class_number, class_number]), 0.0
 
 
-@kernel
+@inner_kernel
 def gini_risk(criterion: Gini, side: Side, class_weights: ClassWeights) -> float:
     return 2.0 * side.spread / side.weight
 
 
-@kernel
+@inner_kernel
 def sqrt_gini_risk(criterion: SqrtGini, side: Side, class_weights: ClassWeights) -> float:
     return math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
 
 
-@kernel
+@inner_kernel
 def ne_risk(criterion: NegativeExponentialImpurity, side: Side, class_weights: ClassWeights) -> float:
     root = math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
     return min(side.weight - side.largest, criterion.lam * root)
 
 
-@kernel
+@inner_kernel
 def signed_gini_risk(criterion: SignedGini, side: Side, class_weights: ClassWeights) -> float:
     return side.weight - side.spread / side.weight

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel, kernel
 from core.kernels.sides import ClassWeights, Side, is_pure, table_index
 
 #: Up to this order no power of a class weight overflows: rows weigh less than 2 and are fewer than 2^31.
@@ -56,7 +56,7 @@ def power_table(order: float, length: int) -> NDArray[np.float64]:
     return table
 
 
-@kernel
+@inner_kernel
 def tabled_power(criterion: GeneralizedCrossEntropyImpurity, weight: float) -> float:
     index = table_index(criterion.powers, weight)
     if index >= 0:
@@ -64,14 +64,14 @@ def tabled_power(criterion: GeneralizedCrossEntropyImpurity, weight: float) -> f
     return math.pow(weight, criterion.order)
 
 
-@kernel
+@inner_kernel
 def largest(
     criterion: Misclassification, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
     return 0.0, max(side.largest, before + added)
 
 
-@kernel
+@inner_kernel
 def sum_of_powers(
     criterion: GeneralizedCrossEntropyImpurity, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
@@ -81,13 +81,13 @@ def sum_of_powers(
     return side.spread + change, max(side.largest, after)
 
 
-@kernel
+@inner_kernel
 def weighted_excess(q: float, weight: float) -> float:
     """w^r - w, without loss of digits for r - 1 = q / (1 - q) near 0."""
     return weight * math.expm1(q / (1.0 - q) * math.log(weight)) if weight > 0.0 else 0.0
 
 
-@kernel
+@inner_kernel
 def sum_of_excess(
     criterion: NearEntropy, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
@@ -97,12 +97,12 @@ def sum_of_excess(
     return side.spread + change, max(side.largest, after)
 
 
-@kernel
+@inner_kernel
 def misclassification_risk(criterion: Misclassification, side: Side, class_weights: ClassWeights) -> float:
     return criterion.cost * (side.weight - side.largest)
 
 
-@kernel
+@inner_kernel
 def gce_risk(criterion: GeneralizedCrossEntropyImpurity, side: Side, class_weights: ClassWeights) -> float:
     """Short and without loops: what is not compiled into the search pays for counting references to its arrays."""
     if is_pure(side):
@@ -113,7 +113,7 @@ def gce_risk(criterion: GeneralizedCrossEntropyImpurity, side: Side, class_weigh
     return max(0.0, side.weight - norm) * criterion.inverse_q
 
 
-@kernel
+@inner_kernel
 def near_misclassification_risk(criterion: NearMisclassification, side: Side, class_weights: ClassWeights) -> float:
     """The norm from weights relative to the largest one, which no order can make overflow or vanish."""
     if is_pure(side):
@@ -126,7 +126,7 @@ def near_misclassification_risk(criterion: NearMisclassification, side: Side, cl
     return max(0.0, side.weight - norm) * criterion.inverse_q
 
 
-@kernel
+@inner_kernel
 def near_entropy_risk(criterion: NearEntropy, side: Side, class_weights: ClassWeights) -> float:
     """W (1 - exp(log(sum p^r) / r)) / q, with log(sum p^r) = log(1 + spread / W) - (r - 1) log W."""
     if is_pure(side):

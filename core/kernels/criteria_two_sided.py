@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel
 from core.kernels.sides import ClassWeights, Side
 
 #: What the stop rule of growth takes for rounding lies below this.
@@ -24,7 +24,7 @@ class Ranking(NamedTuple):
     pair_unit: float  # square of the unit of the weights: what turns a gain into pairs as the caller counts them
 
 
-@kernel
+@inner_kernel
 def twoing_gain(
     criterion: Twoing, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
 ) -> float:
@@ -35,13 +35,13 @@ def twoing_gain(
     return (left_weight / total) * (right_weight / total) * distance * distance / 4.0
 
 
-@kernel
+@inner_kernel
 def ranking_risk(criterion: Ranking, side: Side, class_weights: ClassWeights) -> float:
     """Reads what Gini remembers: spread = w_0 w_1."""
     return side.spread / (2.0 * side.weight)
 
 
-@kernel
+@inner_kernel
 def ranking_gain(
     criterion: Ranking, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
 ) -> float:
@@ -53,7 +53,7 @@ def ranking_gain(
     return difference / 2.0 if difference > PAIR_ROUNDING * (ordered + reversed_) else 0.0
 
 
-@kernel
+@inner_kernel
 def no_pair_gain(
     criterion: Twoing, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
 ) -> float:
@@ -61,13 +61,13 @@ def no_pair_gain(
     return 0.0
 
 
-@kernel
+@inner_kernel
 def gain_of_pairs(criterion: Twoing, parent_impurity: float, children: float, weight: float) -> float:
     """The scan minimises, so it saw the gain with its sign turned."""
     return -children
 
 
-@kernel
+@inner_kernel
 def pairs_decrease(criterion: Ranking, gain: float, node_fraction: float) -> float:
     """Pairs as the caller counts them; a gain beyond rounding stays one, however light the caller's weights."""
     if gain <= LEAST_DECREASE:
@@ -75,7 +75,7 @@ def pairs_decrease(criterion: Ranking, gain: float, node_fraction: float) -> flo
     return max(gain * criterion.pair_unit, LEAST_DECREASE)
 
 
-@kernel
+@inner_kernel
 def gain_itself(criterion: Twoing, gain: float, node_fraction: float) -> float:
     """Gains that are no shares of a training risk are compared as they are, not weighted by the node."""
     return gain

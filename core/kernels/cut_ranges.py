@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel
 from core.kernels.ordering import code_of
 from core.kernels.scanning import CutRange
 
 
-@kernel
+@inner_kernel
 def range_of_rows(
     keys: NDArray[np.int64], n_scanned: int, n_rows: int, lowest: int, least: int, missing_goes_left: bool
 ) -> CutRange:
@@ -22,7 +22,7 @@ def range_of_rows(
     return CutRange(first, code_of(keys[n_scanned - least]), missing_goes_left)
 
 
-@kernel
+@inner_kernel
 def count_codes(codes: NDArray[Any], n_rows: int, lowest: int, n_codes: int, n_by_code: NDArray[np.int32]) -> None:
     """Fill n_by_code[:n_codes] with the rows of the codes lowest, lowest + 1, ..."""
     n_by_code[:n_codes] = 0
@@ -30,7 +30,7 @@ def count_codes(codes: NDArray[Any], n_rows: int, lowest: int, n_codes: int, n_b
         n_by_code[np.int64(codes[i]) - lowest] += 1
 
 
-@kernel
+@inner_kernel
 def range_of_sums(
     n_by_code: NDArray[np.int32], n_codes: int, n_missing: int, lowest: int, least: int, missing_goes_left: bool
 ) -> CutRange:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel, kernel
 from core.kernels.node_codes import NodeRows
 from core.kernels.ordering import N_DIGITS, POSITION_BITS, RANK_ROOM, code_of, keys_above, order_keys, position_of
 
@@ -50,7 +50,7 @@ def new_entry_room(n_rows: int) -> EntryRoom:
     )
 
 
-@kernel
+@inner_kernel
 def _fill_table(
     keys: NDArray[np.int64],
     n_keys: int,
@@ -66,7 +66,7 @@ def _fill_table(
         table[(code_of(key) - first_code) * n_classes + classes[row]] += weights[row]
 
 
-@kernel
+@inner_kernel
 def _list_cells(
     table: NDArray[np.float64],
     first_code: int,
@@ -89,7 +89,7 @@ def _list_cells(
     return n_entries
 
 
-@kernel
+@inner_kernel
 def list_entries(
     codes: NDArray[Any], node: NodeRows, n_classes: int, lowest: int, highest: int, room: EntryRoom
 ) -> tuple[int, bool]:

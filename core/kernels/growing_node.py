@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from core.kernels.criteria import Criterion, needs_all_classes, node_impurity, risk_decrease
 from core.kernels.features import BinnedFeatures
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel, kernel
 from core.kernels.node_codes import NodeRows, code_range, gather_codes
 from core.kernels.partition import TreeRows, partition
 from core.kernels.random_state import next_word
@@ -88,14 +88,14 @@ def new_growth_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> Gr
     )
 
 
-@kernel
+@inner_kernel
 def _sum_by_class(labels: NDArray[np.int32], weights: NDArray[np.float64], class_weights: NDArray[np.float64]) -> None:
     class_weights[:] = 0.0
     for i in range(labels.shape[0]):
         class_weights[labels[i]] += weights[i]
 
 
-@kernel
+@inner_kernel
 def _classes_present(class_weights: NDArray[np.float64], found: PresentClasses, all_classes: bool) -> int:
     """List the classes that occur, or all of them; returns how many are listed."""
     n_listed = 0
@@ -108,13 +108,13 @@ def _classes_present(class_weights: NDArray[np.float64], found: PresentClasses, 
     return n_listed
 
 
-@kernel
+@inner_kernel
 def _positions(labels: NDArray[np.int32], position: NDArray[np.uint16], positions: NDArray[np.uint16]) -> None:
     for i in range(labels.shape[0]):
         positions[i] = position[labels[i]]
 
 
-@kernel
+@inner_kernel
 def _record_leaf(
     nodes: TreeNodes, node: int, pending: Pending, class_weights: NDArray[np.float64], impurity: float
 ) -> float:
@@ -135,7 +135,7 @@ def _record_leaf(
     return weight
 
 
-@kernel
+@inner_kernel
 def _may_split(pending: Pending, class_weights: NDArray[np.float64], limits: GrowthLimits) -> bool:
     n_rows = pending.stop - pending.start
     n_present = 0
@@ -144,7 +144,7 @@ def _may_split(pending: Pending, class_weights: NDArray[np.float64], limits: Gro
     return n_present > 1 and pending.depth < limits.max_depth and n_rows >= 2 * limits.search.min_samples_leaf
 
 
-@kernel
+@inner_kernel
 def open_node(
     criterion: Criterion,
     features: BinnedFeatures,
@@ -162,7 +162,7 @@ def open_node(
     class_weights, present = room.class_weights, room.present
     _sum_by_class(labels, weights, class_weights)
     n_listed = _classes_present(class_weights, present, needs_all_classes(criterion))
-    impurity = node_impurity(criterion, present.weights[:n_listed])
+    impurity = node_impurity(criterion, present.weights[:n_listed], room.search.scan.workspace[:n_listed])
     weight = _record_leaf(nodes, node, pending, class_weights, impurity)
     room.random_state[0] = pending.seed
     if not _may_split(pending, class_weights, limits):
@@ -184,7 +184,7 @@ def open_node(
     return Opened(split, decrease, n_constant)
 
 
-@kernel
+@inner_kernel
 def split_node(
     features: BinnedFeatures,
     tree_rows: TreeRows,

@@ -24,6 +24,9 @@ _numba: Any = numba  # its settings are made at run time, where a type checker c
 
 PACKAGE = Path(__file__).resolve().parent
 
+#: Options of numba for code that makes no arrays and counts no references to them.
+NO_COUNTING = {"_nrt": False}
+
 _PREFIX = "kernels-"
 _DIGEST_CHARACTERS = 16
 _KEPT_SECONDS = 30 * 24 * 3600
@@ -84,17 +87,29 @@ def cache_folder(package: Path = PACKAGE) -> Path | None:
 CACHE_FOLDER = None if _numba.config.DISABLE_JIT else cache_folder()
 
 
-def kernel(function: KernelFunction) -> KernelFunction:
-    """Compile `function` without the GIL, cached on disk under CACHE_FOLDER.
-
-    Numba reads its folder setting while the decorator runs, so the setting is changed for that moment only and other
+def _compiled(function: KernelFunction, **options: bool) -> KernelFunction:
+    """Numba reads its folder setting while the decorator runs, so the setting is changed for that moment only and other
     users of numba in the process keep theirs. Fast-math stays off: results must not depend on how the compiler
     reorders sums.
     """
     before = _numba.config.CACHE_DIR
     _numba.config.CACHE_DIR = str(CACHE_FOLDER or before)
     try:
-        compiled: KernelFunction = _numba.njit(cache=CACHE_FOLDER is not None, nogil=True)(function)
+        compiled: KernelFunction = _numba.njit(cache=CACHE_FOLDER is not None, nogil=True, **options)(function)
     finally:
         _numba.config.CACHE_DIR = before
     return compiled
+
+
+def kernel(function: KernelFunction) -> KernelFunction:
+    """Compile `function` without the GIL, cached on disk under CACHE_FOLDER."""
+    return _compiled(function)
+
+
+def inner_kernel(function: KernelFunction) -> KernelFunction:
+    """The same for a function that only other kernels call and that makes no arrays of its own.
+
+    It works on arrays that its caller holds, so it counts no references to them. Where a function takes workspaces
+    apart at every feature of every node, counting takes a third of the time of growth.
+    """
+    return _compiled(function, **NO_COUNTING)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.features import BinnedFeatures
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel
 
 #: Nodes of at most this many rows read codes row by row: their rows fit the cache together, so that the subtree below
 #: finds them there, whichever features it draws.
@@ -21,7 +21,7 @@ class NodeRows(NamedTuple):
     weights: NDArray[np.float64]
 
 
-@kernel
+@inner_kernel
 def _differences(words_by_row: NDArray[np.uint64], rows: NDArray[np.int32], words: NDArray[np.uint64]) -> None:
     """Set the bits in which any row differs from the first one."""
     n_words = words.shape[0]
@@ -34,7 +34,7 @@ def _differences(words_by_row: NDArray[np.uint64], rows: NDArray[np.int32], word
             words[j] |= row[j] ^ first[j]
 
 
-@kernel
+@inner_kernel
 def find_varying(features: BinnedFeatures, rows: NDArray[np.int32], words: NDArray[np.uint64]) -> bool:
     """Whether the node is small enough to tell at once which of its features vary: those with a bit set in `words`."""
     if rows.shape[0] > MOST_ROWS_BY_ROW:
@@ -43,19 +43,19 @@ def find_varying(features: BinnedFeatures, rows: NDArray[np.int32], words: NDArr
     return True
 
 
-@kernel
+@inner_kernel
 def _gather_by_row(codes_by_row: NDArray[Any], rows: NDArray[np.int32], feature: int, gathered: NDArray[Any]) -> None:
     for i in range(rows.shape[0]):
         gathered[i] = codes_by_row[rows[i], feature]
 
 
-@kernel
+@inner_kernel
 def _gather_by_column(column: NDArray[Any], rows: NDArray[np.int32], gathered: NDArray[Any]) -> None:
     for i in range(rows.shape[0]):
         gathered[i] = column[rows[i]]
 
 
-@kernel
+@inner_kernel
 def gather_codes(features: BinnedFeatures, feature: int, rows: NDArray[np.int32], gathered: NDArray[Any]) -> None:
     """Copy one feature's codes of a node side by side into `gathered` (n_node,)."""
     if rows.shape[0] <= MOST_ROWS_BY_ROW:
@@ -64,7 +64,7 @@ def gather_codes(features: BinnedFeatures, feature: int, rows: NDArray[np.int32]
         _gather_by_column(features.codes[feature], rows, gathered)
 
 
-@kernel
+@inner_kernel
 def code_range(codes: NDArray[Any], n_rows: int) -> tuple[int, int]:
     """Lowest and highest of the first `n_rows` codes."""
     lowest = highest = codes[0]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel
 
 POSITION_BITS = 32
 POSITION_MASK = (1 << POSITION_BITS) - 1
@@ -28,19 +28,19 @@ N_DIGITS = 1 << _DIGIT_BITS
 RANK_ROOM = MOST_BY_RANK + _LANES
 
 
-@kernel
+@inner_kernel
 def code_of(key: int) -> int:
     """The code of a key."""
     return key >> POSITION_BITS
 
 
-@kernel
+@inner_kernel
 def position_of(key: int) -> int:
     """Where the key's row stands in its node."""
     return key & POSITION_MASK
 
 
-@kernel
+@inner_kernel
 def keys_above(codes: NDArray[Any], n_rows: int, lowest: int, keys: NDArray[np.int64]) -> int:
     """Fill `keys` with those of the codes above `lowest`, in row order; returns their number.
 
@@ -54,7 +54,7 @@ def keys_above(codes: NDArray[Any], n_rows: int, lowest: int, keys: NDArray[np.i
     return n_keys
 
 
-@kernel
+@inner_kernel
 def _insert(keys: NDArray[np.int64], n_keys: int, ordered: NDArray[np.int64]) -> None:
     for i in range(n_keys):
         key = keys[i]
@@ -65,7 +65,7 @@ def _insert(keys: NDArray[np.int64], n_keys: int, ordered: NDArray[np.int64]) ->
         ordered[j] = key
 
 
-@kernel
+@inner_kernel
 def _place_by_rank(
     keys: NDArray[np.int64], n_keys: int, lowest: int, small_keys: NDArray[np.int32], ordered: NDArray[np.int64]
 ) -> None:
@@ -82,7 +82,7 @@ def _place_by_rank(
         ordered[rank] = keys[i]
 
 
-@kernel
+@inner_kernel
 def _count_sort(
     keys: NDArray[np.int64], n_keys: int, shift: int, lowest: int, starts: NDArray[np.int32], ordered: NDArray[np.int64]
 ) -> None:
@@ -103,7 +103,7 @@ def _count_sort(
         starts[digit] += 1
 
 
-@kernel
+@inner_kernel
 def order_keys(
     keys: NDArray[np.int64],
     n_keys: int,
@@ -125,6 +125,7 @@ def order_keys(
         _count_sort(keys, n_keys, 0, lowest, starts, ordered)
         shift = _DIGIT_BITS
         while (highest - lowest) >> shift > 0:
-            keys[:n_keys] = ordered[:n_keys]
+            for i in range(n_keys):
+                keys[i] = ordered[i]
             _count_sort(keys, n_keys, shift, lowest, starts, ordered)
             shift += _DIGIT_BITS

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel
 
 
 class TreeRows(NamedTuple):
@@ -20,7 +20,7 @@ class TreeRows(NamedTuple):
     weights: NDArray[np.float64]
 
 
-@kernel
+@inner_kernel
 def partition(
     codes: NDArray[Any], last_left_code: int, left_too: int, tree_rows: TreeRows, start: int, stop: int, spare: TreeRows
 ) -> int:
@@ -40,7 +40,6 @@ def partition(
         spare_rows[n_right], spare_labels[n_right], spare_weights[n_right] = row, label, weight
         cut += goes_left
         n_right += 1 - goes_left
-    rows[cut:stop] = spare_rows[:n_right]
-    labels[cut:stop] = spare_labels[:n_right]
-    weights[cut:stop] = spare_weights[:n_right]
+    for i in range(n_right):
+        rows[cut + i], labels[cut + i], weights[cut + i] = spare_rows[i], spare_labels[i], spare_weights[i]
     return cut

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from core.kernels.criteria import Criterion, children_risk, pair_gain, side_of, side_risk, splits_into_risks
 from core.kernels.features import BinnedFeatures
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel
 from core.kernels.node_codes import NodeRows
 from core.kernels.random_state import next_unit
 from core.kernels.scanning import TIE_TOLERANCE, ClassWeights, Cut, NodeTotals, ScanRoom, beats
 
 
-@kernel
+@inner_kernel
 def draw_threshold(low: float, high: float, random_state: NDArray[np.uint64]) -> float:
     """A number drawn evenly from [low, high)."""
     share = next_unit(random_state)
@@ -21,7 +21,7 @@ def draw_threshold(low: float, high: float, random_state: NDArray[np.uint64]) ->
     return drawn if low <= drawn < high else low
 
 
-@kernel
+@inner_kernel
 def last_code_below(bin_low: NDArray[np.float64], lowest: int, highest: int, threshold: float) -> int:
     """The last code in [lowest, highest) whose bin starts at or below `threshold`; `lowest` does."""
     first, last = lowest, highest - 1
@@ -34,7 +34,7 @@ def last_code_below(bin_low: NDArray[np.float64], lowest: int, highest: int, thr
     return first
 
 
-@kernel
+@inner_kernel
 def _highest_present(codes: NDArray[Any], n_rows: int, lowest: int, missing_code: int) -> int:
     highest = lowest
     for i in range(n_rows):
@@ -43,7 +43,7 @@ def _highest_present(codes: NDArray[Any], n_rows: int, lowest: int, missing_code
     return highest
 
 
-@kernel
+@inner_kernel
 def _sum_sides(
     codes: NDArray[Any],
     node: NodeRows,
@@ -69,7 +69,7 @@ def _sum_sides(
     return n_left, next_code
 
 
-@kernel
+@inner_kernel
 def children_of(criterion: Criterion, left: ClassWeights, right: ClassWeights, workspace: ClassWeights) -> float:
     """What the scan minimises, from the class weights of both sides."""
     left_side, right_side = side_of(criterion, left, workspace), side_of(criterion, right, workspace)
@@ -84,7 +84,7 @@ def children_of(criterion: Criterion, left: ClassWeights, right: ClassWeights, w
     )
 
 
-@kernel
+@inner_kernel
 def random_cut(
     criterion: Criterion,
     totals: NodeTotals,

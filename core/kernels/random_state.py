@@ -7,7 +7,7 @@ SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number gen
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel, kernel
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
@@ -16,7 +16,7 @@ _SHIFT_11, _SHIFT_27, _SHIFT_30 = np.uint64(11), np.uint64(27), np.uint64(30)
 _SHIFT_31, _SHIFT_32 = np.uint64(31), np.uint64(32)
 
 
-@kernel
+@inner_kernel
 def next_word(state: NDArray[np.uint64]) -> np.uint64:
     """The next 64 random bits; advances `state`."""
     state[0] += _STEP
@@ -26,13 +26,13 @@ def next_word(state: NDArray[np.uint64]) -> np.uint64:
     return np.uint64(word ^ (word >> _SHIFT_31))
 
 
-@kernel
+@inner_kernel
 def next_below(state: NDArray[np.uint64], bound: int) -> int:
     """A random integer in [0, bound), bound < 2**31; the bias of the multiplication is below 2**-32 * bound."""
     return int(np.int64(((next_word(state) >> _SHIFT_32) * np.uint64(bound)) >> _SHIFT_32))
 
 
-@kernel
+@inner_kernel
 def next_unit(state: NDArray[np.uint64]) -> float:
     """A random number in [0, 1), a multiple of 2**-53."""
     return float(np.int64(next_word(state) >> _SHIFT_11)) * 2.0**-53

@@ -19,7 +19,7 @@ from core.kernels.criteria import (
     splits_into_risks,
     with_weight,
 )
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel, kernel
 from core.kernels.ordering import code_of, position_of
 
 TIE_TOLERANCE = 1e-12
@@ -80,7 +80,7 @@ def new_scan_room(n_entries: int, n_classes: int) -> ScanRoom:
     )
 
 
-@kernel
+@inner_kernel
 def beats(children: float, feature: int, code: int, best: Cut, tolerance: float) -> bool:
     """Whether a cut after `code` of `feature` is preferred to the best one so far."""
     if children < best.children - tolerance:
@@ -90,7 +90,7 @@ def beats(children: float, feature: int, code: int, best: Cut, tolerance: float)
     return feature < best.feature or (feature == best.feature and code < best.last_left_code)
 
 
-@kernel
+@inner_kernel
 def _scan_right(
     criterion: Criterion,
     keys: NDArray[np.int64],
@@ -109,7 +109,7 @@ def _scan_right(
             right_risk[e] = side_risk(criterion, side, right)
 
 
-@kernel
+@inner_kernel
 def _start_left(criterion: Criterion, totals: ClassWeights, right: ClassWeights, left: ClassWeights) -> Side:
     """The side of all rows that are no entries: the node less the entries, without the dust of rounding."""
     side = NOTHING
@@ -121,7 +121,7 @@ def _start_left(criterion: Criterion, totals: ClassWeights, right: ClassWeights,
     return side
 
 
-@kernel
+@inner_kernel
 def _scan_risks(
     criterion: Criterion,
     totals: NodeTotals,
@@ -162,7 +162,7 @@ def _scan_risks(
     return best
 
 
-@kernel
+@inner_kernel
 def _move_left(
     class_number: int, weight: float, totals: ClassWeights, left: ClassWeights, right: ClassWeights
 ) -> None:
@@ -172,7 +172,7 @@ def _move_left(
     right[class_number] = rest if rest > EMPTY_SHARE * totals[class_number] else 0.0
 
 
-@kernel
+@inner_kernel
 def _scan_pairs(
     criterion: Criterion,
     totals: NodeTotals,
@@ -208,7 +208,7 @@ def _scan_pairs(
     return best
 
 
-@kernel
+@inner_kernel
 def scan_cuts(
     criterion: Criterion,
     totals: NodeTotals,

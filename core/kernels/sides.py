@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel
 
 ClassWeights = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ class Side(NamedTuple):
 NOTHING = Side(0.0, 0.0, 0.0)
 
 
-@kernel
+@inner_kernel
 def is_pure(side: Side) -> bool:
     """Whether one class holds all the weight, for criteria that remember the largest; exact, since both sums then ran
     over the same numbers in the same order.
@@ -36,7 +36,7 @@ def is_pure(side: Side) -> bool:
     return side.largest >= side.weight
 
 
-@kernel
+@inner_kernel
 def table_index(table: NDArray[np.float64], weight: float) -> int:
     """Where a table of a function of whole weights has `weight` >= 0, -1 when it is not whole or too large."""
     if weight < table.shape[0]:
