@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import inner_kernel, kernel
+from core.kernels.jit import inlined_kernel, inner_kernel, kernel
 from core.kernels.node_codes import NodeRows
 from core.kernels.ordering import N_DIGITS, POSITION_BITS, RANK_ROOM, code_of, keys_above, order_keys, position_of
 
@@ -89,7 +89,7 @@ def _list_cells(
     return n_entries
 
 
-@inner_kernel
+@inlined_kernel
 def list_entries(
     codes: NDArray[Any], node: NodeRows, n_classes: int, lowest: int, highest: int, room: EntryRoom
 ) -> tuple[int, bool]:

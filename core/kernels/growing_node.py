@@ -13,7 +13,7 @@ from core.kernels.partition import TreeRows, partition
 from core.kernels.random_state import next_word
 from core.kernels.scanning import NodeTotals
 from core.kernels.splitting import NO_SPLIT, SearchLimits, SearchRoom, Split, best_split, new_search_room
-from core.kernels.tree_nodes import TreeNodes
+from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes
 
 #: Gains are compared with min_risk_decrease up to this much rounding.
 GAIN_TOLERANCE = 1e-12
@@ -124,6 +124,8 @@ def _record_leaf(
             nodes.children_left[pending.parent] = node
         else:
             nodes.children_right[pending.parent] = node
+    nodes.children_left[node], nodes.children_right[node], nodes.feature[node] = LEAF, LEAF, NO_FEATURE
+    nodes.threshold[node], nodes.missing_go_to_left[node] = 0.0, 0
     weight = 0.0
     for k in range(class_weights.shape[0]):
         weight += class_weights[k]

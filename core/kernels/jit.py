@@ -87,7 +87,7 @@ def cache_folder(package: Path = PACKAGE) -> Path | None:
 CACHE_FOLDER = None if _numba.config.DISABLE_JIT else cache_folder()
 
 
-def _compiled(function: KernelFunction, **options: bool) -> KernelFunction:
+def _compiled(function: KernelFunction, **options: Any) -> KernelFunction:
     """Numba reads its folder setting while the decorator runs, so the setting is changed for that moment only and other
     users of numba in the process keep theirs. Fast-math stays off: results must not depend on how the compiler
     reorders sums.
@@ -113,3 +113,10 @@ def inner_kernel(function: KernelFunction) -> KernelFunction:
     apart at every feature of every node, counting takes a third of the time of growth.
     """
     return _compiled(function, **NO_COUNTING)
+
+
+def inlined_kernel(function: KernelFunction) -> KernelFunction:
+    """An inner kernel that becomes part of each caller: for functions that hand many workspaces on to loops, where the
+    copies of the arguments would take longer than the loops do in small nodes.
+    """
+    return _compiled(function, inline="always", **NO_COUNTING)

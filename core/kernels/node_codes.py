@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.features import BinnedFeatures
-from core.kernels.jit import inner_kernel
+from core.kernels.jit import inlined_kernel, inner_kernel
 
 #: Nodes of at most this many rows read codes row by row: their rows fit the cache together, so that the subtree below
 #: finds them there, whichever features it draws.
@@ -34,7 +34,7 @@ def _differences(words_by_row: NDArray[np.uint64], rows: NDArray[np.int32], word
             words[j] |= row[j] ^ first[j]
 
 
-@inner_kernel
+@inlined_kernel
 def find_varying(features: BinnedFeatures, rows: NDArray[np.int32], words: NDArray[np.uint64]) -> bool:
     """Whether the node is small enough to tell at once which of its features vary: those with a bit set in `words`."""
     if rows.shape[0] > MOST_ROWS_BY_ROW:
@@ -55,7 +55,7 @@ def _gather_by_column(column: NDArray[Any], rows: NDArray[np.int32], gathered: N
         gathered[i] = column[rows[i]]
 
 
-@inner_kernel
+@inlined_kernel
 def gather_codes(features: BinnedFeatures, feature: int, rows: NDArray[np.int32], gathered: NDArray[Any]) -> None:
     """Copy one feature's codes of a node side by side into `gathered` (n_node,)."""
     if rows.shape[0] <= MOST_ROWS_BY_ROW:

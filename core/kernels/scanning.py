@@ -19,7 +19,7 @@ from core.kernels.criteria import (
     splits_into_risks,
     with_weight,
 )
-from core.kernels.jit import inner_kernel, kernel
+from core.kernels.jit import inlined_kernel, inner_kernel, kernel
 from core.kernels.ordering import code_of, position_of
 
 TIE_TOLERANCE = 1e-12
@@ -121,7 +121,7 @@ def _start_left(criterion: Criterion, totals: ClassWeights, right: ClassWeights,
     return side
 
 
-@inner_kernel
+@inlined_kernel
 def _scan_risks(
     criterion: Criterion,
     totals: NodeTotals,
@@ -208,7 +208,7 @@ def _scan_pairs(
     return best
 
 
-@inner_kernel
+@inlined_kernel
 def scan_cuts(
     criterion: Criterion,
     totals: NodeTotals,

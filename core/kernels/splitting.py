@@ -13,7 +13,7 @@ from core.kernels.criteria import Criterion, gain_of_children
 from core.kernels.cut_ranges import count_codes, range_of_rows, range_of_sums
 from core.kernels.entries import MOST_CELLS, EntryRoom, list_entries, new_entry_room
 from core.kernels.features import BinnedFeatures
-from core.kernels.jit import inner_kernel, kernel
+from core.kernels.jit import inlined_kernel, inner_kernel, kernel
 from core.kernels.node_codes import NodeRows, code_range, find_varying, gather_codes
 from core.kernels.ordering import code_of
 from core.kernels.random_cuts import random_cut
@@ -85,7 +85,7 @@ def midpoint(below: float, above: float) -> float:
     return below
 
 
-@inner_kernel
+@inlined_kernel
 def _allowed_cuts(
     n_rows: int,
     n_missing_entries: int,
@@ -106,7 +106,7 @@ def _allowed_cuts(
     return range_of_sums(room.n_by_code, n_codes, n_missing, lowest, least, missing_goes_left)
 
 
-@inner_kernel
+@inlined_kernel
 def best_cut(
     criterion: Criterion,
     totals: NodeTotals,
@@ -145,7 +145,7 @@ def best_cut(
     return best
 
 
-@inner_kernel
+@inlined_kernel
 def split_of(criterion: Criterion, totals: NodeTotals, features: BinnedFeatures, cut: Cut) -> Split:
     """The split that makes `cut`: without a threshold of its own, half way to the next value present in the node, and
     infinite after the last one.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel, kernel
 
 LEAF = -1  #: children_left and children_right of a leaf
 NO_FEATURE = -2  #: feature of a leaf
@@ -30,33 +30,41 @@ class TreeNodes(NamedTuple):
 
 @kernel
 def new_nodes(capacity: int, n_classes: int) -> TreeNodes:
-    """Room for `capacity` nodes, all of them leaves."""
+    """Room for `capacity` nodes, still without content."""
     return TreeNodes(
-        np.full(capacity, LEAF, dtype=np.int32),
-        np.full(capacity, LEAF, dtype=np.int32),
-        np.full(capacity, NO_FEATURE, dtype=np.int32),
-        np.zeros(capacity, dtype=np.float64),
-        np.zeros(capacity, dtype=np.uint8),
-        np.zeros((capacity, n_classes), dtype=np.float64),
-        np.zeros(capacity, dtype=np.float64),
-        np.zeros(capacity, dtype=np.int64),
-        np.zeros(capacity, dtype=np.float64),
+        np.empty(capacity, dtype=np.int32),
+        np.empty(capacity, dtype=np.int32),
+        np.empty(capacity, dtype=np.int32),
+        np.empty(capacity, dtype=np.float64),
+        np.empty(capacity, dtype=np.uint8),
+        np.empty((capacity, n_classes), dtype=np.float64),
+        np.empty(capacity, dtype=np.float64),
+        np.empty(capacity, dtype=np.int64),
+        np.empty(capacity, dtype=np.float64),
     )
+
+
+@inner_kernel
+def copy_node(source: TreeNodes, old: int, target: TreeNodes, new: int) -> None:
+    """Make node `new` of `target` a copy of node `old`; children keep their numbers."""
+    target.children_left[new] = source.children_left[old]
+    target.children_right[new] = source.children_right[old]
+    target.feature[new] = source.feature[old]
+    target.threshold[new] = source.threshold[old]
+    target.missing_go_to_left[new] = source.missing_go_to_left[old]
+    for k in range(source.value.shape[1]):
+        target.value[new, k] = source.value[old, k]
+    target.impurity[new] = source.impurity[old]
+    target.n_node_samples[new] = source.n_node_samples[old]
+    target.weighted_n_node_samples[new] = source.weighted_n_node_samples[old]
 
 
 @kernel
 def resized(nodes: TreeNodes, n_used: int, capacity: int) -> TreeNodes:
     """A copy of the first `n_used` nodes with room for `capacity`."""
     copy = new_nodes(capacity, nodes.value.shape[1])
-    copy.children_left[:n_used] = nodes.children_left[:n_used]
-    copy.children_right[:n_used] = nodes.children_right[:n_used]
-    copy.feature[:n_used] = nodes.feature[:n_used]
-    copy.threshold[:n_used] = nodes.threshold[:n_used]
-    copy.missing_go_to_left[:n_used] = nodes.missing_go_to_left[:n_used]
-    copy.value[:n_used] = nodes.value[:n_used]
-    copy.impurity[:n_used] = nodes.impurity[:n_used]
-    copy.n_node_samples[:n_used] = nodes.n_node_samples[:n_used]
-    copy.weighted_n_node_samples[:n_used] = nodes.weighted_n_node_samples[:n_used]
+    for node in range(n_used):
+        copy_node(nodes, node, copy, node)
     return copy
 
 
@@ -76,14 +84,8 @@ def in_preorder(nodes: TreeNodes) -> TreeNodes:
     ordered = new_nodes(n_nodes, nodes.value.shape[1])
     for position in range(n_nodes):
         old = old_number[position]
+        copy_node(nodes, old, ordered, position)
         if nodes.children_left[old] != LEAF:
             ordered.children_left[position] = new_number[nodes.children_left[old]]
             ordered.children_right[position] = new_number[nodes.children_right[old]]
-        ordered.feature[position] = nodes.feature[old]
-        ordered.threshold[position] = nodes.threshold[old]
-        ordered.missing_go_to_left[position] = nodes.missing_go_to_left[old]
-        ordered.value[position] = nodes.value[old]
-        ordered.impurity[position] = nodes.impurity[old]
-        ordered.n_node_samples[position] = nodes.n_node_samples[old]
-        ordered.weighted_n_node_samples[position] = nodes.weighted_n_node_samples[old]
     return ordered
