@@ -10,8 +10,8 @@ that is, over the finite predictions that beat infinity somewhere; the impurity 
 
 Bounds. Lines of sampled ŷ give an upper bound U of C. F never falls, so that between two samples u < v no line lies
 below (1 - x) F(-v) + x F(u): the largest excess of U over these corner lines bounds its error from the other side, and
-samples are added until it is small. U is a minimum of lines, hence concave: chords between knots lie below it, and by no
-more than the tangents at the knots allow.
+samples are added until it is small. U is a minimum of lines, hence concave: chords between knots lie below it, and by
+no more than the tangents at the knots allow.
 """
 
 from typing import NamedTuple
@@ -126,7 +126,7 @@ def greatest_excess(envelope: Envelope, at_zero: Array, slopes: Array) -> Array:
     """How far the envelope rises above each line within 0 <= x <= 1/2: most where its slope passes the line's."""
     ends = np.concatenate([[0.0], envelope.breaks, [_HALF]])
     x = np.clip(ends[np.searchsorted(-envelope.slopes, -slopes)], 0.0, _HALF)
-    return value(envelope, x) - (at_zero + slopes * x)
+    return np.asarray(value(envelope, x) - (at_zero + slopes * x))
 
 
 def _first_cells(samples: _Samples) -> Cells:

@@ -15,7 +15,8 @@ from core.growing import FitMonitor, GrowthProblem, Progress, Silent
 from core.holdout import held_out_rows
 from core.kernels.criteria import Criterion
 from core.kernels.growth import GrowthLimits
-from core.losses import AdaptiveNegativeExponential, Loss, NegativeExponential, parse_loss
+from core.loss import Loss
+from core.losses import AdaptiveNegativeExponential, NegativeExponential, parse_loss
 from core.parameters import SELF_CHECKED, SERVER_SIDE, Bounds, Help, parameters_of
 from core.randomness import Purpose, Seed, SeedTree
 from core.tree_structure import Tree, TreeArrays, nodes_of, votes, weighed_in
@@ -153,7 +154,9 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         progress = Progress(monitor, "tuning", len(loss.grid) * self._n_trees())
 
         def grow_on(candidate: Loss, weights: NDArray[np.float64]) -> TreeArrays:
-            return self._grow(problem, weights, candidate.criterion(problem.n_classes, data.weight_unit), seeds, progress)
+            return self._grow(
+                problem, weights, candidate.criterion(problem.n_classes, data.weight_unit), seeds, progress
+            )
 
         tuned = choose_lambda(loss, grow_on, data.X, codes, data.weights, held_out)
         self.lambda_, self.tuning_scores_ = tuned

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.losses import AdaptiveNegativeExponential, Loss, NegativeExponential
+from core.loss import Loss
+from core.losses import AdaptiveNegativeExponential, NegativeExponential
 from core.tree_structure import TreeArrays, votes
 
 GrowOn = Callable[[Loss, NDArray[np.float64]], TreeArrays]

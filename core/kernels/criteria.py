@@ -36,10 +36,12 @@ from core.kernels.criteria_norm import (
     GeneralizedCrossEntropyImpurity,
     Misclassification,
     NearEntropy,
+    NearMisclassification,
     gce_risk,
     largest,
     misclassification_risk,
     near_entropy_risk,
+    near_misclassification_risk,
     sum_of_excess,
     sum_of_powers,
 )
@@ -63,6 +65,7 @@ Criterion = (
     | SqrtGini
     | NegativeExponentialImpurity
     | GeneralizedCrossEntropyImpurity
+    | NearMisclassification
     | NearEntropy
     | TabulatedImpurity
     | Twoing
@@ -80,7 +83,8 @@ ALL_CRITERIA: tuple[Criterion, ...] = (
     Misclassification(1.0),
     SqrtGini(2),
     NegativeExponentialImpurity(0.5, 2),
-    GeneralizedCrossEntropyImpurity(0.5, 2.0, 1e100, _NO_TABLE),
+    GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, _NO_TABLE),
+    NearMisclassification(1.0 / 0.99, 100.0, 0.01),
     NearEntropy(0.001),
     TabulatedImpurity(np.zeros(1), np.ones(1), 2),
     Twoing(),
@@ -96,6 +100,7 @@ _REMEMBER: dict[type[Any], Any] = {
     SqrtGini: pairs,
     NegativeExponentialImpurity: pairs_and_largest,
     GeneralizedCrossEntropyImpurity: sum_of_powers,
+    NearMisclassification: largest,
     NearEntropy: sum_of_excess,
     TabulatedImpurity: pairs_and_largest,
     Twoing: pairs,
@@ -110,6 +115,7 @@ _RISKS: dict[type[Any], Any] = {
     SqrtGini: sqrt_gini_risk,
     NegativeExponentialImpurity: ne_risk,
     GeneralizedCrossEntropyImpurity: gce_risk,
+    NearMisclassification: near_misclassification_risk,
     NearEntropy: near_entropy_risk,
     TabulatedImpurity: tabulated_risk,
     Twoing: gini_risk,
@@ -130,9 +136,7 @@ def _chosen_by_type(function: Any) -> Any:
     return overload(function, strict=False)
 
 
-def _remember(
-    criterion: Criterion, side: Side, class_number: int, before: float, added: float
-) -> tuple[float, float]:
+def _remember(criterion: Criterion, side: Side, class_number: int, before: float, added: float) -> tuple[float, float]:
     kept: tuple[float, float] = _REMEMBER[type(criterion)](criterion, side, class_number, before, added)
     return kept
 

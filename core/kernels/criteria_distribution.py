@@ -35,4 +35,4 @@ def tabulated_risk(criterion: TabulatedImpurity, side: Side) -> float:
     place = math.sqrt(x) if x < 0.25 else 1.0 - math.sqrt(0.5 * distance)
     piece = min(int(place * n_pieces), n_pieces - 1)
     curve = criterion.intercepts[piece] + criterion.slopes[piece] * x
-    return min(side.weight - side.largest, 2.0 * (n_classes - 1) / n_classes * side.weight * curve)
+    return min(side.weight - side.largest, float(2.0 * (n_classes - 1) / n_classes * side.weight * curve))

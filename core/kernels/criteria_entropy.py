@@ -33,7 +33,7 @@ def weighted_log(table: NDArray[np.float64], weight: float) -> float:
     """w log w, 0 at 0; the table and the formula agree to the last bit."""
     index = table_index(table, weight)
     if index >= 0:
-        return table[index]
+        return float(table[index])
     return weight * math.log(weight) if weight > 0.0 else 0.0
 
 
@@ -76,7 +76,7 @@ def water_level(side: Side, mass: float, n_absent: int) -> float:
                 below += 1
                 content += side.class_weights[k]
         if below == 0 or not content / below < level:
-            return level
+            return float(level)
         level = content / below
 
 
@@ -91,7 +91,7 @@ def upper_entropy(criterion: Credal, side: Side) -> float:
             n_lifted += 1
             logs -= weighted_log(criterion.weighted_logs, side.class_weights[k])
     logs += n_lifted * weighted_log(criterion.weighted_logs, level)
-    return max(0.0, (weighted_log(criterion.weighted_logs, total) - logs) / total)
+    return max(0.0, float(weighted_log(criterion.weighted_logs, total) - logs) / total)
 
 
 @kernel

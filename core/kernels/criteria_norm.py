@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from core.kernels.jit import kernel
 from core.kernels.sides import Side, is_pure, table_index
 
-#: Sums of powers between these bounds have lost no digit to overflow or underflow.
-SMALLEST_SUM, LARGEST_SUM = 1e-250, 1e250
+#: Up to this order no power of a class weight overflows: rows weigh less than 2 and are fewer than 2^31.
+LARGEST_TABLED_ORDER = 25.0
+#: Sums of powers from here on have lost no digit to underflow.
+SMALLEST_SUM = 1e-250
 
 
 class Misclassification(NamedTuple):
@@ -20,12 +22,23 @@ class Misclassification(NamedTuple):
 
 
 class GeneralizedCrossEntropyImpurity(NamedTuple):
-    """(1 - ||p||_r) / q with r = 1 / (1 - q): Wilton and Ye, Theorem 1, for 0 < q < 1."""
+    """(1 - ||p||_r) / q with r = 1 / (1 - q): Wilton and Ye, Theorem 1, for 0 < q < 1, r <= `LARGEST_TABLED_ORDER`.
 
-    q: float
+    Sides of less than a 10^-10th of the heaviest row may count as of infinite order.
+    """
+
+    inverse_q: float
     order: float  # r
-    largest_base: float  # powers of larger weights count as infinite
+    inverse_order: float
     powers: NDArray[np.float64]  # w^r at w = 0, 1, ...
+
+
+class NearMisclassification(NamedTuple):
+    """The same for any larger r, at the price of a power per class and cut."""
+
+    inverse_q: float
+    order: float
+    inverse_order: float
 
 
 class NearEntropy(NamedTuple):
@@ -35,12 +48,11 @@ class NearEntropy(NamedTuple):
 
 
 @kernel
-def power_table(order: float, largest_base: float, length: int) -> NDArray[np.float64]:
-    """w^order at w = 0, 1, ..., length - 1, infinite beyond `largest_base`."""
-    table = np.full(length, math.inf, dtype=np.float64)
+def power_table(order: float, length: int) -> NDArray[np.float64]:
+    """w^order at w = 0, 1, ..., length - 1."""
+    table = np.empty(length, dtype=np.float64)
     for w in range(length):
-        if w <= largest_base:
-            table[w] = math.pow(float(w), order)
+        table[w] = math.pow(float(w), order)
     return table
 
 
@@ -49,7 +61,7 @@ def tabled_power(criterion: GeneralizedCrossEntropyImpurity, weight: float) -> f
     index = table_index(criterion.powers, weight)
     if index >= 0:
         return float(criterion.powers[index])
-    return math.pow(weight, criterion.order) if weight <= criterion.largest_base else math.inf
+    return math.pow(weight, criterion.order)
 
 
 @kernel
@@ -63,12 +75,10 @@ def largest(
 def sum_of_powers(
     criterion: GeneralizedCrossEntropyImpurity, side: Side, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
-    """spread = sum of w^r over classes, infinite once a power is."""
+    """spread = sum of w^r over classes."""
     after = before + added
-    grown = tabled_power(criterion, after)
-    if grown == math.inf:
-        return grown, max(side.largest, after)
-    return side.spread + (grown - tabled_power(criterion, before)), max(side.largest, after)
+    change = tabled_power(criterion, after) - tabled_power(criterion, before)
+    return side.spread + change, max(side.largest, after)
 
 
 @kernel
@@ -93,23 +103,27 @@ def misclassification_risk(criterion: Misclassification, side: Side) -> float:
 
 
 @kernel
-def norm_beside_largest(order: float, side: Side) -> float:
-    """||w||_r from weights relative to the largest one, which no order can make overflow or vanish."""
-    total = 0.0
-    for k in range(side.class_weights.shape[0]):
-        total += math.pow(min(1.0, side.class_weights[k] / side.largest), order)
-    return side.largest * math.pow(total, 1.0 / order)
+def gce_risk(criterion: GeneralizedCrossEntropyImpurity, side: Side) -> float:
+    """Short and without loops: what is not compiled into the search pays for counting references to its arrays."""
+    if is_pure(side):
+        return 0.0
+    norm = side.largest
+    if side.spread > SMALLEST_SUM:
+        norm = math.exp(criterion.inverse_order * math.log(side.spread))
+    return max(0.0, side.weight - norm) * criterion.inverse_q
 
 
 @kernel
-def gce_risk(criterion: GeneralizedCrossEntropyImpurity, side: Side) -> float:
+def near_misclassification_risk(criterion: NearMisclassification, side: Side) -> float:
+    """The norm from weights relative to the largest one, which no order can make overflow or vanish."""
     if is_pure(side):
         return 0.0
-    if SMALLEST_SUM < side.spread < LARGEST_SUM:
-        norm = math.pow(side.spread, 1.0 / criterion.order)
-    else:
-        norm = norm_beside_largest(criterion.order, side)
-    return max(0.0, side.weight - norm) / criterion.q
+    total, log_largest = 0.0, math.log(side.largest)
+    for k in range(side.class_weights.shape[0]):
+        if side.class_weights[k] > 0.0:
+            total += math.exp(criterion.order * min(0.0, math.log(side.class_weights[k]) - log_largest))
+    norm = side.largest * math.exp(criterion.inverse_order * math.log(total))
+    return max(0.0, side.weight - norm) * criterion.inverse_q
 
 
 @kernel
