@@ -211,7 +211,7 @@ class CredalEntropy(Loss):
     kind, aliases, help = "credal", ("credal_c45",), "Credal-C4.5: entropy with some rows' classes left open."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
-        mass = min(max(self.s, _LIGHTEST_UNIT) / weight_unit, _HEAVIEST_UNIT)
+        mass = min(max(self.s / weight_unit, _LIGHTEST_UNIT), _HEAVIEST_UNIT)
         return Credal(mass, n_classes, _weighted_logs())
 
 

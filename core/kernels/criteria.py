@@ -86,7 +86,7 @@ ALL_CRITERIA: tuple[Criterion, ...] = (
     GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, _NO_TABLE),
     NearMisclassification(1.0 / 0.99, 100.0, 0.01),
     NearEntropy(0.001),
-    TabulatedImpurity(np.zeros(1), np.ones(1), 2),
+    TabulatedImpurity(np.array([[0.0, 1.0, 0.0, 1.0]]), 2),
     Twoing(),
     Credal(1.0, 2, _NO_TABLE),
     Ranking(1.0),
