@@ -1,8 +1,8 @@
 """Trees and forests for data whose labels cannot be fully trusted: arrays in, arrays out."""
 
 from core.artifact import load, save
-from core.evaluation import evaluate
 from core.distribution_loss import DistributionLoss
+from core.evaluation import evaluate
 from core.exceptions import (
     ArtifactError,
     CoreError,

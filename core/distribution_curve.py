@@ -10,8 +10,9 @@ that is, over the finite predictions that beat infinity somewhere; the impurity 
 
 Bounds. Lines of sampled ŷ give an upper bound U of C. F never falls, so that between two samples u < v no line lies
 below (1 - x) F(-v) + x F(u): the largest excess of U over these corner lines bounds its error from the other side, and
-samples are added until it is small. U is a minimum of lines, hence concave: chords between knots lie below it, and by no
-more than the tangents at the knots allow.
+samples are added until it is small. U is a minimum of lines, hence concave, and between two knots the table holds the
+lines of U at both: their minimum is exact at a kink and close to U on a smooth piece. So a tabulated impurity is the
+risk of some prediction, never less than the infimum, and more by no more than both errors together.
 """
 
 from typing import NamedTuple
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 #: Even; knots lie where `TabulatedImpurity` expects them.
 N_PIECES = 2048
 #: Where the corner lines come no closer than this, samples are added.
-SEARCH_TOLERANCE = 9e-7
+SEARCH_TOLERANCE = 8e-7
 #: Predictions whose F(ŷ) + F(-ŷ) comes closer to 1 than this count as no better than infinity.
 SUM_TOLERANCE = 1e-9
 #: A new sample joins the lines when it lowers them by more than this.
@@ -37,10 +38,9 @@ _HALF = 0.5
 
 
 class Curve(NamedTuple):
-    """Piece i of C is intercepts[i] + slopes[i] x. Two-class impurities are within `error_bound` of the infimum."""
+    """C as `TabulatedImpurity` keeps it. Two-class impurities are at most `error_bound` above the infimum."""
 
-    intercepts: Array
-    slopes: Array
+    lines: Array  # (piece, 4)
     error_bound: float
 
 
@@ -126,7 +126,7 @@ def greatest_excess(envelope: Envelope, at_zero: Array, slopes: Array) -> Array:
     """How far the envelope rises above each line within 0 <= x <= 1/2: most where its slope passes the line's."""
     ends = np.concatenate([[0.0], envelope.breaks, [_HALF]])
     x = np.clip(ends[np.searchsorted(-envelope.slopes, -slopes)], 0.0, _HALF)
-    return value(envelope, x) - (at_zero + slopes * x)
+    return np.asarray(value(envelope, x) - (at_zero + slopes * x))
 
 
 def _first_cells(samples: _Samples) -> Cells:
@@ -194,14 +194,22 @@ def knots() -> Array:
     return np.concatenate([lower_half, _HALF - lower_half[-2::-1]])
 
 
-def _chord_gap(envelope: Envelope, x: Array, chords: Array) -> float:
-    """How far chords may lie below the envelope where it matters: C(x) < 2 x (1 - x), for else C is never the least."""
-    h = np.diff(x)
-    first = envelope.slopes[np.searchsorted(envelope.breaks, x[:-1], side="right")]
-    last = envelope.slopes[np.searchsorted(envelope.breaks, x[1:], side="left")]
-    bend = first - last
-    straight = bend <= 0
-    gap = np.where(straight, 0.0, h * (first - chords) * (chords - last) / np.where(straight, 1.0, bend))
+def _tangents(envelope: Envelope, x: Array) -> Array:
+    """Lines of the envelope at both ends of every piece, (piece, 4): value at x = 0 and slope, left and right."""
+    left = np.searchsorted(envelope.breaks, x[:-1], side="right")
+    right = np.searchsorted(envelope.breaks, x[1:], side="left")
+    lines = (envelope.at_zero[left], envelope.slopes[left], envelope.at_zero[right], envelope.slopes[right])
+    return np.stack(lines, axis=1)
+
+
+def _gap(envelope: Envelope, x: Array, lines: Array) -> float:
+    """How far the lower of two tangents may lie above the envelope: most where they cross. Pieces with
+    C(x) >= 2 x (1 - x) throughout do not count: C is never the least there, for any number of classes.
+    """
+    bend = lines[:, 1] - lines[:, 3]
+    crossing = np.where(bend > 0, (lines[:, 2] - lines[:, 0]) / np.where(bend > 0, bend, 1.0), x[:-1])
+    crossing = np.clip(crossing, x[:-1], x[1:])
+    gap = lines[:, 0] + lines[:, 1] * crossing - value(envelope, crossing)
     matters = value(envelope, x[:-1]) < 2.0 * x[1:] * (1.0 - x[1:])
     return float(gap[matters].max(initial=0.0))
 
@@ -211,7 +219,5 @@ def tabulate(cdf: NamedCdf, name: str) -> Curve:
     samples = _Samples(cdf, name)
     unsampled = _search(samples)
     envelope, x = samples.curve(), knots()
-    heights = value(envelope, x)
-    slopes = np.diff(heights) / np.diff(x)
-    gap = _chord_gap(envelope, x, slopes)
-    return Curve(heights[:-1] - slopes * x[:-1], slopes, max(unsampled, gap) + _ROUNDING)
+    lines = _tangents(envelope, x)
+    return Curve(lines, unsampled + _gap(envelope, x, lines) + _ROUNDING)

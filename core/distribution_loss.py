@@ -56,9 +56,8 @@ class DistributionLoss(Loss):
 
     @property
     def error_bound(self) -> float:
-        """No two-class impurity is further than this from the exact infimum; with K classes, 2 (K - 1) / K as far."""
+        """No two-class impurity is below the infimum, nor further above it; with K classes, 2 (K - 1) / K as far."""
         return self._tabulated().error_bound
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
-        curve = self._tabulated()
-        return TabulatedImpurity(curve.intercepts, curve.slopes, n_classes)
+        return TabulatedImpurity(self._tabulated().lines, n_classes)

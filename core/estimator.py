@@ -16,7 +16,8 @@ from core.holdout import held_out_rows
 from core.kernels.criteria import Criterion
 from core.kernels.growing_node import GrowthLimits
 from core.kernels.splitting import SearchLimits
-from core.losses import AdaptiveNegativeExponential, Loss, NegativeExponential, parse_loss
+from core.loss import Loss
+from core.losses import AdaptiveNegativeExponential, NegativeExponential, parse_loss
 from core.out_of_bag import Bootstrap
 from core.parameters import SELF_CHECKED, SERVER_SIDE, Bounds, Help, parameters_of
 from core.randomness import Purpose, Seed, SeedTree
@@ -48,9 +49,7 @@ MaxFeatures = Annotated[
     Annotated[int, Bounds(ge=1)] | Annotated[float, Bounds(gt=0, le=1)] | Literal["sqrt", "log2"] | None,
     Help("Features drawn at a node, constant ones included: a number, a share, or none = all."),
 ]
-Splitter = Annotated[
-    Literal["best", "random"], Help("Of each feature drawn, the best cut or one at random.")
-]
+Splitter = Annotated[Literal["best", "random"], Help("Of each feature drawn, the best cut or one at random.")]
 MaxBins = Annotated[
     int | None,
     Bounds(ge=2, le=256),

@@ -3,7 +3,6 @@
 A loss is written as a name ("ne"), a mapping ({"kind": "ne", "lambda": 0.5}) or an object (NegativeExponential(0.5)).
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +16,14 @@ from core.exceptions import InvalidLoss
 from core.kernels.criteria import Criterion
 from core.kernels.criteria_entropy import Credal, Entropy, weighted_log_table
 from core.kernels.criteria_gini import Gini, NegativeExponentialImpurity, SqrtGini
-from core.kernels.criteria_norm import GeneralizedCrossEntropyImpurity, Misclassification, NearEntropy, power_table
+from core.kernels.criteria_norm import (
+    LARGEST_TABLED_ORDER,
+    GeneralizedCrossEntropyImpurity,
+    Misclassification,
+    NearEntropy,
+    NearMisclassification,
+    power_table,
+)
 from core.kernels.criteria_two_sided import Ranking, Twoing
 from core.kernels.sides import TABLE_LENGTH
 from core.loss import Loss, OneHotLeaves, majority
@@ -27,8 +33,6 @@ from core.parameters import Bounds, Help, Key, Parameter, parameters_of
 _NEAR_ENTROPY = 0.01
 #: Below this q it differs from entropy by less than rounding.
 _SAME_AS_ENTROPY = 1e-15
-#: Powers of weights up to this number are told from infinity.
-_LARGEST_LOG_POWER = 600.0
 #: Between these a number can be squared, and weights times it stay finite.
 _LIGHTEST_UNIT, _HEAVIEST_UNIT = 2.0**-500, 2.0**500
 
@@ -39,10 +43,8 @@ def _weighted_logs() -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=8)
-def _generalized_cross_entropy(q: float) -> GeneralizedCrossEntropyImpurity:
-    order = 1.0 / (1.0 - q)
-    largest_base = math.exp(_LARGEST_LOG_POWER / order)
-    return GeneralizedCrossEntropyImpurity(q, order, largest_base, power_table(order, largest_base, TABLE_LENGTH))
+def _powers(order: float) -> NDArray[np.float64]:
+    return power_table(order, TABLE_LENGTH)
 
 
 class SquaredError(Loss):
@@ -165,7 +167,10 @@ class GeneralizedCrossEntropy(Loss):
             return Misclassification(1.0 / self.q)
         if self.q < _NEAR_ENTROPY:
             return NearEntropy(self.q)
-        return _generalized_cross_entropy(self.q)
+        order = 1.0 / (1.0 - self.q)
+        if order > LARGEST_TABLED_ORDER:
+            return NearMisclassification(1.0 / self.q, order, 1.0 - self.q)
+        return GeneralizedCrossEntropyImpurity(1.0 / self.q, order, 1.0 - self.q, _powers(order))
 
     def leaf_value(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.q == 0:
@@ -210,7 +215,7 @@ class CredalEntropy(Loss):
     kind, aliases, help = "credal", ("credal_c45",), "Credal-C4.5: entropy with some rows' classes left open."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
-        mass = min(max(self.s, _LIGHTEST_UNIT) / weight_unit, _HEAVIEST_UNIT)
+        mass = min(max(self.s / weight_unit, _LIGHTEST_UNIT), _HEAVIEST_UNIT)
         return Credal(mass, n_classes, _weighted_logs())
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from core.estimator import GrownClassifier
 from core.forest import ForestClassifier
-from core.losses import LOSSES, AdaptiveNegativeExponential
+from core.losses import LOSSES, AdaptiveNegativeExponential, RankingGain
 from core.tree import TreeClassifier
 
 
@@ -22,6 +22,7 @@ def warm_up() -> None:
     ]
     classifiers += [ForestClassifier(n_estimators=2, max_features=1, max_bins=4, random_state=0)]
     for classifier in classifiers:
-        classifier.fit(X, y).predict_proba(X)
+        labels = y % 2 if classifier.loss == RankingGain.kind else y
+        classifier.fit(X, labels).predict_proba(X)
     classifiers[0].predict_proba(X.astype(np.float32))
     classifiers[0]._tree(0).apply(X)

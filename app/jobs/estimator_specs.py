@@ -4,9 +4,18 @@ import types
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+    model_validator,
+)
 
-from core.losses import LOSSES, Loss, loss_parameters
+from core.loss import Loss
+from core.losses import LOSSES, loss_parameters, parse_loss
 from core.parameters import Bounds, Parameter
 from core.registry import ESTIMATORS, parameters
 
@@ -74,6 +83,12 @@ def _spelled_out(loss: Any) -> Any:
     return given
 
 
+def _checked(spec: Any) -> Any:
+    """Rules that no field tells alone, such as which parameters a distribution has: `core` knows them."""
+    parse_loss(spec.model_dump(mode="json"))
+    return spec
+
+
 def _union(specs: list[type[BaseModel]]) -> Any:
     return Annotated[Union[tuple(specs)], Field(discriminator="kind")]  # noqa: UP007
 
@@ -93,7 +108,9 @@ if TYPE_CHECKING:
     ModelSpec = BaseModel
 else:
     LossSpec = Annotated[
-        _union([_loss_spec(kind, loss) for kind, loss in LOSSES.items()]), BeforeValidator(_spelled_out)
+        _union([_loss_spec(kind, loss) for kind, loss in LOSSES.items()]),
+        BeforeValidator(_spelled_out),
+        AfterValidator(_checked),
     ]
     ModelSpec = _union([_model_spec(kind) for kind in ESTIMATORS])
 

@@ -1,9 +1,9 @@
 """Every splitting criterion, exactly once: which functions it is made of. The formulas lie in the `criteria_*` files.
 
-A criterion sees a cut as two sides that grow class by class. `_REMEMBER` says what it keeps up to date while weight is
-added to a side, `_RISKS` reads the side's risk from that, `_CHILDREN` makes one number of two sides' risks, which the
-scan minimises, `_GAINS` the gain of the split from that, and `_RISK_DECREASES` what the stop rule compares. A criterion
-that does not split into two risks has a row in `_PAIR_GAINS` instead of one in `_CHILDREN`. To add one: a NamedTuple
+A criterion sees a cut as two sides that grow class by class. `REMEMBER` says what it keeps up to date while weight is
+added to a side, `RISKS` reads the side's risk from that, `CHILDREN` makes one number of two sides' risks, which the
+scan minimises, `GAINS` the gain of the split from that, and `RISK_DECREASES` what the stop rule compares. A criterion
+that does not split into two risks has a row in `PAIR_GAINS` instead of one in `CHILDREN`. To add one: a NamedTuple
 and its functions in a file of its family, its rows below, and an entry in `ALL_CRITERIA`. The search and growth loops
 are compiled anew per type and never change.
 
@@ -16,10 +16,17 @@ of the whole data set has it as a field.
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
 
 from core.kernels.criteria_distribution import TabulatedImpurity, tabulated_risk
-from core.kernels.criteria_entropy import Credal, Entropy, credal_children, credal_gain, credal_risk, entropy_risk, weighted_logs
+from core.kernels.criteria_entropy import (
+    Credal,
+    Entropy,
+    credal_children,
+    credal_gain,
+    credal_risk,
+    entropy_risk,
+    weighted_logs,
+)
 from core.kernels.criteria_gini import (
     Gini,
     NegativeExponentialImpurity,
@@ -57,8 +64,7 @@ from core.kernels.criteria_two_sided import (
     ranking_risk,
     twoing_gain,
 )
-from core.kernels.jit import NO_COUNTING, inner_kernel
-from core.kernels.sides import NOTHING, ClassWeights, Side
+from core.kernels.jit import inner_kernel
 
 Criterion = (
     Gini
@@ -78,24 +84,37 @@ Criterion = (
 
 _NO_TABLE = np.zeros(1, dtype=np.float64)
 
-#: One of each type; tables are as short as they can be.
-ALL_CRITERIA: tuple[Criterion, ...] = (
-    Gini(),
-    Entropy(_NO_TABLE),
-    Misclassification(1.0),
-    SqrtGini(2),
-    NegativeExponentialImpurity(0.5, 2),
-    GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, _NO_TABLE),
-    NearMisclassification(1.0 / 0.99, 100.0, 0.01),
-    NearEntropy(0.001),
-    TabulatedImpurity(np.zeros(1), np.ones(1), 2),
-    Twoing(),
-    Credal(1.0, 2, _NO_TABLE),
-    Ranking(1.0),
-    SignedGini(np.eye(2)),
-)
 
-_REMEMBER: dict[type[Any], Any] = {
+@inner_kernel
+def _sum_of_risks(
+    criterion: Criterion, left_weight: float, left_risk: float, right_weight: float, right_risk: float
+) -> float:
+    return left_risk + right_risk
+
+
+@inner_kernel
+def _risk_gain(criterion: Criterion, parent_impurity: float, children: float, weight: float) -> float:
+    """I(S) - W_L/W_S I(L) - W_R/W_S I(R)."""
+    return parent_impurity - children / weight
+
+
+@inner_kernel
+def _weighted_by_node(criterion: Criterion, gain: float, node_fraction: float) -> float:
+    """Equation (1) of Wilton and Ye: the fall of the training risk is W_S times the node's gain."""
+    return gain * node_fraction
+
+
+@inner_kernel
+def _no(criterion: Criterion) -> bool:
+    return False
+
+
+@inner_kernel
+def _yes(criterion: Criterion) -> bool:
+    return True
+
+
+REMEMBER: dict[type[Any], Any] = {
     Gini: pairs,
     Entropy: weighted_logs,
     Misclassification: largest,
@@ -110,7 +129,7 @@ _REMEMBER: dict[type[Any], Any] = {
     Ranking: pairs,
     SignedGini: squared_length,
 }
-_RISKS: dict[type[Any], Any] = {
+RISKS: dict[type[Any], Any] = {
     Gini: gini_risk,
     Entropy: entropy_risk,
     Misclassification: misclassification_risk,
@@ -125,198 +144,23 @@ _RISKS: dict[type[Any], Any] = {
     Ranking: ranking_risk,
     SignedGini: signed_gini_risk,
 }
-
-
-def _plain(table: dict[type[Any], Any], criterion_type: type[Any]) -> Any:
-    """The function of a table's row, without its own compilation: `overload` compiles it into the caller."""
-    function = table[criterion_type]
-    return getattr(function, "py_func", function)
-
-
-def _chosen_by_type(function: Any) -> Any:
-    """`overload` without its comparison of annotations, which differ between a choice and what it chooses."""
-    return overload(function, strict=False, jit_options=NO_COUNTING)
-
-
-def _remember(
-    criterion: Criterion, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
-) -> tuple[float, float]:
-    remember = _REMEMBER[type(criterion)]
-    kept: tuple[float, float] = remember(criterion, side, class_weights, class_number, before, added)
-    return kept
-
-
-@_chosen_by_type(_remember)
-def _choose_remember(criterion: Any, side: Any, class_weights: Any, class_number: Any, before: Any, added: Any) -> Any:
-    return _plain(_REMEMBER, criterion.instance_class)
-
-
-def side_risk(criterion: Criterion, side: Side, class_weights: ClassWeights) -> float:
-    """Weight times impurity of a side that is not empty."""
-    risk: float = _RISKS[type(criterion)](criterion, side, class_weights)
-    return risk
-
-
-@_chosen_by_type(side_risk)
-def _choose_risk(criterion: Any, side: Any, class_weights: Any) -> Any:
-    return _plain(_RISKS, criterion.instance_class)
-
-
-@inner_kernel
-def with_weight(
-    criterion: Criterion, side: Side, class_weights: ClassWeights, class_number: int, added: float
-) -> Side:
-    """`side` after rows of one class with weight `added` > 0 have joined it; updates its `class_weights`."""
-    before = class_weights[class_number]
-    spread, largest = _remember(criterion, side, class_weights, class_number, before, added)
-    class_weights[class_number] = before + added
-    return Side(side.weight + added, spread, largest)
-
-
-@inner_kernel
-def side_of(criterion: Criterion, class_weights: ClassWeights, workspace: ClassWeights) -> Side:
-    """The side that has the given class weights; `workspace` is as long as they are."""
-    side = NOTHING
-    workspace[:] = 0.0
-    for k in range(class_weights.shape[0]):
-        if class_weights[k] > 0.0:
-            side = with_weight(criterion, side, workspace, k, class_weights[k])
-    return side
-
-
-@inner_kernel
-def node_impurity(criterion: Criterion, class_weights: ClassWeights, workspace: ClassWeights) -> float:
-    """Impurity of a node from its class weights, whose sum must be positive; `workspace` is as long."""
-    side = side_of(criterion, class_weights, workspace)
-    return side_risk(criterion, side, class_weights) / side.weight
-
-
-@inner_kernel
-def _sum_of_risks(
-    criterion: Criterion, left_weight: float, left_risk: float, right_weight: float, right_risk: float
-) -> float:
-    return left_risk + right_risk
-
-
-_CHILDREN: dict[type[Any], Any] = {**dict.fromkeys(_RISKS, _sum_of_risks), Credal: credal_children}
-
-
-def children_risk(
-    criterion: Criterion, left_weight: float, left_risk: float, right_weight: float, right_risk: float
-) -> float:
-    """What the scan minimises, from the risks of both sides."""
-    children: float = _CHILDREN[type(criterion)](criterion, left_weight, left_risk, right_weight, right_risk)
-    return children
-
-
-@_chosen_by_type(children_risk)
-def _choose_children(criterion: Any, left_weight: Any, left_risk: Any, right_weight: Any, right_risk: Any) -> Any:
-    return _plain(_CHILDREN, criterion.instance_class)
-
-
-_PAIR_GAINS: dict[type[Any], Any] = {
-    **dict.fromkeys(_RISKS, no_pair_gain),
+CHILDREN: dict[type[Any], Any] = {**dict.fromkeys(RISKS, _sum_of_risks), Credal: credal_children}
+PAIR_GAINS: dict[type[Any], Any] = {
+    **dict.fromkeys(RISKS, no_pair_gain),
     Twoing: twoing_gain,
     Ranking: ranking_gain,
 }
-
-
-def pair_gain(
-    criterion: Criterion, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
-) -> float:
-    """Gain of a cut from the class weights of both sides, for criteria that do not split into risks."""
-    gain: float = _PAIR_GAINS[type(criterion)](criterion, left, left_weight, right, right_weight)
-    return gain
-
-
-@_chosen_by_type(pair_gain)
-def _choose_pair_gain(criterion: Any, left: Any, left_weight: Any, right: Any, right_weight: Any) -> Any:
-    return _plain(_PAIR_GAINS, criterion.instance_class)
-
-
-@inner_kernel
-def _risk_gain(criterion: Criterion, parent_impurity: float, children: float, weight: float) -> float:
-    """I(S) - W_L/W_S I(L) - W_R/W_S I(R)."""
-    return parent_impurity - children / weight
-
-
-_GAINS: dict[type[Any], Any] = {
-    **dict.fromkeys(_RISKS, _risk_gain),
+GAINS: dict[type[Any], Any] = {
+    **dict.fromkeys(RISKS, _risk_gain),
     Twoing: gain_of_pairs,
     Credal: credal_gain,
     Ranking: gain_of_pairs,
 }
-
-
-def gain_of_children(criterion: Criterion, parent_impurity: float, children: float, weight: float) -> float:
-    """Gain of a split per unit of the node's weight, from what the scan minimised."""
-    gain: float = _GAINS[type(criterion)](criterion, parent_impurity, children, weight)
-    return gain
-
-
-@_chosen_by_type(gain_of_children)
-def _choose_gain(criterion: Any, parent_impurity: Any, children: Any, weight: Any) -> Any:
-    return _plain(_GAINS, criterion.instance_class)
-
-
-@inner_kernel
-def _weighted_by_node(criterion: Criterion, gain: float, node_fraction: float) -> float:
-    """Equation (1) of Wilton and Ye: the fall of the training risk is W_S times the node's gain."""
-    return gain * node_fraction
-
-
-_RISK_DECREASES: dict[type[Any], Any] = {
-    **dict.fromkeys(_RISKS, _weighted_by_node),
+RISK_DECREASES: dict[type[Any], Any] = {
+    **dict.fromkeys(RISKS, _weighted_by_node),
     Twoing: gain_itself,
     Credal: gain_itself,
     Ranking: pairs_decrease,
 }
-
-
-def risk_decrease(criterion: Criterion, gain: float, node_fraction: float) -> float:
-    """What the stop rule compares with min_risk_decrease; node_fraction = weight of the node / weight of the tree."""
-    decrease: float = _RISK_DECREASES[type(criterion)](criterion, gain, node_fraction)
-    return decrease
-
-
-@_chosen_by_type(risk_decrease)
-def _choose_risk_decrease(criterion: Any, gain: Any, node_fraction: Any) -> Any:
-    return _plain(_RISK_DECREASES, criterion.instance_class)
-
-
-@inner_kernel
-def _no(criterion: Criterion) -> bool:
-    return False
-
-
-@inner_kernel
-def _yes(criterion: Criterion) -> bool:
-    return True
-
-
-_SPLITS_INTO_RISKS: dict[type[Any], Any] = {**dict.fromkeys(_RISKS, _yes), Twoing: _no, Ranking: _no}
-
-
-def splits_into_risks(criterion: Criterion) -> bool:
-    """Whether a cut is judged by its sides' risks, and not by `pair_gain`."""
-    splits: bool = _SPLITS_INTO_RISKS[type(criterion)](criterion)
-    return splits
-
-
-@_chosen_by_type(splits_into_risks)
-def _choose_splits_into_risks(criterion: Any) -> Any:
-    return _plain(_SPLITS_INTO_RISKS, criterion.instance_class)
-
-
-_NEEDS_ALL_CLASSES: dict[type[Any], Any] = {**dict.fromkeys(_RISKS, _no), SignedGini: _yes}
-
-
-def needs_all_classes(criterion: Criterion) -> bool:
-    """Whether sides must hold all classes of the data set in their order, those absent from the node included."""
-    needed: bool = _NEEDS_ALL_CLASSES[type(criterion)](criterion)
-    return needed
-
-
-@_chosen_by_type(needs_all_classes)
-def _choose_needs_all_classes(criterion: Any) -> Any:
-    return _plain(_NEEDS_ALL_CLASSES, criterion.instance_class)
+SPLITS_INTO_RISKS: dict[type[Any], Any] = {**dict.fromkeys(RISKS, _yes), Twoing: _no, Ranking: _no}
+NEEDS_ALL_CLASSES: dict[type[Any], Any] = {**dict.fromkeys(RISKS, _no), SignedGini: _yes}

@@ -39,14 +39,21 @@ class SignedGini(NamedTuple):
 
 
 @inner_kernel
-def pairs(criterion: Gini, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float) -> tuple[float, float]:
+def pairs(
+    criterion: Gini, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
+) -> tuple[float, float]:
     """spread = sum over pairs of different classes of the product of their weights = W^2 (1 - ||p||_2^2) / 2."""
     return side.spread + added * (side.weight - before), 0.0
 
 
 @inner_kernel
 def pairs_and_largest(
-    criterion: NegativeExponentialImpurity, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
+    criterion: NegativeExponentialImpurity,
+    side: Side,
+    class_weights: ClassWeights,
+    class_number: int,
+    before: float,
+    added: float,
 ) -> tuple[float, float]:
     return side.spread + added * (side.weight - before), max(side.largest, before + added)
 

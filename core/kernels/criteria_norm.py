@@ -66,14 +66,24 @@ def tabled_power(criterion: GeneralizedCrossEntropyImpurity, weight: float) -> f
 
 @inner_kernel
 def largest(
-    criterion: Misclassification, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
+    criterion: Misclassification,
+    side: Side,
+    class_weights: ClassWeights,
+    class_number: int,
+    before: float,
+    added: float,
 ) -> tuple[float, float]:
     return 0.0, max(side.largest, before + added)
 
 
 @inner_kernel
 def sum_of_powers(
-    criterion: GeneralizedCrossEntropyImpurity, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
+    criterion: GeneralizedCrossEntropyImpurity,
+    side: Side,
+    class_weights: ClassWeights,
+    class_number: int,
+    before: float,
+    added: float,
 ) -> tuple[float, float]:
     """spread = sum of w^r over classes."""
     after = before + added

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria import Criterion, needs_all_classes, node_impurity, risk_decrease
+from core.kernels.criteria import Criterion
+from core.kernels.dispatch import needs_all_classes, node_impurity, risk_decrease
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inner_kernel, kernel
 from core.kernels.node_codes import NodeRows, code_range, gather_codes
@@ -158,7 +159,7 @@ def open_node(
     node: int,
     room: GrowthRoom,
 ) -> Opened:
-    """Record a node as a leaf, and find the split that would lower the training risk by more than the least decrease."""
+    """Record a node as a leaf, and find the split that lowers the training risk by more than the least decrease."""
     start, stop = pending.start, pending.stop
     labels, weights = tree_rows.labels[start:stop], tree_rows.weights[start:stop]
     class_weights, present = room.class_weights, room.present

@@ -15,7 +15,6 @@ from core.kernels.criteria import Criterion
 from core.kernels.features import BinnedFeatures
 from core.kernels.growing_node import (
     GrowthLimits,
-    Opened,
     Pending,
     new_growth_room,
     open_node,

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria import Criterion, children_risk, pair_gain, side_of, side_risk, splits_into_risks
+from core.kernels.criteria import Criterion
+from core.kernels.dispatch import children_risk, pair_gain, side_of, side_risk, splits_into_risks
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inner_kernel
 from core.kernels.node_codes import NodeRows

@@ -9,18 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria import (
-    NOTHING,
-    Criterion,
-    Side,
-    children_risk,
-    pair_gain,
-    side_risk,
-    splits_into_risks,
-    with_weight,
-)
+from core.kernels.criteria import Criterion
+from core.kernels.dispatch import children_risk, pair_gain, side_risk, splits_into_risks, with_weight
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
 from core.kernels.ordering import code_of, position_of
+from core.kernels.sides import NOTHING, Side
 
 TIE_TOLERANCE = 1e-12
 #: A class weight below this share of the node's is what rounding left of an empty class.
@@ -163,9 +156,7 @@ def _scan_risks(
 
 
 @inner_kernel
-def _move_left(
-    class_number: int, weight: float, totals: ClassWeights, left: ClassWeights, right: ClassWeights
-) -> None:
+def _move_left(class_number: int, weight: float, totals: ClassWeights, left: ClassWeights, right: ClassWeights) -> None:
     """Take weight off the right side, leaving no dust of rounding behind."""
     left[class_number] += weight
     rest = right[class_number] - weight
@@ -228,7 +219,5 @@ def scan_cuts(
     no entries.
     """
     if splits_into_risks(criterion):
-        return _scan_risks(
-            criterion, totals, feature, lowest, keys, n_entries, classes, weights, cuts, room, best
-        )
+        return _scan_risks(criterion, totals, feature, lowest, keys, n_entries, classes, weights, cuts, room, best)
     return _scan_pairs(criterion, totals, feature, lowest, keys, n_entries, classes, weights, cuts, room, best)

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria import Criterion, gain_of_children
+from core.kernels.criteria import Criterion
 from core.kernels.cut_ranges import count_codes, range_of_rows, range_of_sums
+from core.kernels.dispatch import gain_of_children
 from core.kernels.entries import MOST_CELLS, EntryRoom, list_entries, new_entry_room
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
@@ -204,8 +205,18 @@ def best_split(
         n_varying += 1
         if limits.random_cuts:
             best = random_cut(
-                criterion, totals, features, feature, codes, lowest, highest, node, limits.min_samples_leaf,
-                random_state, room.scan, best,
+                criterion,
+                totals,
+                features,
+                feature,
+                codes,
+                lowest,
+                highest,
+                node,
+                limits.min_samples_leaf,
+                random_state,
+                room.scan,
+                best,
             )
         else:
             missing_code = features.n_bins[feature]

@@ -1,29 +1,85 @@
 """Plain twins of the kernels: slow, short, and of another shape than the code they check."""
 
+import decimal
 import math
 from collections.abc import Iterator
 from itertools import pairwise
 
+#: Gains that are no fall of a training risk: the stop rule takes them as they are.
+GAINS_OF_THEIR_OWN = {"credal", "twoing", "ranking"}
 
-def impurity(kind, p, n_classes, **parameters):
-    """Impurity of a class distribution `p`, from its textbook formula."""
+
+def impurity(kind, p, n_classes, weight=1.0, **parameters):
+    """Impurity of a class distribution `p` in a node of some weight, from its textbook formula."""
     gini = 1.0 - sum(x * x for x in p)
-    root = math.sqrt(max(gini, 0.0) * (n_classes - 1) / n_classes)
-    match kind:
-        case "gini":
-            return gini
-        case "entropy":
-            return -sum(x * math.log(x) for x in p if x > 0)
-        case "misclassification":
-            return 1.0 - max(p)
-        case "mae":
-            return 2.0 * (1.0 - max(p))
-        case "sqrt_gini":
-            return root
-        case "ne":
-            lambda_ = parameters["lambda"]
-            return min(1.0 - max(p), lambda_ * root) if lambda_ > 0 else root
-    raise ValueError(kind)
+    formulas = {
+        "gini": lambda: gini,
+        "twoing": lambda: gini,
+        "entropy": lambda: -sum(x * math.log(x) for x in p if x > 0),
+        "misclassification": lambda: 1.0 - max(p),
+        "mae": lambda: 2.0 * (1.0 - max(p)),
+        "sqrt_gini": lambda: negative_exponential(p, n_classes, 0.0),
+        "ne": lambda: negative_exponential(p, n_classes, parameters["lambda"]),
+        "distribution": lambda: negative_exponential(p, n_classes, parameters["parameters"]["lambda"]),
+        "gce": lambda: generalized_cross_entropy(p, parameters["q"]),
+        "credal": lambda: upper_entropy([weight * x for x in p], n_classes, parameters["s"]),
+        "ranking": lambda: p[0] * p[1] / 2,
+    }
+    return formulas[kind]()
+
+
+def negative_exponential(p, n_classes, lambda_):
+    """Smaller of misclassification and lambda times the root; lambda = 0 means the root itself."""
+    root = math.sqrt(max(1.0 - sum(x * x for x in p), 0.0) * (n_classes - 1) / n_classes)
+    return min(1.0 - max(p), lambda_ * root) if lambda_ > 0 else root
+
+
+def generalized_cross_entropy(p, q):
+    """(1 - ||p||_r) / q in fifty digits, for any q."""
+    if q >= 1:
+        return (1.0 - max(p)) / q
+    with decimal.localcontext(prec=50):
+        exact = [decimal.Decimal(x) for x in p if x > 0]
+        exact = [x / sum(exact) for x in exact]
+        if q == 0:
+            return float(-sum(x * x.ln() for x in exact))
+        q = decimal.Decimal(q)
+        norm = sum(x ** (1 / (1 - q)) for x in exact) ** (1 - q)
+        return float((1 - norm) / q)
+
+
+def upper_entropy(counts, n_classes, s):
+    """Entropy after the mass s has filled up the lowest counts to a level, found by bisection."""
+    counts = [*counts, *[0.0] * (n_classes - len(counts))]
+    low, high = 0.0, sum(counts) + s
+    for _ in range(200):
+        level = (low + high) / 2
+        if sum(max(level - count, 0) for count in counts) < s:
+            low = level
+        else:
+            high = level
+    filled = [max(count, low) for count in counts]
+    return impurity("entropy", [count / sum(filled) for count in filled], n_classes)
+
+
+def gain(kind, left, right, n_classes, **parameters):
+    """Gain per node weight of a cut into children with the given class weights."""
+
+    def mean_loss(counts):
+        return impurity(kind, [count / sum(counts) for count in counts], n_classes, sum(counts), **parameters)
+
+    n_left, n_right = sum(left), sum(right)
+    n = n_left + n_right
+    if kind == "twoing":
+        distance = sum(abs(a / n_left - b / n_right) for a, b in zip(left, right, strict=True))
+        return n_left * n_right / n**2 / 4 * distance**2
+    if kind == "ranking":
+        return abs(left[0] * right[1] - left[1] * right[0]) / 2
+    parent = mean_loss([a + b for a, b in zip(left, right, strict=True)])
+    if kind == "credal":
+        s, on_left, on_right = parameters["s"], mean_loss(left), mean_loss(right)
+        return parent - (n_left * on_left + n_right * on_right + s * max(on_left, on_right)) / (n + s)
+    return parent - (n_left * mean_loss(left) + n_right * mean_loss(right)) / n
 
 
 def distribution(y, w, n_classes):
@@ -45,10 +101,8 @@ def cuts(column) -> Iterator[tuple[float, bool, list[bool]]]:
 def best_gain(kind, X, y, w, n_classes, min_samples_leaf=1, **parameters):
     """Largest gain per node weight over all features and cuts, -inf when no cut is allowed."""
 
-    def risk(rows):
-        weight = sum(w[i] for i in rows)
-        p = distribution([y[i] for i in rows], [w[i] for i in rows], n_classes)
-        return weight * impurity(kind, p, n_classes, **parameters)
+    def class_weights(rows):
+        return [sum(w[i] for i in rows if y[i] == k) for k in range(n_classes)]
 
     everyone = range(len(y))
     best = -math.inf
@@ -57,7 +111,7 @@ def best_gain(kind, X, y, w, n_classes, min_samples_leaf=1, **parameters):
             left = [i for i in everyone if goes_left[i]]
             right = [i for i in everyone if not goes_left[i]]
             if min(len(left), len(right)) >= min_samples_leaf:
-                best = max(best, (risk(everyone) - risk(left) - risk(right)) / sum(w))
+                best = max(best, gain(kind, class_weights(left), class_weights(right), n_classes, **parameters))
     return best
 
 

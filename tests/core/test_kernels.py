@@ -160,14 +160,42 @@ def test_the_search_loop_names_no_criterion():
 
 def test_every_criterion_has_all_its_rows():
     types = {type(one) for one in criteria.ALL_CRITERIA}
-    for table in (criteria._REMEMBER, criteria._RISKS, criteria._GAINS, criteria._RISK_DECREASES):
+    tables = (criteria._REMEMBER, criteria._RISKS, criteria._GAINS, criteria._RISK_DECREASES)
+    for table in (*tables, criteria._NEEDS_ALL_CLASSES):
         assert set(table) == types
 
 
-@pytest.mark.parametrize("criterion", criteria.ALL_CRITERIA, ids=lambda c: type(c).__name__)
+#: A credal node is never sure of its class, and corrected labels have a length of their own.
+NEVER_PURE = {"Credal", "SignedGini"}
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [c for c in criteria.ALL_CRITERIA if type(c).__name__ not in NEVER_PURE],
+    ids=lambda c: type(c).__name__,
+)
 def test_pure_nodes_have_no_impurity_at_all(criterion):
     for weight in [0.1, 1.0, 3.7e5]:
         assert criteria.node_impurity(criterion, np.array([0.0, weight])) == 0.0
+    side = criteria.emptied(np.zeros(2))
+    for added in [0.1, 0.2, 0.3, 7.0]:
+        side = criteria.with_weight(criterion, side, 1, added)
+    assert criteria.side_risk(criterion, side) == 0.0
+
+
+def test_only_corrected_labels_need_all_classes():
+    needing = {type(c).__name__ for c in criteria.ALL_CRITERIA if criteria.needs_all_classes(c)}
+    assert needing == {"SignedGini"}
+
+
+@pytest.mark.parametrize("loss", ["entropy", "credal", {"kind": "gce", "q": 0.3}, {"kind": "gce", "q": 0.95}], ids=str)
+def test_tables_of_whole_weights_change_no_bit(loss):
+    tabled = core.parse_loss(loss).criterion(3)
+    bare = tabled._replace(**{tabled._fields[-1]: np.zeros(1)})
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        weights = np.floor(rng.uniform(1, 10 ** rng.uniform(0.5, 5), 3))
+        assert criteria.node_impurity(tabled, weights) == criteria.node_impurity(bare, weights)
 
 
 def test_midpoints_separate():

@@ -107,6 +107,13 @@ def test_lambda_is_lambda():
         ({"kind": "ane", "grid": [0, 2]}, r"\[0, 2\]"),
         ({"kind": "ane", "validation_fraction": 1}, "validation_fraction"),
         ({"kind": "ane", "selection": "oob"}, "'oob'"),
+        ({"kind": "gce", "q": -0.1}, "-0.1"),
+        ({"kind": "gce", "q": float("inf")}, "inf"),
+        ({"kind": "credal", "s": 0}, "s of loss 'credal' is 0"),
+        ({"kind": "twoing", "s": 1}, "'s'"),
+        ({"kind": "distribution", "cdf": "nope"}, "'nope'"),
+        ({"kind": "distribution", "cdf": "t"}, "lacks df"),
+        ({"kind": "distribution", "parameters": [1]}, r"\[1\]"),
     ],
 )
 def test_bad_losses_are_named(loss, named):

@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.datasets.service import delete_dataset
+from core import LOSSES
 from tests.factories import make_dataset
 
 TREE = {"kind": "tree"}
@@ -70,7 +71,15 @@ class TestAccepted:
 
     @pytest.mark.parametrize(
         "loss",
-        ["gini", "entropy", "misclassification", "ne", "sqrt_gini", "adaptive_ne", {"kind": "ne", "lambda": 0}],
+        [
+            *LOSSES,
+            "ce",
+            {"kind": "ne", "lambda": 0},
+            {"kind": "gce", "q": 1.5},
+            {"kind": "credal", "s": 3},
+            {"kind": "distribution", "cdf": "logistic"},
+            {"kind": "distribution", "cdf": "t", "parameters": {"df": 3, "loc": -0.5}},
+        ],
     )
     def test_every_loss(self, client: TestClient, dataset_id: str, loss: Any) -> None:
         body = {"dataset_id": dataset_id, "model": {"kind": "tree", "loss": loss}}
@@ -94,6 +103,14 @@ class TestRefused:
             ({"kind": "tree", "loss": "hinge"}, ["/model/loss"]),
             ({"kind": "tree", "loss": {"kind": "ne", "lambda": 1.5}}, ["/model/loss/lambda"]),
             ({"kind": "tree", "loss": {"kind": "ne", "mu": 1}}, ["/model/loss/mu"]),
+            ({"kind": "tree", "loss": {"kind": "gce", "q": -1}}, ["/model/loss/q"]),
+            ({"kind": "tree", "loss": {"kind": "credal", "s": 0}}, ["/model/loss/s"]),
+            ({"kind": "tree", "loss": {"kind": "distribution", "cdf": "nope"}}, ["/model/loss"]),
+            ({"kind": "tree", "loss": {"kind": "distribution", "cdf": "t"}}, ["/model/loss"]),
+            (
+                {"kind": "tree", "loss": {"kind": "distribution", "cdf": "t", "parameters": {"df": "3"}}},
+                ["/model/loss/parameters/df"],
+            ),
             ({"kind": "tree", "class_weight": {"maybe": 2.0}}, ["/model/class_weight/maybe"]),
             ({"kind": "tree", "class_weight": {"\ud800": 2.0}}, ["/model/class_weight/\\ud800"]),
             ({"kind": "forest", "n_estimators": 10_001}, ["/model/n_estimators"]),
