@@ -18,9 +18,10 @@ from core.kernels.growth import GrowthLimits
 from core.losses import AdaptiveNegativeExponential, Loss, NegativeExponential, parse_loss
 from core.parameters import SELF_CHECKED, SERVER_SIDE, Bounds, Help, parameters_of
 from core.randomness import Purpose, Seed, SeedTree
-from core.tree_structure import Tree, TreeArrays, nodes_of, votes, weighed_in
+from core.tree_structure import Tree, TreeArrays, nodes_of, weighed_in
 from core.tuning import choose_lambda
 from core.validation import TrainingData, prediction_rows, training_data
+from core.voting import packed_of, packed_votes
 
 #: No tree has more rows or levels, and sums of two such counts fit the kernels' integers.
 LARGEST_COUNT = 2**31 - 1
@@ -161,8 +162,15 @@ class GrownClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Mean class distribution of the rows' leaves, (row, class), columns in the order of `classes_`."""
-        check_is_fitted(self)
-        return votes(prediction_rows(self, X), self.trees_, thread_count(self.n_jobs))
+        if "trees_" not in vars(self):  # for one row, scikit-learn's check takes longer than the prediction
+            check_is_fitted(self)
+        rows = prediction_rows(self, X)
+        packed = packed_of(self, self.trees_, self._leaf_votes, rows.dtype)
+        return packed_votes(rows, packed, thread_count(self.n_jobs))
+
+    def _leaf_votes(self) -> NDArray[np.float64]:
+        """What each leaf adds to the mean, (node, class)."""
+        return self.trees_.nodes.value
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row; ties go to the class that comes first in `classes_`."""

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.losses import AdaptiveNegativeExponential, Loss, NegativeExponential
-from core.tree_structure import TreeArrays, votes
+from core.tree_structure import TreeArrays
+from core.voting import votes
 
 GrowOn = Callable[[Loss, NDArray[np.float64]], TreeArrays]
 
@@ -37,6 +38,6 @@ def choose_lambda(
     scores = {}
     for lambda_ in loss.grid:
         trees = grow_on(NegativeExponential(lambda_), training_weights)
-        correct = votes(held_out_rows, trees).argmax(axis=1) == labels[held_out]
+        correct = votes(held_out_rows, trees, trees.nodes.value).argmax(axis=1) == labels[held_out]
         scores[float(lambda_)] = float(np.average(correct, weights=weights[held_out])) if len(held_out) else 0.0
     return Tuned(max(scores, key=lambda lambda_: (scores[lambda_], lambda_)), scores)

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from core.exceptions import InvalidInput, InvalidParameter
+from core.kernels.traversal import has_infinity
 
 ClassWeight = Mapping[Hashable, float] | str | None
 
@@ -115,12 +116,26 @@ def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray
 
 
 def prediction_rows(estimator: Any, X: Any) -> NDArray[Any]:
-    """Rows for the kernels: float32 or float64, C order, writeable (numba compiles read-only arrays anew)."""
-    X = validate_data(
-        estimator, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", order="C"
+    """Rows for the votes: float32 or float64, finite or NaN, in any order. Raises scikit-learn's ValueErrors."""
+    if _needs_no_cast(estimator, X) and not has_infinity(X):
+        return np.asarray(X)
+    rows: NDArray[Any] = validate_data(
+        estimator, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan"
     )
-    rows: NDArray[Any] = X if X.flags.writeable else X.copy()
     return rows
+
+
+def _needs_no_cast(estimator: Any, X: Any) -> bool:
+    """Whether X is what scikit-learn's checks, which take longer than one row's prediction, would return as it is."""
+    return (
+        type(X) is np.ndarray
+        and (X.dtype == np.float32 or X.dtype == np.float64)
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and bool(X.flags.carray)
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def class_weight_of_rows(labels: EncodedLabels, class_weight: ClassWeight) -> NDArray[np.float64]:
