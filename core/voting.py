@@ -16,7 +16,7 @@ from core.kernels.tree_nodes import LEAF
 from core.tree_structure import TreeArrays
 
 #: Bytes of the rows that pass through all trees together: they stay in the cache while the trees come by.
-_BYTES_PER_BLOCK = 2 * 1024**2
+_BYTES_PER_BLOCK = 512 * 1024
 #: Fewest rows of a block: below, a tree would be fetched for too few of them.
 _FEWEST_ROWS = 64
 #: Fewest rows worth the start of a thread.

@@ -23,5 +23,6 @@ def warm_up() -> None:
     classifiers += [ForestClassifier(n_estimators=2, max_features=1, max_bins=4, random_state=0)]
     for classifier in classifiers:
         classifier.fit(X, y).predict_proba(X)
-    classifiers[0].predict_proba(X.astype(np.float32))
+    for width in (np.float32, np.float64):  # 0.1 is no float32, so rows of both widths are walked
+        classifiers[0].predict_proba((X + 0.1).astype(width))
     classifiers[0]._tree(0).apply(X)

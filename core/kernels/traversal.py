@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from core.kernels.jit import kernel
 from core.kernels.packed_trees import PackedTrees
 from core.kernels.prefetch import prefetch
+from core.kernels.row_scans import has_missing
 from core.kernels.tree_nodes import LEAF, TreeNodes
 
 #: Walks under way at once: enough to hide the way to memory, few enough to stay in the cache of first level.
 WALKS = 512
-_ONE, _NONE = np.uint64(1), np.uint64(0)
+_NONE = np.uint64(0)
 _MISSING_BIT, _NO_BIT = np.uint32(1), np.uint32(0)
 
 
@@ -51,23 +52,6 @@ def find_leaves(X: NDArray[Any], nodes: TreeNodes, tree_offsets: NDArray[np.int6
     for tree in range(tree_offsets.shape[0] - 1):
         for row in range(X.shape[0]):
             leaves[row, tree] = _leaf_of_row(X, row, nodes, tree_offsets[tree])
-
-
-@kernel
-def has_infinity(X: NDArray[Any]) -> bool:
-    """Whether any number of X (row, feature) is infinite. C order, writeable."""
-    count = 0
-    for cell in X.reshape(X.size):
-        count += np.abs(cell) == np.inf
-    return count > 0
-
-
-@kernel
-def _has_missing(cells: NDArray[Any]) -> bool:
-    count = 0
-    for cell in cells:
-        count += cell != cell
-    return count > 0
 
 
 @kernel
@@ -139,10 +123,13 @@ def mean_leaf_values(X: NDArray[Any], trees: PackedTrees, out: NDArray[np.float6
     rows_at_once = min(WALKS, n_rows)
     n_walks = trees_at_once * rows_at_once
     walks = Walks(
-        np.empty(n_walks, np.uint64), np.empty(n_walks, np.int32), np.empty(n_walks, np.uint32), np.empty(n_walks, np.uint32)
+        np.empty(n_walks, np.uint64),
+        np.empty(n_walks, np.int32),
+        np.empty(n_walks, np.uint32),
+        np.empty(n_walks, np.uint32),
     )
     cells = X.reshape(X.size)
-    any_missing = _has_missing(cells)
+    any_missing = has_missing(cells)
     out[:] = 0.0
     for tree in range(0, n_trees, trees_at_once):
         some_trees = tree, min(tree + trees_at_once, n_trees)
