@@ -115,8 +115,8 @@ def pack(trees: TreeNodes, tree_offsets: NDArray[np.int64], leaf_votes: NDArray[
         for node in range(n_nodes):
             if counts[node] > 0:
                 packed = out.nodes[positions[node]]
-                packed.threshold = trees.threshold[root + node]
-                packed.column = trees.feature[root + node] << 1 | trees.missing_go_to_left[root + node]
-                packed.left = positions[trees.children_left[root + node]]
-                packed.right = positions[trees.children_right[root + node]]
+                packed["threshold"] = trees.threshold[root + node]
+                packed["column"] = trees.feature[root + node] << 1 | trees.missing_go_to_left[root + node]
+                packed["left"] = positions[trees.children_left[root + node]]
+                packed["right"] = positions[trees.children_right[root + node]]
         first += counts[0]

@@ -78,19 +78,19 @@ def _walk(cells: NDArray[Any], nodes: NDArray[np.void], walks: Walks, n_active: 
         for i in range(np.uint64(n_active)):
             walk = np.uint64(walks.active[i])
             node = nodes[np.uint64(walks.at[i])]
-            column = np.uint32(node.column)
+            column = np.uint32(node["column"])
             value = cells[walks.cells[walk] + np.uint64(column >> _MISSING_BIT)]
-            goes_left = value <= node.threshold
+            goes_left = value <= node["threshold"]
             if any_missing:
                 goes_left |= (value != value) & ((column & _MISSING_BIT) != _NO_BIT)
-            child = node.left if goes_left else node.right
+            child = node["left"] if goes_left else node["right"]
             prefetch(nodes, child)
             walks.ends[walk] = child
             # invariant: active[:still] and at[:still] are the walks among the first i that go on
             walks.active[still] = walk
             walks.at[still] = child
             still += np.uint64(child >= 0)
-        n_active = np.int64(still)
+        n_active = int(np.int64(still))
 
 
 @kernel
