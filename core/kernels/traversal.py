@@ -22,6 +22,8 @@ from core.kernels.tree_nodes import LEAF, TreeNodes
 
 #: Walks under way at once: enough to hide the way to memory, few enough to stay in the cache of first level.
 WALKS = 512
+#: Bytes; nodes start at multiples of their alignment, and one of 16 bytes never crosses a line of 64.
+_NEVER_CROSSES = 16
 _NONE = np.uint64(0)
 _MISSING_BIT, _NO_BIT = np.uint32(1), np.uint32(0)
 
@@ -32,7 +34,6 @@ class Walks(NamedTuple):
     cells: NDArray[np.uint64]  # where the row of a walk starts among the cells of X
     ends: NDArray[np.int32]  # where a walk is, in the end ~ballot
     active: NDArray[np.uint32]  # numbers of the walks that have not reached a leaf
-    at: NDArray[np.uint32]  # beside `active`: position of the node
 
 
 @kernel
@@ -63,7 +64,7 @@ def _start(
     for tree in range(trees[0], trees[1]):
         for row in range(rows[0], rows[1]):
             walks.cells[walk] = row * n_features
-            walks.ends[walk] = walks.at[n_active] = roots[tree]
+            walks.ends[walk] = roots[tree]
             walks.active[n_active] = walk
             n_active += roots[tree] >= 0
             walk += 1
@@ -73,11 +74,12 @@ def _start(
 @kernel
 def _walk(cells: NDArray[Any], nodes: NDArray[np.void], walks: Walks, n_active: int, any_missing: bool) -> None:
     """Move the active walks down, one node in each pass, until all are at leaves. `cells`: the numbers of X."""
+    crosses_lines = nodes.itemsize > _NEVER_CROSSES  # then a node may end in the next line of the cache
     while n_active > 0:
         still = _NONE
         for i in range(np.uint64(n_active)):
             walk = np.uint64(walks.active[i])
-            node = nodes[np.uint64(walks.at[i])]
+            node = nodes[np.uint64(np.uint32(walks.ends[walk]))]
             column = np.uint32(node["column"])
             value = cells[walks.cells[walk] + np.uint64(column >> _MISSING_BIT)]
             goes_left = value <= node["threshold"]
@@ -85,10 +87,11 @@ def _walk(cells: NDArray[Any], nodes: NDArray[np.void], walks: Walks, n_active: 
                 goes_left |= (value != value) & ((column & _MISSING_BIT) != _NO_BIT)
             child = node["left"] if goes_left else node["right"]
             prefetch(nodes, child)
+            if crosses_lines:
+                prefetch(nodes, child + 1)
             walks.ends[walk] = child
-            # invariant: active[:still] and at[:still] are the walks among the first i that go on
+            # invariant: active[:still] are the walks among the first i that go on
             walks.active[still] = walk
-            walks.at[still] = child
             still += np.uint64(child >= 0)
         n_active = int(np.int64(still))
 
@@ -102,10 +105,10 @@ def _count_votes(
     walk = 0
     for _ in range(n_trees):
         for row in range(rows[0], rows[1]):
-            ballot = ~ends[walk]
+            ballot = np.uint32(~ends[walk])
             walk += 1
             if ballot < n_classes:
-                out[row, ballot] += 1.0
+                out[np.uint64(row), np.uint64(ballot)] += 1.0
             else:
                 for k in range(n_classes):
                     out[row, k] += mixed[ballot - n_classes, k]
@@ -122,12 +125,7 @@ def mean_leaf_values(X: NDArray[Any], trees: PackedTrees, out: NDArray[np.float6
     trees_at_once = min(max(1, WALKS // n_rows), n_trees)
     rows_at_once = min(WALKS, n_rows)
     n_walks = trees_at_once * rows_at_once
-    walks = Walks(
-        np.empty(n_walks, np.uint64),
-        np.empty(n_walks, np.int32),
-        np.empty(n_walks, np.uint32),
-        np.empty(n_walks, np.uint32),
-    )
+    walks = Walks(np.empty(n_walks, np.uint64), np.empty(n_walks, np.int32), np.empty(n_walks, np.uint32))
     cells = X.reshape(X.size)
     any_missing = has_missing(cells)
     out[:] = 0.0
