@@ -13,7 +13,7 @@ from core.exceptions import (
     InvalidParameter,
     UnsupportedArtifact,
 )
-from core.forest import ForestClassifier
+from core.forest import ExtraTreesClassifier, ForestClassifier
 from core.growing import FitMonitor
 from core.holdout import Holdout, split_holdout
 from core.loss import Loss
@@ -53,6 +53,7 @@ __all__ = [
     "CredalEntropy",
     "CrossEntropy",
     "DistributionLoss",
+    "ExtraTreesClassifier",
     "FitMonitor",
     "FitStopped",
     "ForestClassifier",

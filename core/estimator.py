@@ -2,8 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,50 +18,12 @@ from core.kernels.splitting import SearchLimits
 from core.loss import Loss
 from core.losses import AdaptiveNegativeExponential, NegativeExponential, parse_loss
 from core.out_of_bag import Bootstrap
-from core.parameters import SELF_CHECKED, SERVER_SIDE, Bounds, Help, parameters_of
+from core.parameters import parameters_of
 from core.randomness import Purpose, Seed, SeedTree
-from core.tree_structure import Tree, TreeArrays, nodes_of, votes, weighed_in
+from core.tree_structure import Tree, TreeArrays, nodes_of, weighed_in
 from core.tuning import Selection, by_holdout, by_out_of_bag, choose_lambda
 from core.validation import TrainingData, prediction_rows, training_data
-
-#: No tree has more rows or levels, and sums of two such counts fit the kernels' integers.
-LARGEST_COUNT = 2**31 - 1
-
-LossChoice = Annotated[
-    str | Mapping[str, Any] | Loss,
-    SELF_CHECKED,
-    Help("Loss whose training risk the splits minimise: a name, or a mapping with its parameters."),
-]
-MaxDepth = Annotated[
-    int | None, Bounds(ge=1, le=LARGEST_COUNT), Help("Longest path from the root to a leaf; none = no limit.")
-]
-MaxLeafNodes = Annotated[
-    int | None,
-    Bounds(ge=2, le=LARGEST_COUNT),
-    Help("Most leaves; the splits that lower the training risk most are made first. None = no limit."),
-]
-MinSamplesLeaf = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Fewest training rows in a leaf.")]
-MinRiskDecrease = Annotated[
-    float, Bounds(ge=0), Help("A split must lower the training risk of the loss by more than this.")
-]
-MaxFeatures = Annotated[
-    Annotated[int, Bounds(ge=1)] | Annotated[float, Bounds(gt=0, le=1)] | Literal["sqrt", "log2"] | None,
-    Help("Features drawn at a node, constant ones included: a number, a share, or none = all."),
-]
-Splitter = Annotated[Literal["best", "random"], Help("Of each feature drawn, the best cut or one at random.")]
-MaxBins = Annotated[
-    int | None,
-    Bounds(ge=2, le=256),
-    Help("Most bins of a feature; one with no more distinct values loses nothing. None = a bin for every value."),
-]
-ClassWeights = Annotated[
-    Mapping[Any, Annotated[float, Bounds(ge=0)]] | Literal["balanced"] | None,
-    Help("Weight of each class, multiplied into the rows' weights."),
-]
-RandomState = Annotated[Seed, SELF_CHECKED, SERVER_SIDE, Help("Seed of everything random in the fit.")]
-Jobs = Annotated[
-    int | None, SERVER_SIDE, Help("Threads; none = 1, -1 = one per processor. Results do not depend on it.")
-]
+from core.voting import packed_of, packed_votes
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -158,7 +119,7 @@ class GrownClassifier(ClassifierContract):
         data = training_data(self, X, y, sample_weight, self.class_weight)
         fit = GrowingFit(self._problem(data), data, SeedTree(self.random_state), monitor or Silent())
         grown = self._tuned(loss, fit) if isinstance(loss, AdaptiveNegativeExponential) else self._plain(loss, fit)
-        found = {**grown.found, **self._found_beside(grown.trees, fit)}
+        found = {**grown.found, **self._found_beside(grown, fit)}
         self._replace_found(found)
         self.trees_ = weighed_in(data.weight_unit, grown.trees)
         self.loss_ = grown.loss
@@ -203,7 +164,7 @@ class GrownClassifier(ClassifierContract):
     def _selects_out_of_bag(self, loss: AdaptiveNegativeExponential) -> bool:
         return loss.selection != "holdout" and self._bootstraps()
 
-    def _found_beside(self, trees: TreeArrays, fit: GrowingFit) -> dict[str, Any]:
+    def _found_beside(self, grown: Grown, fit: GrowingFit) -> dict[str, Any]:
         """Fitted attributes that come from grown trees and their training rows."""
         return {}
 
@@ -254,11 +215,12 @@ class GrownClassifier(ClassifierContract):
         distribution, but under `gce` with the prediction that the loss makes of it.
         """
         self._check_is_fitted("trees_")
-        nodes = self.trees_.nodes._replace(value=self._leaf_votes())
-        return votes(prediction_rows(self, X), self.trees_._replace(nodes=nodes), thread_count(self.n_jobs))
+        rows = prediction_rows(self, X)
+        packed = packed_of(self, self.trees_, self._leaf_votes, rows.dtype)
+        return packed_votes(rows, packed, thread_count(self.n_jobs))
 
     def _leaf_votes(self) -> NDArray[np.float64]:
-        """What each node adds to a prediction, (node, class)."""
+        """What each leaf adds to the mean, (node, class)."""
         leaf_votes: NDArray[np.float64] = self.loss_.vote(self.trees_.nodes.value)
         return leaf_votes
 

@@ -6,11 +6,12 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.estimator import (
+from core.estimator import GrowingFit, Grown, GrownClassifier, thread_count
+from core.exceptions import InvalidParameter
+from core.growing import GrowthProblem, Progress, bootstrap_weights, grow_in_threads, grow_tree
+from core.growth_parameters import (
     LARGEST_COUNT,
     ClassWeights,
-    GrowingFit,
-    GrownClassifier,
     Jobs,
     LossChoice,
     MaxBins,
@@ -21,10 +22,7 @@ from core.estimator import (
     MinSamplesLeaf,
     RandomState,
     Splitter,
-    thread_count,
 )
-from core.exceptions import InvalidParameter
-from core.growing import GrowthProblem, Progress, bootstrap_weights, grow_in_threads, grow_tree
 from core.kernels.criteria import Criterion
 from core.kernels.tree_nodes import TreeNodes
 from core.losses import Loss
@@ -105,14 +103,15 @@ class GrownForest(GrownClassifier):
             )
         return loss
 
-    def _found_beside(self, trees: TreeArrays, fit: GrowingFit) -> dict[str, Any]:
+    def _found_beside(self, grown: Grown, fit: GrowingFit) -> dict[str, Any]:
         if not self.oob_score:
             return {}
         given, states = fit.data.given, fit.seeds.kernel_states(self._n_trees())
         weights = np.zeros(len(given.kept), dtype=np.float64)
         weights[given.kept] = fit.data.weights
         threads, stop_flag = thread_count(self.n_jobs), fit.monitor.stop_flag
-        left_out = out_of_bag_votes(given.X, trees, Bootstrap(weights, states), threads, stop_flag)
+        leaf_votes, bootstrap = grown.loss.vote(grown.trees.nodes.value), Bootstrap(weights, states)
+        left_out = out_of_bag_votes(given.X, grown.trees, leaf_votes, bootstrap, threads, stop_flag)
         if not left_out.n_trees.all():
             _warn_of_rows_without_votes(left_out.n_trees)
         return {
@@ -134,8 +133,8 @@ def _warn_of_rows_without_votes(n_trees: NDArray[np.int64]) -> None:
 class ForestClassifier(GrownForest):
     """Random forest (Breiman 2001) whose trees minimise the training risk of `loss`.
 
-    Each tree sees a bootstrap sample (`bootstrap`), each node `max_features` features drawn among those that vary in
-    it. The same `random_state` gives the same forest for any `n_jobs`.
+    Each tree sees a bootstrap sample (`bootstrap`), each node `max_features` features drawn at random, constant ones
+    included as in scikit-learn. The same `random_state` gives the same forest for any `n_jobs`.
     """
 
     def __init__(
@@ -151,6 +150,47 @@ class ForestClassifier(GrownForest):
         splitter: Splitter = "best",
         max_bins: MaxBins = 256,
         bootstrap: WithBootstrap = True,
+        oob_score: OutOfBagScore = False,
+        class_weight: ClassWeights = None,
+        random_state: RandomState = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.loss = loss
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_risk_decrease = min_risk_decrease
+        self.max_features = max_features
+        self.splitter = splitter
+        self.max_bins = max_bins
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+
+class ExtraTreesClassifier(GrownForest):
+    """Extremely randomised trees (Geurts, Ernst and Wehenkel 2006) that minimise the training risk of `loss`.
+
+    Each node draws `max_features` features and one threshold for each of them; the best of these cuts is made. Trees
+    see all rows unless `bootstrap` is set.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_estimators: NumberOfTrees = 100,
+        loss: LossChoice = "gini",
+        max_depth: MaxDepth = None,
+        max_leaf_nodes: MaxLeafNodes = None,
+        min_samples_leaf: MinSamplesLeaf = 1,
+        min_risk_decrease: MinRiskDecrease = 0.0,
+        max_features: MaxFeatures = "sqrt",
+        splitter: Splitter = "random",
+        max_bins: MaxBins = 256,
+        bootstrap: WithBootstrap = False,
         oob_score: OutOfBagScore = False,
         class_weight: ClassWeights = None,
         random_state: RandomState = None,

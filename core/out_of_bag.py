@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from core.exceptions import FitStopped
 from core.growing import bootstrap_weights
-from core.tree_structure import TreeArrays, nodes_of, single_tree, votes
+from core.tree_structure import TreeArrays, nodes_of, single_tree
+from core.voting import votes
 
 #: Rows gathered at a time: the copies stay small beside the training rows.
 _ROWS_PER_GATHER = 2**16
@@ -29,13 +30,13 @@ class Bootstrap(NamedTuple):
 class OutOfBagVotes(NamedTuple):
     """One row per row of X."""
 
-    mean: NDArray[np.float64]  # (row, class), mean leaf value over the trees that left the row out; NaN without one
+    mean: NDArray[np.float64]  # (row, class), mean leaf vote over the trees that left the row out; NaN without one
     n_trees: NDArray[np.int64]  # (row,), how many trees left the row out
 
 
 class _TreeVotes(NamedTuple):
     rows: NDArray[np.int64]
-    leaf_values: NDArray[np.float64]  # (row, class)
+    votes: NDArray[np.float64]  # (row, class)
 
 
 def rows_left_out(bootstrap: Bootstrap, tree: int) -> NDArray[np.int64]:
@@ -47,11 +48,14 @@ def rows_left_out(bootstrap: Bootstrap, tree: int) -> NDArray[np.int64]:
 def out_of_bag_votes(
     X: NDArray[Any],
     trees: TreeArrays,
+    leaf_votes: NDArray[np.float64],
     bootstrap: Bootstrap,
     n_threads: int = 1,
     stop_flag: NDArray[np.uint8] | None = None,
 ) -> OutOfBagVotes:
-    """Votes on the rows of X (row, feature), float32 or float64. Sums run in tree order whatever the threads do.
+    """Votes on the rows of X (row, feature), float32 or float64; leaf_votes (node, class) is what each leaf adds.
+
+    Sums run in tree order whatever the threads do.
 
     Raises FitStopped when `stop_flag` (1,) is set.
     """
@@ -63,11 +67,13 @@ def out_of_bag_votes(
         if stop_flag is not None and stop_flag[0]:
             raise FitStopped("the fit was stopped by its monitor; nothing was kept.")
         rows = rows_left_out(bootstrap, tree)
-        return _TreeVotes(rows, _leaf_values(contiguous, rows, single_tree(nodes_of(trees, tree))))
+        nodes = nodes_of(trees, tree)
+        of_tree = leaf_votes[trees.offsets[tree] : trees.offsets[tree + 1]]
+        return _TreeVotes(rows, _votes_of_tree(contiguous, rows, single_tree(nodes), of_tree))
 
     with ThreadPoolExecutor(n_threads) as pool:
         for one in _a_few_at_a_time(pool, vote, len(bootstrap.states), n_threads):
-            total[one.rows] += one.leaf_values
+            total[one.rows] += one.votes
             n_trees[one.rows] += 1
     n_votes = np.broadcast_to(n_trees[:, np.newaxis], total.shape)
     mean = np.divide(total, n_votes, out=np.full_like(total, np.nan), where=n_votes > 0)
@@ -91,10 +97,12 @@ def _a_few_at_a_time(pool: ThreadPoolExecutor, vote: Any, n_trees: int, n_thread
         yield from pool.map(vote, range(first, min(first + n_threads, n_trees)))
 
 
-def _leaf_values(X: NDArray[Any], rows: NDArray[np.int64], tree: TreeArrays) -> NDArray[np.float64]:
-    """Leaf value of each of `rows` in one tree, (row, class)."""
-    out = np.empty((len(rows), tree.nodes.value.shape[1]), dtype=np.float64)
+def _votes_of_tree(
+    X: NDArray[Any], rows: NDArray[np.int64], tree: TreeArrays, leaf_votes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Vote of one tree on each of `rows`, (row, class)."""
+    out = np.empty((len(rows), leaf_votes.shape[1]), dtype=np.float64)
     for first in range(0, len(rows), _ROWS_PER_GATHER):
         block = slice(first, first + _ROWS_PER_GATHER)
-        out[block] = votes(np.take(X, rows[block], axis=0), tree)
+        out[block] = votes(np.take(X, rows[block], axis=0), tree, leaf_votes)
     return out

@@ -2,12 +2,16 @@
 
 from core.estimator import GrownClassifier
 from core.exceptions import InvalidParameter
-from core.forest import ForestClassifier
+from core.forest import ExtraTreesClassifier, ForestClassifier
 from core.parameters import Parameter, parameters_of
 from core.tree import TreeClassifier
 
 #: Every kind of estimator, in the order in which they are shown.
-ESTIMATORS: dict[str, type[GrownClassifier]] = {"tree": TreeClassifier, "forest": ForestClassifier}
+ESTIMATORS: dict[str, type[GrownClassifier]] = {
+    "tree": TreeClassifier,
+    "forest": ForestClassifier,
+    "extra_trees": ExtraTreesClassifier,
+}
 
 
 def parameters(kind: str) -> tuple[Parameter, ...]:

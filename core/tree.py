@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from core.estimator import (
+from core.estimator import GrownClassifier
+from core.growing import GrowthProblem, Progress, grow_tree
+from core.growth_parameters import (
     ClassWeights,
-    GrownClassifier,
     Jobs,
     LossChoice,
     MaxBins,
@@ -17,7 +18,6 @@ from core.estimator import (
     RandomState,
     Splitter,
 )
-from core.growing import GrowthProblem, Progress, grow_tree
 from core.kernels.criteria import Criterion
 from core.randomness import SeedTree
 from core.tree_structure import Tree, TreeArrays, single_tree

@@ -1,17 +1,13 @@
-"""Grown trees as users see them: scikit-learn's names over flat arrays, and votes of many trees."""
+"""Grown trees as users see them: scikit-learn's names over flat arrays."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.traversal import find_leaves, mean_leaf_values
+from core.kernels.traversal import find_leaves
 from core.kernels.tree_nodes import LEAF, TreeNodes
-
-#: Rows voted on at a time: a block's votes stay in the cache while the trees pass by.
-_ROWS_PER_BLOCK = 512
 
 
 class TreeArrays(NamedTuple):
@@ -101,24 +97,6 @@ def weighed_in(unit: float, trees: TreeArrays) -> TreeArrays:
     """Trees grown on weights in units of `unit`, with their nodes' weights as the caller counts them."""
     weights = trees.nodes.weighted_n_node_samples * unit
     return trees._replace(nodes=trees.nodes._replace(weighted_n_node_samples=weights))
-
-
-def votes(X: NDArray[Any], trees: TreeArrays, n_threads: int = 1) -> NDArray[np.float64]:
-    """Mean leaf value over trees, (row, class). Threads share out the rows; each sum runs in tree order."""
-    out = np.empty((X.shape[0], trees.nodes.value.shape[1]), dtype=np.float64)
-
-    def vote(first: int) -> None:
-        rows = slice(first, first + _ROWS_PER_BLOCK)
-        mean_leaf_values(X[rows], trees.nodes, trees.offsets, out[rows])
-
-    blocks = range(0, X.shape[0], _ROWS_PER_BLOCK)
-    if n_threads == 1 or len(blocks) == 1:
-        for first in blocks:
-            vote(first)
-        return out
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(vote, blocks))
-    return out
 
 
 def leaves_of(X: NDArray[Any], trees: TreeArrays) -> NDArray[np.int32]:

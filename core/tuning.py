@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from core.losses import AdaptiveNegativeExponential, NegativeExponential
 from core.out_of_bag import Bootstrap, accuracy, out_of_bag_votes
-from core.tree_structure import TreeArrays, votes
+from core.tree_structure import TreeArrays
+from core.voting import votes
 
 GrowOn = Callable[[NegativeExponential, NDArray[np.float64]], TreeArrays]
 
@@ -40,7 +41,7 @@ def by_holdout(
     of_the_rest[held_out] = 0.0
 
     def held_out_accuracy(trees: TreeArrays) -> float:
-        correct = votes(held_out_rows, trees).argmax(axis=1) == labels[held_out]
+        correct = votes(held_out_rows, trees, trees.nodes.value).argmax(axis=1) == labels[held_out]
         return float(np.average(correct, weights=weights[held_out])) if len(held_out) else 0.0
 
     return Selection(of_the_rest, held_out_accuracy)
@@ -54,7 +55,9 @@ def by_out_of_bag(
     """
 
     def out_of_bag_accuracy(trees: TreeArrays) -> float:
-        found = accuracy(out_of_bag_votes(X, trees, bootstrap, n_threads, stop_flag), labels, bootstrap.weights)
+        found = accuracy(
+            out_of_bag_votes(X, trees, trees.nodes.value, bootstrap, n_threads, stop_flag), labels, bootstrap.weights
+        )
         return 0.0 if math.isnan(found) else found
 
     return Selection(bootstrap.weights, out_of_bag_accuracy)

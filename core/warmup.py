@@ -24,5 +24,6 @@ def warm_up() -> None:
     for classifier in classifiers:
         labels = y % 2 if classifier.loss == RankingGain.kind else y
         classifier.fit(X, labels).predict_proba(X)
-    classifiers[0].predict_proba(X.astype(np.float32))
+    for width in (np.float32, np.float64):  # 0.1 is no float32, so rows of both widths are walked
+        classifiers[0].predict_proba((X + 0.1).astype(width))
     classifiers[0]._tree(0).apply(X)

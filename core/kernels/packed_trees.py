@@ -1,0 +1,122 @@
+"""Trees laid out for prediction alone: what a walk reads at one node lies in one piece.
+
+Only inner nodes are kept; a leaf is a negative number in its parent and says what the leaf votes for:
+
+    nodes     | threshold | column << 1 | left | right |   16 bytes for float32 rows, 24 for float64 rows
+                                           |       |
+              >= 0: position in `nodes` ---+-------+--- < 0: ~ballot of a leaf
+    ballot    0 .. n_classes - 1: one whole vote for that class;  n_classes + i: row i of `mixed`
+
+The low bit beside the column is 1 where a missing value goes left. A tree's nodes follow each other in preorder, the
+child with more training rows first: the likelier walk stays in one line of the cache. Leaves of trees grown until they
+are pure need no memory, and neither do leaves take part in a walk: half the nodes of a tree are leaves, so the layout
+takes 8 or 12 bytes per node of the tree (plus 8 per class for a leaf that is not pure).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.jit import kernel
+from core.kernels.tree_nodes import LEAF, TreeNodes
+
+_LINKS = [("column", np.int32), ("left", np.int32), ("right", np.int32)]
+#: One inner node, by the width of the rows that walk it.
+NODE_DTYPES = {
+    width: np.dtype([("threshold", width), *_LINKS], align=True) for width in (np.dtype("f4"), np.dtype("f8"))
+}
+
+
+class PackedTrees(NamedTuple):
+    """Trees as drawn above. Positions count through all trees."""
+
+    nodes: NDArray[np.void]  # (inner node,) one of NODE_DTYPES
+    roots: NDArray[np.int32]  # (tree,): position of the root, or ~ballot of a tree that is one leaf
+    mixed: NDArray[np.float64]  # (leaf that is not one whole vote, class)
+
+
+@kernel
+def _sole_class(leaf_vote: NDArray[np.float64]) -> int:
+    """The class that gets exactly one whole vote while the others get none, or -1."""
+    sole = -1
+    for k in range(leaf_vote.shape[0]):
+        if leaf_vote[k] != 0.0:
+            if sole >= 0 or leaf_vote[k] != 1.0:
+                return -1
+            sole = k
+    return sole
+
+
+@kernel
+def count_mixed(children_left: NDArray[np.int32], leaf_votes: NDArray[np.float64]) -> int:
+    """How many leaves vote for more than one class, or not with exactly one vote. leaf_votes: (node, class)."""
+    count = 0
+    for node in range(children_left.shape[0]):
+        if children_left[node] == LEAF and _sole_class(leaf_votes[node]) < 0:
+            count += 1
+    return count
+
+
+@kernel
+def _count_inner(tree: TreeNodes, root: int, counts: NDArray[np.int32]) -> None:
+    """Fill counts (node of the tree,) with the number of inner nodes at and below each node; children come later."""
+    for node in range(counts.shape[0] - 1, -1, -1):
+        counts[node] = 0
+        if tree.children_left[root + node] != LEAF:
+            left, right = tree.children_left[root + node], tree.children_right[root + node]
+            counts[node] = 1 + counts[left] + counts[right]
+
+
+@kernel
+def _place(tree: TreeNodes, root: int, first: int, counts: NDArray[np.int32], positions: NDArray[np.int32]) -> None:
+    """Fill positions of the inner nodes: preorder from `first` on, the child with more training rows first."""
+    positions[0] = first
+    for node in range(counts.shape[0]):
+        if counts[node] > 0:
+            near, far = tree.children_left[root + node], tree.children_right[root + node]
+            if tree.n_node_samples[root + far] > tree.n_node_samples[root + near]:
+                near, far = far, near
+            positions[near] = positions[node] + 1
+            positions[far] = positions[node] + 1 + counts[near]
+
+
+@kernel
+def _vote_at_leaves(
+    leaf_votes: NDArray[np.float64],
+    counts: NDArray[np.int32],
+    positions: NDArray[np.int32],
+    mixed: NDArray[np.float64],
+    n_mixed: int,
+) -> int:
+    """Fill the positions of a tree's leaves with ~ballot and append to `mixed`; returns its rows used so far."""
+    for node in range(counts.shape[0]):
+        if counts[node] == 0:
+            ballot = _sole_class(leaf_votes[node])
+            if ballot < 0:
+                mixed[n_mixed] = leaf_votes[node]
+                ballot = leaf_votes.shape[1] + n_mixed
+                n_mixed += 1
+            positions[node] = ~ballot
+    return n_mixed
+
+
+@kernel
+def pack(trees: TreeNodes, tree_offsets: NDArray[np.int64], leaf_votes: NDArray[np.float64], out: PackedTrees) -> None:
+    """Fill `out`, whose arrays have the right sizes. Thresholds must be exact in the width of `out`'s."""
+    first, n_mixed = 0, 0
+    for tree in range(out.roots.shape[0]):
+        root, n_nodes = tree_offsets[tree], tree_offsets[tree + 1] - tree_offsets[tree]
+        counts, positions = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
+        _count_inner(trees, root, counts)
+        _place(trees, root, first, counts, positions)
+        n_mixed = _vote_at_leaves(leaf_votes[root : root + n_nodes], counts, positions, out.mixed, n_mixed)
+        out.roots[tree] = positions[0]
+        for node in range(n_nodes):
+            if counts[node] > 0:
+                packed = out.nodes[positions[node]]
+                packed["threshold"] = trees.threshold[root + node]
+                packed["column"] = trees.feature[root + node] << 1 | trees.missing_go_to_left[root + node]
+                packed["left"] = positions[trees.children_left[root + node]]
+                packed["right"] = positions[trees.children_right[root + node]]
+        first += counts[0]

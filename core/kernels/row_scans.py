@@ -1,0 +1,39 @@
+"""One look at all numbers of some rows. The loops have no early way out, so the compiler may take many at a time."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.jit import kernel
+
+
+@kernel
+def has_infinity(X: NDArray[Any]) -> bool:
+    """Whether any number of X (row, feature) is infinite. C order, writeable."""
+    count = 0
+    for cell in X.reshape(X.size):
+        count += np.abs(cell) == np.inf
+    return count > 0
+
+
+@kernel
+def has_missing(cells: NDArray[Any]) -> bool:
+    """Whether any of the cells (cell,) is NaN."""
+    count = 0
+    for cell in cells:
+        count += cell != cell
+    return count > 0
+
+
+@kernel
+def narrow_exactly(X: NDArray[np.float64], out: NDArray[np.float32]) -> bool:
+    """Copy X (row, feature) to out; False, with `out` unfinished, at the first row that float32 cannot hold."""
+    for row in range(X.shape[0]):
+        n_changed = 0
+        for feature in range(X.shape[1]):
+            out[row, feature] = X[row, feature]
+            n_changed += (np.float64(out[row, feature]) != X[row, feature]) & (X[row, feature] == X[row, feature])
+        if n_changed > 0:
+            return False
+    return True
