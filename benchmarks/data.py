@@ -1,5 +1,6 @@
 """The tables that the benchmarks run on: real ones from a folder of Parquet files, made ones where it is absent."""
 
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,6 +100,7 @@ def real_or_made(folder: Path) -> list[Table]:
         try:
             tables.append(read(folder))
         except NoData as absent:
-            print(f"{absent}: made data in its place; the targets are meant for the real table.")
+            message = f"{absent}: made data in its place; the targets are meant for the real table."
+            print(message, file=sys.stderr, flush=True)
             tables.append(made(n_rows, n_features, n_classes)._replace(name=f"made for {read.__name__}"))
     return tables
