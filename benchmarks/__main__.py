@@ -51,9 +51,7 @@ def parsed() -> argparse.Namespace:
 
 def main() -> None:
     arguments = parsed()
-    settings = Settings(
-        data_folder(arguments.data), arguments.repeats, arguments.trees, arguments.jobs, arguments.rows
-    )
+    settings = Settings(data_folder(arguments.data), arguments.repeats, arguments.trees, arguments.jobs, arguments.rows)
     core.warm_up()
     print(
         f"scikit-learn {sklearn.__version__}, numpy {np.__version__}, Python {platform.python_version()}, "

@@ -160,8 +160,9 @@ def main() -> None:
     try:
         cells = run(parser.parse_args())
     except NoData as absent:
-        raise SystemExit(f"{absent}; say where with --data. The published figures are about MNIST, so made data "
-                         "cannot stand in.") from None
+        raise SystemExit(
+            f"{absent}; say where with --data. The published figures are about MNIST, so made data cannot stand in."
+        ) from None
     print("\n| task | loss | noise | ours, % | published, % | difference | within |\n|---|---|---|---|---|---|---|")
     for cell in sorted(cells, key=lambda c: (c.task.published_table, list(c.task.criteria).index(c.criterion), c.rate)):
         print(row(cell))

@@ -1,4 +1,8 @@
-"""How the fit time grows when the rows double. Sorting-free growth of balanced trees is near 2 log(2n) / log(n)."""
+"""How the fit time grows when the rows double.
+
+A tree that splits evenly down to its last rows touches each row about log2(n) times: from 100,000 to 200,000 rows that
+alone makes 2.12 times the work, so a ratio near two is the best there is.
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What a new process pays once: the import, and what its first fit takes beyond a later one with a warm kernel cache."""
+"""What a new process pays once: the import, and what its first fit takes beyond a later one (warm kernel cache)."""
 
 import json
 import statistics
