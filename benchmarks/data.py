@@ -11,8 +11,10 @@ from sklearn.datasets import make_classification
 
 import core
 
+CHECKOUT = Path(__file__).resolve().parents[1]
+
 #: Looked for beside the checkout when no folder is given.
-SHARED = Path(__file__).resolve().parents[1].parent / "shared"
+SHARED = CHECKOUT.parent / "shared"
 
 #: Columns that are no features: labels and identifiers.
 _NOT_FEATURES = ("target", "meta")
@@ -87,6 +89,9 @@ def made(n_rows: int, n_features: int, n_classes: int, n_test_rows: int = 10_000
         n_features=n_features,
         n_informative=n_features // 2,
         n_classes=n_classes,
+        n_clusters_per_class=2,
+        class_sep=2.0,
+        flip_y=0.05,
         random_state=0,
     )
     X = np.ascontiguousarray(X, dtype=np.float32)

@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 
 from benchmarks.contenders import forests, trees, warm
-from benchmarks.data import Table
+from benchmarks.data import CHECKOUT, Table
 from benchmarks.report import Row, Target
 from benchmarks.settings import Settings
 
@@ -61,7 +61,7 @@ def measure_here(folder: Path, kind: str, side: str, settings: Settings) -> int:
 def _measured(folder: Path, kind: str, side: str, settings: Settings) -> int:
     question = json.dumps([str(folder), kind, side, settings.trees, settings.jobs])
     command = [sys.executable, "-m", "benchmarks.memory", question]
-    answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    answer = subprocess.run(command, check=True, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
     return int(answer.stdout)
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+from benchmarks.data import CHECKOUT
 from benchmarks.report import Row, Target, seconds
 from benchmarks.settings import Settings
 
@@ -39,7 +40,8 @@ print(json.dumps([imported] + [fit() for _ in range(6)]))
 def probe(module: str, estimator: str) -> tuple[float, float, float]:
     """Seconds in a new process: the import, the first fit, the median of five later ones."""
     script = _PROBE.format(module=module, estimator=estimator)
-    answer = subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", script]
+    answer = subprocess.run(command, check=True, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
     imported, first, *later = json.loads(answer.stdout)
     return imported, first, statistics.median(later)
 
