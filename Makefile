@@ -30,8 +30,8 @@ check: setup-dev ## Lint, format, types, import contracts and the promises about
 	@$(BIN)/lint-imports
 	@sh .ci/check-repository
 
-bench: setup-dev ## Measure whole fits beside scikit-learn's (ARGS="--rows 50000" for another size)
-	@$(BIN)/python -m benchmarks.fit_forest $(ARGS)
+bench: setup-dev ## Measure everything that has a target beside scikit-learn (ARGS="fit predict --repeats 1" for a part)
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 lock: ## Resolve the newest allowed versions anew and write both lock files
 	@$(find_python); "$$python" -m venv .venv-lock

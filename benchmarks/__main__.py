@@ -1,0 +1,68 @@
+"""Everything that has a target, measured beside the installed scikit-learn in one run, as one Markdown table.
+
+python -m benchmarks                            # all subjects; about an hour on two cores
+python -m benchmarks fit predict --repeats 1
+python -m benchmarks fit --trees 5 --rows 5000  # a quick look, whose figures say little
+
+Ratios are taken within a repeat, so they survive a change of machine better than seconds do. Messages go to standard
+error.
+"""
+
+import argparse
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+import sklearn
+
+import core
+from benchmarks import fit, losses, memory, predict, scaling, startup
+from benchmarks.data import data_folder
+from benchmarks.report import HEADER
+from benchmarks.settings import Settings
+
+SUBJECTS = {
+    "startup": startup.rows,
+    "fit": fit.rows,
+    "losses": losses.rows,
+    "predict": predict.rows,
+    "memory": memory.rows,
+    "scaling": scaling.rows,
+}
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"of {', '.join(SUBJECTS)}; all unless given")
+    parser.add_argument("--data", type=Path, help="folder of Parquet files; ../shared/data beside the checkout if not")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--trees", type=int, default=100, help="of a forest")
+    parser.add_argument("--jobs", type=int, default=2, help="threads of a fit")
+    parser.add_argument("--rows", type=int, help="training rows of a table, for a quick look; all unless given")
+    arguments = parser.parse_args()
+    for subject in arguments.subjects:
+        if subject not in SUBJECTS:
+            parser.error(f"subject {subject!r} is not known; choose of {', '.join(SUBJECTS)}")
+    return arguments
+
+
+def main() -> None:
+    arguments = parsed()
+    settings = Settings(data_folder(arguments.data), arguments.repeats, arguments.trees, arguments.jobs, arguments.rows)
+    core.warm_up()
+    print(
+        f"scikit-learn {sklearn.__version__}, numpy {np.__version__}, Python {platform.python_version()}, "
+        f"{platform.machine()}; {settings.trees} trees, {settings.jobs} threads, at most {settings.repeats} repeats\n"
+    )
+    print(HEADER, flush=True)
+    for subject in arguments.subjects or SUBJECTS:
+        for row in SUBJECTS[subject](settings):
+            print(row.markdown(), flush=True)
+    print("done", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
