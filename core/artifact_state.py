@@ -18,7 +18,7 @@ from core.tree_structure import TreeArrays
 #: Parameters that do not change the result and therefore not the file either.
 _NOT_KEPT = frozenset({"n_jobs"})
 #: Parameters that the first files of this format lack; those were fitted with the defaults.
-_LATER_PARAMETERS = frozenset({"oob_score"})
+_LATER_PARAMETERS = frozenset({"oob_score", "max_leaf_nodes", "splitter"})
 #: "<U" is text of any length, "|O" labels of mixed types.
 _CLASS_DTYPES = frozenset(
     {"<U", "|O", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"}
