@@ -195,7 +195,7 @@ def knots() -> Array:
 
 
 def _tangents(envelope: Envelope, x: Array) -> Array:
-    """Lines of the envelope at both ends of every piece, (piece, 4): value at x = 0 and slope of the left, the right."""
+    """Lines of the envelope at both ends of every piece, (piece, 4): value at x = 0 and slope, left and right."""
     left = np.searchsorted(envelope.breaks, x[:-1], side="right")
     right = np.searchsorted(envelope.breaks, x[1:], side="left")
     lines = (envelope.at_zero[left], envelope.slopes[left], envelope.at_zero[right], envelope.slopes[right])
