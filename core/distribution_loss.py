@@ -56,7 +56,7 @@ class DistributionLoss(Loss):
 
     @property
     def error_bound(self) -> float:
-        """Two-class impurities lie no further above the infimum, and never below; with K classes, 2 (K - 1) / K as far."""
+        """How far two-class impurities may lie above the infimum, never below; with K classes, 2 (K - 1) / K as far."""
         return self._tabulated().error_bound
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
