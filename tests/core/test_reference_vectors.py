@@ -6,9 +6,9 @@ import pytest
 import core
 from core.binning import bin_features
 from core.cdfs import named_cdf
-from core.kernels.criteria import node_impurity, side_of, split_gain
 from core.kernels.criteria_gini import SignedGini
 from tests.core import oracles
+from tests.core.criteria_by_hand import node_impurity, split_gain
 from tests.shared_material import reference
 
 
@@ -100,7 +100,7 @@ def test_profiles_of_all_candidate_splits_match():
             goes_left = X[:, int(feature)] <= threshold
             left = np.bincount(y[goes_left], weights[goes_left], n_classes)
             right = np.bincount(y[~goes_left], weights[~goes_left], n_classes)
-            got = split_gain(criterion, parent, side_of(criterion, left), side_of(criterion, right))
+            got = split_gain(criterion, parent, left, right)
             assert got == pytest.approx(expected, abs=1e-10)
 
 
@@ -218,7 +218,7 @@ def test_corrected_labels_give_the_splits_of_the_paper():
         for feature in range(X.shape[1]):
             for threshold, _, goes_left in oracles.cuts(X[:, feature].tolist()):
                 sides = [
-                    side_of(criterion, np.bincount(y[rows], minlength=n_classes).astype(float))
+                    np.bincount(y[rows], minlength=n_classes).astype(float)
                     for rows in (np.array(goes_left), ~np.array(goes_left))
                 ]
                 gains[feature, threshold] = split_gain(criterion, parent, *sides)
