@@ -15,8 +15,6 @@ of the whole data set has it as a field.
 
 from typing import Any
 
-import numpy as np
-
 from core.kernels.criteria_distribution import TabulatedImpurity, tabulated_risk
 from core.kernels.criteria_entropy import (
     Credal,
@@ -81,8 +79,6 @@ Criterion = (
     | Ranking
     | SignedGini
 )
-
-_NO_TABLE = np.zeros(1, dtype=np.float64)
 
 
 @inner_kernel

@@ -1,10 +1,39 @@
-"""What a criterion says of class weights, without a search: impurity of a node, gain of two sides."""
+"""One criterion of each type, and what it says of class weights without a search."""
 
 import numpy as np
 
+from core.kernels.criteria_distribution import TabulatedImpurity
+from core.kernels.criteria_entropy import Credal, Entropy
+from core.kernels.criteria_gini import Gini, NegativeExponentialImpurity, SignedGini, SqrtGini
+from core.kernels.criteria_norm import (
+    GeneralizedCrossEntropyImpurity,
+    Misclassification,
+    NearEntropy,
+    NearMisclassification,
+)
+from core.kernels.criteria_two_sided import Ranking, Twoing
 from core.kernels.dispatch import gain_of_children
 from core.kernels.dispatch import node_impurity as impurity_on_workspace
 from core.kernels.random_cuts import children_of
+
+_NO_TABLE = np.zeros(1, dtype=np.float64)
+
+#: Tables are as short as they can be.
+ONE_OF_EACH = (
+    Gini(),
+    Entropy(_NO_TABLE),
+    Misclassification(1.0),
+    SqrtGini(2),
+    NegativeExponentialImpurity(0.5, 2),
+    GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, _NO_TABLE),
+    NearMisclassification(1.0 / 0.99, 100.0, 0.01),
+    NearEntropy(0.001),
+    TabulatedImpurity(np.array([[0.0, 1.0, 0.0, 1.0]]), 2),
+    Twoing(),
+    Credal(1.0, 2, _NO_TABLE),
+    Ranking(1.0),
+    SignedGini(np.eye(2)),
+)
 
 
 def node_impurity(criterion, class_weights):
