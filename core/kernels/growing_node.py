@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from core.kernels.criteria import Criterion
 from core.kernels.dispatch import needs_all_classes, node_impurity, risk_decrease
 from core.kernels.features import BinnedFeatures
-from core.kernels.jit import inner_kernel, kernel
+from core.kernels.jit import inlined_kernel, inner_kernel, kernel
 from core.kernels.node_codes import NodeRows, code_range, gather_codes
 from core.kernels.partition import TreeRows, partition
 from core.kernels.random_state import next_word
@@ -147,7 +147,7 @@ def _may_split(pending: Pending, class_weights: NDArray[np.float64], limits: Gro
     return n_present > 1 and pending.depth < limits.max_depth and n_rows >= 2 * limits.search.min_samples_leaf
 
 
-@inner_kernel
+@inlined_kernel
 def open_node(
     criterion: Criterion,
     features: BinnedFeatures,
@@ -187,7 +187,7 @@ def open_node(
     return Opened(split, decrease, n_constant)
 
 
-@inner_kernel
+@inlined_kernel
 def split_node(
     features: BinnedFeatures,
     tree_rows: TreeRows,

@@ -15,17 +15,20 @@ from core.kernels.criteria import Criterion
 from core.kernels.features import BinnedFeatures
 from core.kernels.growing_node import (
     GrowthLimits,
+    GrowthRoom,
+    Opened,
     Pending,
     new_growth_room,
     open_node,
     split_node,
 )
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel, kernel
 from core.kernels.partition import TreeRows
 from core.kernels.random_state import next_word
 from core.kernels.tree_nodes import TreeNodes, in_preorder, new_nodes, resized
 
-FIRST_CAPACITY = 256
+_FIRST_NODES = 1024
+_FIRST_WAITING = 128
 _STACK_COLUMNS = 6
 
 
@@ -43,30 +46,73 @@ class Stack(NamedTuple):
     seeds: NDArray[np.uint64]  # (pending,)
 
 
+class Position(NamedTuple):
+    """How far a growth has come: nodes recorded, nodes waiting on the stack."""
+
+    n_nodes: int
+    n_waiting: int
+
+
 @kernel
-def _push(stack: Stack, size: int, pending: Pending) -> Stack:
-    """Put `pending` on top; returns the stack, moved to larger arrays when it was full."""
-    if size == stack.seeds.shape[0]:
-        larger = Stack(np.empty((2 * size, _STACK_COLUMNS), dtype=np.int64), np.empty(2 * size, dtype=np.uint64))
-        larger.numbers[:size] = stack.numbers
-        larger.seeds[:size] = stack.seeds
-        stack = larger
-    row = stack.numbers[size]
+def _new_stack(capacity: int) -> Stack:
+    return Stack(np.empty((capacity, _STACK_COLUMNS), dtype=np.int64), np.empty(capacity, dtype=np.uint64))
+
+
+@kernel
+def _larger(stack: Stack, capacity: int) -> Stack:
+    larger, size = _new_stack(capacity), stack.seeds.shape[0]
+    larger.numbers[:size] = stack.numbers
+    larger.seeds[:size] = stack.seeds
+    return larger
+
+
+@inner_kernel
+def _put(stack: Stack, place: int, pending: Pending) -> None:
+    row = stack.numbers[place]
     row[0], row[1], row[2] = pending.start, pending.stop, pending.depth
     row[3], row[4], row[5] = pending.parent, pending.is_left, pending.n_constant
-    stack.seeds[size] = pending.seed
-    return stack
+    stack.seeds[place] = pending.seed
 
 
-@kernel
-def _top(stack: Stack, size: int) -> Pending:
-    row = stack.numbers[size - 1]
-    return Pending(row[0], row[1], row[2], row[3], row[4], row[5], stack.seeds[size - 1])
+@inner_kernel
+def _taken(stack: Stack, place: int) -> Pending:
+    row = stack.numbers[place]
+    return Pending(row[0], row[1], row[2], row[3], row[4], row[5], stack.seeds[place])
 
 
-@kernel
+@inner_kernel
 def _root(n_rows: int, random_state: NDArray[np.uint64]) -> Pending:
     return Pending(0, n_rows, 0, -1, 0, 0, next_word(random_state))
+
+
+@inner_kernel
+def _grow_while_room(
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    criterion: Criterion,
+    limits: GrowthLimits,
+    tree_weight: float,
+    nodes: TreeNodes,
+    stack: Stack,
+    position: Position,
+    stop_flag: NDArray[np.uint8],
+    room: GrowthRoom,
+) -> Position:
+    """Grow on until nothing waits, nodes or stack are full, or the stop flag is set."""
+    n_nodes, size = position.n_nodes, position.n_waiting
+    most_nodes, most_waiting = nodes.feature.shape[0], stack.seeds.shape[0]
+    while size > 0 and n_nodes < most_nodes and size < most_waiting and stop_flag[0] == 0:
+        size -= 1
+        pending = _taken(stack, size)
+        node, n_nodes = n_nodes, n_nodes + 1
+        opened = open_node(criterion, features, tree_rows, pending, limits, tree_weight, nodes, node, room)
+        if opened.split.feature >= 0:
+            left, right = split_node(features, tree_rows, pending, opened, nodes, node, room)
+            # Left on top of right: nodes are numbered in preorder.
+            _put(stack, size, right)
+            _put(stack, size + 1, left)
+            size += 2
+    return Position(n_nodes, size)
 
 
 @kernel
@@ -85,24 +131,46 @@ def grow_depth_first(
     """
     n_rows, tree_weight = tree_rows.rows.shape[0], tree_rows.weights.sum()
     room = new_growth_room(features, n_rows, n_classes)
-    nodes, n_nodes = new_nodes(FIRST_CAPACITY, n_classes), 0
-    stack = Stack(np.empty((64, _STACK_COLUMNS), dtype=np.int64), np.empty(64, dtype=np.uint64))
-    stack, size = _push(stack, 0, _root(n_rows, random_state)), 1
-    while size > 0 and stop_flag[0] == 0:
-        pending = _top(stack, size)
-        size -= 1
-        if n_nodes == nodes.feature.shape[0]:
-            nodes = resized(nodes, n_nodes, 2 * n_nodes)
-        node, n_nodes = n_nodes, n_nodes + 1
-        opened = open_node(criterion, features, tree_rows, pending, limits, tree_weight, nodes, node, room)
-        if opened.split.feature < 0:
-            continue
-        left, right = split_node(features, tree_rows, pending, opened, nodes, node, room)
-        # Left on top of right: nodes are numbered in preorder.
-        stack = _push(stack, size, right)
-        stack = _push(stack, size + 1, left)
-        size += 2
-    return Grown(resized(nodes, n_nodes, n_nodes), size == 0)
+    nodes, stack = new_nodes(_FIRST_NODES, n_classes), _new_stack(_FIRST_WAITING)
+    _put(stack, 0, _root(n_rows, random_state))
+    position = Position(0, 1)
+    while position.n_waiting > 0 and stop_flag[0] == 0:
+        if position.n_nodes == nodes.feature.shape[0]:
+            nodes = resized(nodes, position.n_nodes, 2 * position.n_nodes)
+        if position.n_waiting == stack.seeds.shape[0]:
+            stack = _larger(stack, 2 * position.n_waiting)
+        position = _grow_while_room(
+            features, tree_rows, criterion, limits, tree_weight, nodes, stack, position, stop_flag, room
+        )
+    return Grown(resized(nodes, position.n_nodes, position.n_nodes), position.n_waiting == 0)
+
+
+@inner_kernel
+def _opened(
+    criterion: Criterion,
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    pending: Pending,
+    limits: GrowthLimits,
+    tree_weight: float,
+    nodes: TreeNodes,
+    node: int,
+    room: GrowthRoom,
+) -> Opened:
+    return open_node(criterion, features, tree_rows, pending, limits, tree_weight, nodes, node, room)
+
+
+@inner_kernel
+def _split(
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    pending: Pending,
+    opened: Opened,
+    nodes: TreeNodes,
+    node: int,
+    room: GrowthRoom,
+) -> tuple[Pending, Pending]:
+    return split_node(features, tree_rows, pending, opened, nodes, node, room)
 
 
 @kernel
@@ -122,7 +190,7 @@ def grow_best_first(
     nodes = new_nodes(capacity, n_classes)
     root = _root(n_rows, random_state)
     waiting = [root]
-    opened = [open_node(criterion, features, tree_rows, root, limits, tree_weight, nodes, 0, room)]
+    opened = [_opened(criterion, features, tree_rows, root, limits, tree_weight, nodes, 0, room)]
     states = [room.random_state[0]]
     queue = [(-opened[0].decrease, 0)]
     n_leaves = 1
@@ -131,12 +199,12 @@ def grow_best_first(
         if opened[node].split.feature < 0:
             continue
         room.random_state[0] = states[node]
-        for child in split_node(features, tree_rows, waiting[node], opened[node], nodes, node, room):
+        for child in _split(features, tree_rows, waiting[node], opened[node], nodes, node, room):
             # what is known constant in one subtree is forgotten when growth goes on in another
             child = Pending(child.start, child.stop, child.depth, node, child.is_left, 0, child.seed)
             number = len(waiting)
             waiting.append(child)
-            opened.append(open_node(criterion, features, tree_rows, child, limits, tree_weight, nodes, number, room))
+            opened.append(_opened(criterion, features, tree_rows, child, limits, tree_weight, nodes, number, room))
             states.append(room.random_state[0])
             heapq.heappush(queue, (-opened[number].decrease, number))
         n_leaves += 1

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from core.kernels.criteria import Criterion
 from core.kernels.dispatch import children_risk, pair_gain, side_of, side_risk, splits_into_risks
 from core.kernels.features import BinnedFeatures
-from core.kernels.jit import inner_kernel
+from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.node_codes import NodeRows
 from core.kernels.random_state import next_unit
 from core.kernels.scanning import TIE_TOLERANCE, ClassWeights, Cut, NodeTotals, ScanRoom, beats
@@ -47,27 +47,26 @@ def _highest_present(codes: NDArray[Any], n_rows: int, lowest: int, missing_code
 @inner_kernel
 def _sum_sides(
     codes: NDArray[Any],
-    node: NodeRows,
+    classes: NDArray[np.uint16],
+    weights: NDArray[np.float64],
     last_left_code: int,
     left_too: int,
-    left: ClassWeights,
-    right: ClassWeights,
+    sides: ClassWeights,
 ) -> tuple[int, int]:
-    """Fill the class weights of both sides; `left_too` is a code that goes left as well. Returns the rows on the left,
-    and the lowest code on the right.
+    """Fill `sides` (side * class,), left before right, without a branch: which side a row takes is a coin toss.
+
+    `left_too` is a code that goes left as well. Returns the rows on the left and the lowest code on the right.
     """
-    left[:] = 0.0
-    right[:] = 0.0
-    n_left, next_code = 0, np.int64(1) << 32
-    for i in range(node.rows.shape[0]):
+    n_classes = sides.shape[0] // 2
+    sides[:] = 0.0
+    n_right, next_code = 0, np.int64(1) << 32
+    for i in range(classes.shape[0]):
         code = np.int64(codes[i])
-        if code <= last_left_code or code == left_too:
-            left[node.classes[i]] += node.weights[i]
-            n_left += 1
-        else:
-            right[node.classes[i]] += node.weights[i]
-            next_code = min(next_code, code)
-    return n_left, next_code
+        goes_right = int(code > last_left_code) & int(code != left_too)
+        sides[goes_right * n_classes + classes[i]] += weights[i]
+        n_right += goes_right
+        next_code = min(next_code, code if goes_right else next_code)
+    return classes.shape[0] - n_right, next_code
 
 
 @inner_kernel
@@ -85,7 +84,7 @@ def children_of(criterion: Criterion, left: ClassWeights, right: ClassWeights, w
     )
 
 
-@inner_kernel
+@inlined_kernel
 def random_cut(
     criterion: Criterion,
     totals: NodeTotals,
@@ -106,7 +105,8 @@ def random_cut(
     missing ones, the cut lies between these.
     """
     n_classes = totals.class_weights.shape[0]
-    left, right = room.left[:n_classes], room.right[:n_classes]
+    sides = room.sides[: 2 * n_classes]
+    left, right = sides[:n_classes], sides[n_classes:]
     missing_code, offset = features.n_bins[feature], features.bin_offsets[feature]
     has_missing = highest == missing_code
     if has_missing:
@@ -119,7 +119,7 @@ def random_cut(
         threshold = max(threshold, features.bin_high[offset + last_left_code])
     for missing_goes_left in (False, True):
         left_too = missing_code if missing_goes_left else -1
-        n_left, next_code = _sum_sides(codes, node, last_left_code, left_too, left, right)
+        n_left, next_code = _sum_sides(codes, node.classes, node.weights, last_left_code, left_too, sides)
         if min(n_left, totals.n_rows - n_left) >= max(min_samples_leaf, 1):
             children = children_of(criterion, left, right, room.workspace[:n_classes])
             if beats(children, feature, last_left_code, best, TIE_TOLERANCE * totals.weight):

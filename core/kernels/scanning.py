@@ -59,6 +59,7 @@ class ScanRoom(NamedTuple):
     left: ClassWeights  # (class,)
     right: ClassWeights  # (class,)
     workspace: ClassWeights  # (class,)
+    sides: ClassWeights  # (side * class,)
     right_risk: NDArray[np.float64]  # (entry + 1,): risk of entries e, e + 1, ...
 
 
@@ -69,6 +70,7 @@ def new_scan_room(n_entries: int, n_classes: int) -> ScanRoom:
         np.zeros(n_classes, dtype=np.float64),
         np.zeros(n_classes, dtype=np.float64),
         np.zeros(n_classes, dtype=np.float64),
+        np.zeros(2 * n_classes, dtype=np.float64),
         np.zeros(n_entries + 1, dtype=np.float64),
     )
 

@@ -162,7 +162,7 @@ def split_of(criterion: Criterion, totals: NodeTotals, features: BinnedFeatures,
     return Split(cut.feature, gain, threshold, cut.last_left_code, cut.missing_goes_left)
 
 
-@inner_kernel
+@inlined_kernel
 def best_split(
     criterion: Criterion,
     totals: NodeTotals,
