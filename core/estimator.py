@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.binning import bin_features
 from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidLoss
-from core.growing import FitMonitor, GrowthProblem, Progress, Silent
+from core.growing import FitMonitor, GrowthProblem, Progress, Rooms, Silent
 from core.holdout import held_out_rows
 from core.kernels.criteria import Criterion
 from core.kernels.growing_node import GrowthLimits
@@ -180,7 +180,7 @@ class GrownClassifier(ClassifierContract):
             ),
         )
         features = bin_features(data.X, self.max_bins, thread_count(self.n_jobs))
-        return GrowthProblem(features, data.labels.codes, len(data.labels.classes), limits)
+        return GrowthProblem(features, data.labels.codes, len(data.labels.classes), limits, Rooms())
 
     def _plain(self, loss: Loss, fit: GrowingFit) -> Grown:
         """Trees grown on all rows with one loss."""

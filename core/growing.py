@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.exceptions import FitStopped
 from core.kernels.criteria import Criterion
 from core.kernels.features import BinnedFeatures
-from core.kernels.growing_node import GrowthLimits
+from core.kernels.growing_node import GrowthLimits, GrowthRoom, new_growth_room
 from core.kernels.growth import grow_best_first, grow_depth_first
 from core.kernels.partition import TreeRows
 from core.kernels.random_state import bootstrap_counts
@@ -59,6 +59,19 @@ class Progress:
             self._monitor.advance(self._completed)
 
 
+class Rooms(threading.local):
+    """One workspace a thread, made when the thread grows its first tree and gone with the thread."""
+
+    def __init__(self) -> None:
+        self._room: GrowthRoom | None = None
+
+    def of_this_thread(self, features: BinnedFeatures, n_classes: int) -> GrowthRoom:
+        """Room for any tree on these features."""
+        if self._room is None:
+            self._room = new_growth_room(features, features.codes.shape[1], n_classes)
+        return self._room
+
+
 class GrowthProblem(NamedTuple):
     """What all trees of a fit share."""
 
@@ -66,6 +79,7 @@ class GrowthProblem(NamedTuple):
     labels: NDArray[np.int32]  # (row,), class numbers
     n_classes: int
     limits: GrowthLimits
+    rooms: Rooms
 
 
 GrowOne = Callable[[NDArray[np.uint64]], TreeNodes]
@@ -86,11 +100,11 @@ def grow_tree(
         grown = grow(
             problem.features,
             tree_rows,
-            problem.n_classes,
             criterion,
             problem.limits,
             random_state,
             progress.stop_flag,
+            problem.rooms.of_this_thread(problem.features, problem.n_classes),
         )
     if not grown.finished:
         raise FitStopped("the fit was stopped by its monitor; nothing was kept.")

@@ -14,10 +14,11 @@ from core.kernels.partition import TreeRows, partition
 from core.kernels.random_state import next_word
 from core.kernels.scanning import NodeTotals
 from core.kernels.splitting import NO_SPLIT, SearchLimits, SearchRoom, Split, best_split, new_search_room
-from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes
+from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes, new_nodes
 
 #: Gains are compared with min_risk_decrease up to this much rounding.
 GAIN_TOLERANCE = 1e-12
+_STACK_COLUMNS = 6
 
 
 class GrowthLimits(NamedTuple):
@@ -59,11 +60,23 @@ class PresentClasses(NamedTuple):
     position: NDArray[np.uint16]
 
 
+class Stack(NamedTuple):
+    """Pending nodes, one a row; the top is the last one in use."""
+
+    numbers: NDArray[np.int64]  # (pending, start | stop | depth | parent | is_left | n_constant)
+    seeds: NDArray[np.uint64]  # (pending,)
+
+
 class GrowthRoom(NamedTuple):
-    """Buffers that one growth reuses at every node; `positions` is each row's place among its node's classes."""
+    """Buffers that one thread reuses at every node and for every tree. `nodes` and `stack` have room for the largest
+    tree there can be; what no tree fills costs no memory.
+    """
+
+    nodes: TreeNodes
+    stack: Stack
 
     spare: TreeRows
-    positions: NDArray[np.uint16]
+    positions: NDArray[np.uint16]  # (row,), place of the row's class among those of its node
     class_weights: NDArray[np.float64]
     present: PresentClasses
     random_state: NDArray[np.uint64]
@@ -72,8 +85,10 @@ class GrowthRoom(NamedTuple):
 
 @kernel
 def new_growth_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> GrowthRoom:
-    """Room for a tree on `n_rows` rows."""
+    """Room for trees on at most `n_rows` rows."""
     return GrowthRoom(
+        new_nodes(2 * n_rows, n_classes),
+        Stack(np.empty((n_rows + 1, _STACK_COLUMNS), dtype=np.int64), np.empty(n_rows + 1, dtype=np.uint64)),
         TreeRows(
             np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.float64)
         ),

@@ -18,18 +18,14 @@ from core.kernels.growing_node import (
     GrowthRoom,
     Opened,
     Pending,
-    new_growth_room,
+    Stack,
     open_node,
     split_node,
 )
 from core.kernels.jit import inner_kernel, kernel
 from core.kernels.partition import TreeRows
 from core.kernels.random_state import next_word
-from core.kernels.tree_nodes import TreeNodes, in_preorder, new_nodes, resized
-
-_FIRST_NODES = 1024
-_FIRST_WAITING = 128
-_STACK_COLUMNS = 6
+from core.kernels.tree_nodes import TreeNodes, first_nodes, in_preorder
 
 
 class Grown(NamedTuple):
@@ -37,33 +33,6 @@ class Grown(NamedTuple):
 
     nodes: TreeNodes
     finished: bool
-
-
-class Stack(NamedTuple):
-    """Pending nodes, one a row; the top is the last one in use."""
-
-    numbers: NDArray[np.int64]  # (pending, start | stop | depth | parent | is_left | n_constant)
-    seeds: NDArray[np.uint64]  # (pending,)
-
-
-class Position(NamedTuple):
-    """How far a growth has come: nodes recorded, nodes waiting on the stack."""
-
-    n_nodes: int
-    n_waiting: int
-
-
-@kernel
-def _new_stack(capacity: int) -> Stack:
-    return Stack(np.empty((capacity, _STACK_COLUMNS), dtype=np.int64), np.empty(capacity, dtype=np.uint64))
-
-
-@kernel
-def _larger(stack: Stack, capacity: int) -> Stack:
-    larger, size = _new_stack(capacity), stack.seeds.shape[0]
-    larger.numbers[:size] = stack.numbers
-    larger.seeds[:size] = stack.seeds
-    return larger
 
 
 @inner_kernel
@@ -86,22 +55,29 @@ def _root(n_rows: int, random_state: NDArray[np.uint64]) -> Pending:
 
 
 @inner_kernel
-def _grow_while_room(
+def _restart(room: GrowthRoom) -> None:
+    """Forget the order in which another tree left the features."""
+    for f in range(room.search.candidates.shape[0]):
+        room.search.candidates[f] = f
+
+
+@inner_kernel
+def _grow_nodes(
     features: BinnedFeatures,
     tree_rows: TreeRows,
     criterion: Criterion,
     limits: GrowthLimits,
     tree_weight: float,
-    nodes: TreeNodes,
-    stack: Stack,
-    position: Position,
+    root: Pending,
     stop_flag: NDArray[np.uint8],
     room: GrowthRoom,
-) -> Position:
-    """Grow on until nothing waits, nodes or stack are full, or the stop flag is set."""
-    n_nodes, size = position.n_nodes, position.n_waiting
-    most_nodes, most_waiting = nodes.feature.shape[0], stack.seeds.shape[0]
-    while size > 0 and n_nodes < most_nodes and size < most_waiting and stop_flag[0] == 0:
+) -> tuple[int, bool]:
+    """Fill room.nodes; returns their number, and whether growth ran to its end."""
+    nodes, stack = room.nodes, room.stack
+    _restart(room)
+    _put(stack, 0, root)
+    n_nodes, size = 0, 1
+    while size > 0 and stop_flag[0] == 0:
         size -= 1
         pending = _taken(stack, size)
         node, n_nodes = n_nodes, n_nodes + 1
@@ -112,37 +88,27 @@ def _grow_while_room(
             _put(stack, size, right)
             _put(stack, size + 1, left)
             size += 2
-    return Position(n_nodes, size)
+    return n_nodes, size == 0
 
 
 @kernel
 def grow_depth_first(
     features: BinnedFeatures,
     tree_rows: TreeRows,
-    n_classes: int,
     criterion: Criterion,
     limits: GrowthLimits,
     random_state: NDArray[np.uint64],
     stop_flag: NDArray[np.uint8],
+    room: GrowthRoom,
 ) -> Grown:
     """Grow one tree on rows of positive weight. Reorders `tree_rows`, advances `random_state`.
 
     `stop_flag` (1,) is read at every node: once it is not zero, growth returns with finished = False.
     """
-    n_rows, tree_weight = tree_rows.rows.shape[0], tree_rows.weights.sum()
-    room = new_growth_room(features, n_rows, n_classes)
-    nodes, stack = new_nodes(_FIRST_NODES, n_classes), _new_stack(_FIRST_WAITING)
-    _put(stack, 0, _root(n_rows, random_state))
-    position = Position(0, 1)
-    while position.n_waiting > 0 and stop_flag[0] == 0:
-        if position.n_nodes == nodes.feature.shape[0]:
-            nodes = resized(nodes, position.n_nodes, 2 * position.n_nodes)
-        if position.n_waiting == stack.seeds.shape[0]:
-            stack = _larger(stack, 2 * position.n_waiting)
-        position = _grow_while_room(
-            features, tree_rows, criterion, limits, tree_weight, nodes, stack, position, stop_flag, room
-        )
-    return Grown(resized(nodes, position.n_nodes, position.n_nodes), position.n_waiting == 0)
+    root = _root(tree_rows.rows.shape[0], random_state)
+    tree_weight = tree_rows.weights.sum()
+    n_nodes, finished = _grow_nodes(features, tree_rows, criterion, limits, tree_weight, root, stop_flag, room)
+    return Grown(first_nodes(room.nodes, n_nodes), finished)
 
 
 @inner_kernel
@@ -177,18 +143,16 @@ def _split(
 def grow_best_first(
     features: BinnedFeatures,
     tree_rows: TreeRows,
-    n_classes: int,
     criterion: Criterion,
     limits: GrowthLimits,
     random_state: NDArray[np.uint64],
     stop_flag: NDArray[np.uint8],
+    room: GrowthRoom,
 ) -> Grown:
     """The same with at most limits.max_leaf_nodes leaves. Among splits of equal decrease, the older node goes first."""
-    n_rows, tree_weight = tree_rows.rows.shape[0], tree_rows.weights.sum()
-    room = new_growth_room(features, n_rows, n_classes)
-    capacity = 2 * min(limits.max_leaf_nodes, n_rows)
-    nodes = new_nodes(capacity, n_classes)
-    root = _root(n_rows, random_state)
+    root = _root(tree_rows.rows.shape[0], random_state)
+    tree_weight, nodes = tree_rows.weights.sum(), room.nodes
+    _restart(room)
     waiting = [root]
     opened = [_opened(criterion, features, tree_rows, root, limits, tree_weight, nodes, 0, room)]
     states = [room.random_state[0]]
@@ -208,4 +172,4 @@ def grow_best_first(
             states.append(room.random_state[0])
             heapq.heappush(queue, (-opened[number].decrease, number))
         n_leaves += 1
-    return Grown(in_preorder(resized(nodes, len(waiting), len(waiting))), stop_flag[0] == 0)
+    return Grown(in_preorder(first_nodes(nodes, len(waiting))), stop_flag[0] == 0)

@@ -17,6 +17,7 @@ from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
 from core.kernels.node_codes import NodeRows, code_range, find_varying, gather_codes
 from core.kernels.ordering import code_of
+from core.kernels.packed_sums import pack_weights
 from core.kernels.random_cuts import random_cut
 from core.kernels.random_state import next_below
 from core.kernels.scanning import NO_CUT, Cut, CutRange, NodeTotals, ScanRoom, new_scan_room, scan_cuts
@@ -57,6 +58,7 @@ class SearchRoom(NamedTuple):
     varying: NDArray[np.uint64]  # (word,)
     varies: NDArray[Any]  # (feature + padding,), a view of `varying`: not zero where a feature varies
     n_by_code: NDArray[np.int32]  # (code,)
+    packed: NDArray[np.uint64]  # (row,), see packed_sums
     entries: EntryRoom
     scan: ScanRoom
 
@@ -72,6 +74,7 @@ def new_search_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> Se
         varying,
         varying.view(features.codes.dtype),
         np.zeros(MOST_CELLS + 1, dtype=np.int32),
+        np.empty(n_rows, dtype=np.uint64),
         entries,
         new_scan_room(entries.keys.shape[0], n_classes),
     )
@@ -179,6 +182,9 @@ def best_split(
     n_known, n_untried, n_drawn, n_varying = n_constant, candidates.shape[0], 0, 0
     draws = limits.max_features < n_untried
     best = NO_CUT
+    n_fitting = 0
+    if limits.random_cuts:
+        n_fitting = pack_weights(node.classes, node.weights, totals.class_weights.shape[0], room.packed)
     while n_untried > n_constant and (n_drawn < limits.max_features or n_varying == 0):
         n_drawn += 1
         position = n_untried - 1
@@ -213,6 +219,8 @@ def best_split(
                 lowest,
                 highest,
                 node,
+                room.packed,
+                n_fitting,
                 limits.min_samples_leaf,
                 random_state,
                 room.scan,

@@ -60,10 +60,10 @@ def copy_node(source: TreeNodes, old: int, target: TreeNodes, new: int) -> None:
 
 
 @kernel
-def resized(nodes: TreeNodes, n_used: int, capacity: int) -> TreeNodes:
-    """A copy of the first `n_used` nodes with room for `capacity`."""
-    copy = new_nodes(capacity, nodes.value.shape[1])
-    for node in range(n_used):
+def first_nodes(nodes: TreeNodes, n_nodes: int) -> TreeNodes:
+    """A copy of the first `n_nodes` nodes."""
+    copy = new_nodes(n_nodes, nodes.value.shape[1])
+    for node in range(n_nodes):
         copy_node(nodes, node, copy, node)
     return copy
 
