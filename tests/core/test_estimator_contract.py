@@ -9,7 +9,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import core
 
-ESTIMATORS = [core.TreeClassifier(random_state=0), core.ForestClassifier(n_estimators=10, random_state=0)]
+ESTIMATORS = [
+    core.TreeClassifier(random_state=0),
+    core.ForestClassifier(n_estimators=10, random_state=0),
+    core.ExtraTreesClassifier(n_estimators=10, random_state=0),
+]
 
 _UNPRUNED = (
     "wants class 0 predicted nearly everywhere on overlapping blobs, which needs min_weight_fraction_leaf; "
@@ -24,6 +28,7 @@ EXPECTED_FAILURES = {
             "without bootstrap the two forests are equal"
         ),
     },
+    "ExtraTreesClassifier": {"check_class_weight_classifiers": _UNPRUNED},
 }
 
 
@@ -183,7 +188,12 @@ def test_missing_labels_are_refused(estimator):
         ("max_features", "all"),
         ("max_bins", 1),
         ("max_bins", 257),
-        ("max_bins", None),
+        ("max_bins", "all"),
+        ("max_leaf_nodes", 1),
+        ("max_leaf_nodes", 2.0),
+        ("max_leaf_nodes", 2**31),
+        ("splitter", "worst"),
+        ("splitter", None),
         ("class_weight", "heavy"),
         ("class_weight", {0: -1.0, 1: 1.0}),
         ("class_weight", {0: 1.0, 1: float("inf")}),

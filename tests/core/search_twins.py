@@ -1,0 +1,108 @@
+"""What the tests of the search share: features made by hand, and plain twins of what the search does with a node."""
+
+from itertools import count
+
+import numpy as np
+
+from core.binning import bin_features
+from core.kernels.features import WORD_BYTES, BinnedFeatures
+from core.kernels.node_codes import NodeRows
+from core.kernels.tree_nodes import LEAF, TreeNodes
+
+WIDTHS = [np.uint8, np.uint16, np.uint32]
+
+
+def features_of(codes, n_bins=None):
+    """BinnedFeatures of a matrix of codes (feature, row) of any width; a bin of code c holds the value c."""
+    n_features, n_rows = codes.shape
+    n_bins = np.full(n_features, codes.max() + 1) if n_bins is None else np.asarray(n_bins)
+    per_word = WORD_BYTES // codes.itemsize
+    by_row = np.zeros((n_rows, -(-n_features // per_word) * per_word), dtype=codes.dtype)
+    by_row[:, :n_features] = codes.T
+    values = np.concatenate([np.arange(n, dtype=np.float64) for n in n_bins])
+    return BinnedFeatures(
+        codes=np.ascontiguousarray(codes),
+        codes_by_row=by_row,
+        words_by_row=by_row.view(np.uint64),
+        n_bins=n_bins.astype(np.int64),
+        bin_offsets=np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64),
+        bin_low=values,
+        bin_high=values,
+    )
+
+
+def binned_as(width):
+    """`bin_features` with codes of the given width, whatever the data need."""
+
+    def binned(X, max_bins, n_threads=1):
+        narrow = bin_features(X, max_bins, n_threads)
+        wide = features_of(narrow.codes.astype(width), narrow.n_bins)
+        return wide._replace(bin_low=narrow.bin_low, bin_high=narrow.bin_high)
+
+    return binned
+
+
+def node_of(classes, weights):
+    """All rows 0, 1, ... as one node."""
+    rows = np.arange(len(classes), dtype=np.int32)
+    return NodeRows(rows, np.asarray(classes, dtype=np.uint16), np.asarray(weights, dtype=np.float64))
+
+
+def class_weights_by_code(codes, classes, weights):
+    """{(code, class): weight} in plain Python."""
+    table = {}
+    for code, k, weight in zip(codes, classes, weights, strict=True):
+        table[int(code), int(k)] = table.get((int(code), int(k)), 0.0) + float(weight)
+    return table
+
+
+def goes_left(code, last_left_code, missing_code, missing_goes_left):
+    return missing_goes_left if code == missing_code else code <= last_left_code
+
+
+def allowed_codes(codes, missing_code, least, missing_goes_left):
+    """The codes after which a cut leaves at least `least` rows on both sides."""
+    present = list(range(min(codes), missing_code))
+    counts = [sum(goes_left(code, c, missing_code, missing_goes_left) for code in codes) for c in present]
+    return {c for c, n in zip(present, counts, strict=True) if min(n, len(codes) - n) >= least}
+
+
+def renumbered(nodes, numbers):
+    """The same tree with node i called numbers[i]."""
+    moved = TreeNodes(*(np.empty_like(column) for column in nodes))
+    for column, target in zip(nodes, moved, strict=True):
+        target[numbers] = column
+    for children in (moved.children_left, moved.children_right):
+        inner = children != LEAF
+        children[inner] = numbers[children[inner]]
+    return moved
+
+
+def preorder(nodes, node=0):
+    """Old numbers in preorder, by recursion."""
+    if nodes.children_left[node] == LEAF:
+        return [node]
+    return [node, *preorder(nodes, nodes.children_left[node]), *preorder(nodes, nodes.children_right[node])]
+
+
+def risk_decreases(tree):
+    """By how much the split of each inner node lowers the training risk, from the stored impurities."""
+    mass = tree.weighted_n_node_samples * tree.impurity
+    inner = np.flatnonzero(tree.children_left != LEAF)
+    decreases = mass[inner] - mass[tree.children_left[inner]] - mass[tree.children_right[inner]]
+    return dict(zip(inner.tolist(), (decreases / tree.weighted_n_node_samples[0]).tolist(), strict=True))
+
+
+def splits_best_first(tree, max_leaf_nodes):
+    """Which inner nodes of a fully grown tree best-first growth splits, in its order: largest decrease, then age."""
+    decreases, numbers = risk_decreases(tree), count()
+    waiting, chosen = [(0, next(numbers))], []
+    while len(chosen) < max_leaf_nodes - 1:
+        splittable = [(-decreases[node], age, node) for node, age in waiting if node in decreases]
+        if not splittable:
+            break
+        _, age, node = min(splittable)
+        waiting.remove((node, age))
+        waiting += [(tree.children_left[node], next(numbers)), (tree.children_right[node], next(numbers))]
+        chosen.append(node)
+    return chosen
