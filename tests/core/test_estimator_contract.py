@@ -22,13 +22,12 @@ _UNPRUNED = (
 EXPECTED_FAILURES = {
     "TreeClassifier": {"check_class_weight_classifiers": _UNPRUNED},
     "ForestClassifier": {
-        "check_class_weight_classifiers": _UNPRUNED,
         "check_sample_weight_equivalence_on_dense_data": (
             "a bootstrap of n rows and one of the same rows written out by weight are different random draws; "
             "without bootstrap the two forests are equal"
         ),
     },
-    "ExtraTreesClassifier": {"check_class_weight_classifiers": _UNPRUNED},
+    "ExtraTreesClassifier": {},
 }
 
 

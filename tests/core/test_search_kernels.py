@@ -185,7 +185,10 @@ def test_packed_sums_are_plain_sums_or_declined(n_rows, n_classes, heaviest, who
         for last_code, also in [(0, MISSING), (5, 5), (MISSING - 1, MISSING), (7, MISSING)]:
             taken = (codes <= last_code) | (codes == also)
             expected = np.bincount(classes[taken], weights[taken], n_classes)
-            assert summed_up_to(codes, packed, n_fitting, last_code, also, n_classes) == (taken.sum(), expected.tolist())
+            assert summed_up_to(codes, packed, n_fitting, last_code, also, n_classes) == (
+                taken.sum(),
+                expected.tolist(),
+            )
 
 
 def test_a_block_that_is_just_full_does_not_spill_into_the_next_class():
