@@ -47,6 +47,26 @@ def test_missing_values_agree(seed):
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("max_leaf_nodes", [2, 5, 12])
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+@pytest.mark.parametrize("seed", range(3))
+def test_best_first_trees_agree(criterion, max_leaf_nodes, missing, seed):
+    X, y, weights = tie_free(seed, 250)
+    X[np.random.default_rng(seed).random(X.shape) < missing] = np.nan
+    limits = {"max_leaf_nodes": max_leaf_nodes, "min_samples_leaf": 4}
+    ours = core.TreeClassifier(loss=criterion, **limits).fit(X, y, weights).tree_
+    theirs = DecisionTreeClassifier(criterion=criterion, random_state=0, **limits).fit(X, y, weights).tree_
+    assert ours.n_leaves == theirs.n_leaves == max_leaf_nodes
+    # theirs are numbered in the order of growth, ours in preorder: compare who shares a leaf
+    groups = set(zip(ours.apply(X).tolist(), theirs.apply(X.astype(np.float32)).tolist(), strict=True))
+    assert len(groups) == max_leaf_nodes
+    assert sorted(ours.feature.tolist()) == sorted(theirs.feature.tolist())
+    np.testing.assert_allclose(
+        np.sort(ours.threshold), np.sort(np.where(theirs.feature < 0, 0, theirs.threshold)), atol=1e-7
+    )
+
+
 def test_coarse_bins_lose_little():
     X, y, _ = tie_free(0, 4000)
     exact = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X[:3000], y[:3000]).score(X[3000:], y[3000:])

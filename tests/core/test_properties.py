@@ -17,6 +17,10 @@ LOSSES = [
     {"kind": "credal", "s": 2.7},
 ]
 losses = st.sampled_from(LOSSES)
+#: Ways to search and to grow; best-first growth is compiled anew for each criterion, so that few take part.
+ways = st.sampled_from([{}, {"splitter": "random", "random_state": 0}])
+best_first_ways = st.builds(lambda n, way: {"max_leaf_nodes": n, **way}, st.integers(2, 6), ways)
+losses_and_ways = st.tuples(losses, ways) | st.tuples(st.sampled_from(["gini", "entropy"]), best_first_ways)
 unhurried = settings(max_examples=40, deadline=None)
 
 
@@ -90,11 +94,12 @@ def test_the_root_split_has_the_best_gain_there_is(table, loss, min_samples_leaf
 
 
 @unhurried
-@given(tables(), losses)
-def test_stored_impurities_and_values_are_those_of_the_rows_in_the_node(table, loss):
+@given(tables(), losses_and_ways)
+def test_stored_impurities_and_values_are_those_of_the_rows_in_the_node(table, loss_and_way):
+    loss, way = loss_and_way
     X, y, weights = suited(table, loss)
     kind, parameters = parsed(loss)
-    classifier = core.TreeClassifier(loss=loss).fit(X, y, weights)
+    classifier = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
     tree, n_classes = classifier.tree_, len(classifier.classes_)
     codes = np.searchsorted(classifier.classes_, y)
     leaves = tree.apply(X)
@@ -108,72 +113,78 @@ def test_stored_impurities_and_values_are_those_of_the_rows_in_the_node(table, l
 
 
 @unhurried
-@given(tables())
-def test_walking_the_arrays_by_hand_gives_the_same_leaves(table):
-    X, y, weights = table
-    tree = core.TreeClassifier().fit(X, y, weights).tree_
+@given(tables(), losses_and_ways)
+def test_walking_the_arrays_by_hand_gives_the_same_leaves(table, loss_and_way):
+    loss, way = loss_and_way
+    X, y, weights = suited(table, loss)
+    tree = core.TreeClassifier(loss=loss, **way).fit(X, y, weights).tree_
     elsewhere = np.vstack([X + 0.0625, np.full((1, X.shape[1]), np.nan), -X])
     expected = [oracles.leaf_of(tree, row) for row in elsewhere.tolist()]
     assert tree.apply(elsewhere).tolist() == expected
 
 
 @unhurried
-@given(tables(), losses)
-def test_weight_two_is_the_row_twice(table, loss):
+@given(tables(), losses_and_ways)
+def test_weight_two_is_the_row_twice(table, loss_and_way):
+    loss, way = loss_and_way
     X, y, _ = suited(table, loss)
     weights = 1 + np.arange(len(y)) % 2
-    weighted = core.TreeClassifier(loss=loss).fit(X, y, weights)
-    repeated = core.TreeClassifier(loss=loss).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    weighted = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
+    repeated = core.TreeClassifier(loss=loss, **way).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert weighted.tree_.feature.tolist() == repeated.tree_.feature.tolist()
     assert weighted.tree_.threshold.tolist() == repeated.tree_.threshold.tolist()
     assert weighted.predict_proba(X).tobytes() == repeated.predict_proba(X).tobytes()
 
 
 @unhurried
-@given(tables(), losses)
-def test_renaming_classes_permutes_the_probabilities(table, loss):
+@given(tables(), losses_and_ways)
+def test_renaming_classes_permutes_the_probabilities(table, loss_and_way):
+    loss, way = loss_and_way
     X, y, weights = suited(table, loss)
-    plain = core.TreeClassifier(loss=loss).fit(X, y, weights)
-    renamed = core.TreeClassifier(loss=loss).fit(X, -y, weights)
+    plain = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
+    renamed = core.TreeClassifier(loss=loss, **way).fit(X, -y, weights)
     assert plain.tree_.feature.tolist() == renamed.tree_.feature.tolist()
     np.testing.assert_allclose(plain.predict_proba(X), renamed.predict_proba(X)[:, ::-1], atol=1e-12)
 
 
 @unhurried
-@given(tables(), losses)
-def test_increasing_maps_of_features_keep_the_partition(table, loss):
+@given(tables(), losses, st.sampled_from([None, 4]))
+def test_increasing_maps_of_features_keep_the_partition(table, loss, max_leaf_nodes):
     X, y, weights = suited(table, loss)
-    plain = core.TreeClassifier(loss=loss).fit(X, y, weights)
-    mapped = core.TreeClassifier(loss=loss).fit(np.exp(3 * X) - 7, y, weights)
+    limit = {"max_leaf_nodes": max_leaf_nodes if loss in ("gini", "entropy") else None}
+    plain = core.TreeClassifier(loss=loss, **limit).fit(X, y, weights)
+    mapped = core.TreeClassifier(loss=loss, **limit).fit(np.exp(3 * X) - 7, y, weights)
     assert partition_of(plain.tree_, X) == partition_of(mapped.tree_, np.exp(3 * X) - 7)
 
 
 @unhurried
-@given(tables(), losses)
-def test_a_constant_feature_is_never_chosen(table, loss):
+@given(tables(), losses_and_ways)
+def test_a_constant_feature_is_never_chosen(table, loss_and_way):
+    loss, way = loss_and_way
     X, y, weights = suited(table, loss)
     X = np.hstack([np.full((len(y), 1), 4.0), X])
-    assert 0 not in core.TreeClassifier(loss=loss).fit(X, y, weights).tree_.feature
+    assert 0 not in core.TreeClassifier(loss=loss, **way).fit(X, y, weights).tree_.feature
 
 
 @unhurried
-@given(tables(), losses)
-def test_splits_lower_the_risk_by_more_than_asked(table, loss):
+@given(tables(), losses_and_ways)
+def test_splits_lower_the_risk_by_more_than_asked(table, loss_and_way):
+    loss, way = loss_and_way
     X, y, weights = suited(table, loss)
-    tree = core.TreeClassifier(loss=loss, min_risk_decrease=0.02).fit(X, y, weights).tree_
+    tree = core.TreeClassifier(loss=loss, min_risk_decrease=0.02, **way).fit(X, y, weights).tree_
     inner, gain = gains(tree, loss)
     own = parsed(loss)[0] in oracles.GAINS_OF_THEIR_OWN
     share = 1.0 if own else tree.weighted_n_node_samples[inner] / tree.weighted_n_node_samples[0]
     assert (gain * share > 0.02 - tolerance(loss)).all()
 
 
-@pytest.mark.parametrize("kind", ["tree", "forest"])
+@pytest.mark.parametrize("kind", ["tree", "forest", "extra_trees"])
 @pytest.mark.parametrize("loss", ["gini", "adaptive_ne", "gce", "credal"])
 def test_threads_do_not_change_a_byte(kind, loss):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(700, 9))
     y = rng.integers(0, 3, size=700) * (X[:, 0] > 0)
-    extra = {"n_estimators": 12} if kind == "forest" else {"max_features": 3}
+    extra = {"max_features": 3} if kind == "tree" else {"n_estimators": 12}
     results = []
     for n_jobs in [1, 2, 4]:
         model = core.ESTIMATORS[kind](loss=loss, random_state=5, n_jobs=n_jobs, **extra).fit(X, y)

@@ -119,7 +119,7 @@ def test_a_random_cut_is_what_it_says(node, seed, least, named_criterion):
     kind, criterion = named_criterion
     features, codes = node[0], node[0].codes[0]
     cut = cut_of(node, criterion, least, seed, packs=True)
-    assert cut == cut_of(node, criterion, least, seed, packs=False)
+    assert repr(cut) == repr(cut_of(node, criterion, least, seed, packs=False))  # NaN equals NaN
     present = np.unique(codes[codes < N_BINS])
     if cut.feature < 0:
         assert least > 1
