@@ -28,6 +28,11 @@ from core.kernels.random_state import next_word
 from core.kernels.tree_nodes import TreeNodes, first_nodes, in_preorder
 
 
+#: Decreases are ranked in multiples of 2**-40, about 1e-12, so that rounding does not decide which of two equal ones
+#: goes first. Equal shares of rows are often halves of halves: a power of two keeps those off the borders.
+_RANKS_PER_UNIT = 2.0**40
+
+
 class Grown(NamedTuple):
     """The nodes, and whether growth ran to its end."""
 
@@ -139,6 +144,11 @@ def _split(
     return split_node(features, tree_rows, pending, opened, nodes, node, room)
 
 
+@inner_kernel
+def _place_in_queue(opened: Opened, number: int) -> tuple[float, int]:
+    return -np.floor(opened.decrease * _RANKS_PER_UNIT + 0.5), number
+
+
 @kernel
 def grow_best_first(
     features: BinnedFeatures,
@@ -149,14 +159,16 @@ def grow_best_first(
     stop_flag: NDArray[np.uint8],
     room: GrowthRoom,
 ) -> Grown:
-    """The same with at most limits.max_leaf_nodes leaves. Among splits of equal decrease, the older node goes first."""
+    """The same with at most limits.max_leaf_nodes leaves. Of splits that lower the risk alike, the older node's goes
+    first.
+    """
     root = _root(tree_rows.rows.shape[0], random_state)
     tree_weight, nodes = tree_rows.weights.sum(), room.nodes
     _restart(room)
     waiting = [root]
     opened = [_opened(criterion, features, tree_rows, root, limits, tree_weight, nodes, 0, room)]
     states = [room.random_state[0]]
-    queue = [(-opened[0].decrease, 0)]
+    queue = [_place_in_queue(opened[0], 0)]
     n_leaves = 1
     while len(queue) > 0 and n_leaves < limits.max_leaf_nodes and stop_flag[0] == 0:
         node = heapq.heappop(queue)[1]
@@ -170,6 +182,6 @@ def grow_best_first(
             waiting.append(child)
             opened.append(_opened(criterion, features, tree_rows, child, limits, tree_weight, nodes, number, room))
             states.append(room.random_state[0])
-            heapq.heappush(queue, (-opened[number].decrease, number))
+            heapq.heappush(queue, _place_in_queue(opened[number], number))
         n_leaves += 1
     return Grown(in_preorder(first_nodes(nodes, len(waiting))), stop_flag[0] == 0)

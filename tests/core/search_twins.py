@@ -98,10 +98,11 @@ def splits_best_first(tree, max_leaf_nodes):
     decreases, numbers = risk_decreases(tree), count()
     waiting, chosen = [(0, next(numbers))], []
     while len(chosen) < max_leaf_nodes - 1:
-        splittable = [(-decreases[node], age, node) for node, age in waiting if node in decreases]
+        splittable = [(age, node) for node, age in waiting if node in decreases]
         if not splittable:
             break
-        _, age, node = min(splittable)
+        largest = max(decreases[node] for _, node in splittable)
+        age, node = min(pair for pair in splittable if decreases[pair[1]] > largest - 1e-12)
         waiting.remove((node, age))
         waiting += [(tree.children_left[node], next(numbers)), (tree.children_right[node], next(numbers))]
         chosen.append(node)

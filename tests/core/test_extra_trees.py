@@ -74,17 +74,15 @@ def test_fractions_of_weights_grow_the_trees_of_whole_weights(loss, n_rows):
 def test_whole_weights_are_rows_written_out():
     X, y = noisy(400)
     weights = 1 + np.arange(400) % 3
-    weighted = extra_trees().fit(X, y, sample_weight=weights)
-    repeated = extra_trees().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    weighted = extra_trees(max_bins=None).fit(X, y, sample_weight=weights)
+    repeated = extra_trees(max_bins=None).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert weighted.trees_.nodes.feature.tolist() == repeated.trees_.nodes.feature.tolist()
     assert weighted.trees_.nodes.threshold.tolist() == repeated.trees_.nodes.threshold.tolist()
 
 
-def share_of(feature, node, X, y, **parameters):
-    """In what share of many trees `node` (0 = root, 1 = its left child) splits on the feature."""
-    forest = core.ForestClassifier(n_estimators=1500, bootstrap=False, random_state=0, **parameters).fit(X, y)
-    tried = forest.trees_.nodes.feature[forest.trees_.offsets[:-1] + node]
-    return float((tried == feature).mean())
+def stumps(X, y, **parameters):
+    """Many trees on the same rows, which differ in what they draw."""
+    return core.ForestClassifier(n_estimators=1500, bootstrap=False, random_state=0, **parameters).fit(X, y).trees_
 
 
 def both_of_two_drawn(n_features, n_draws):
@@ -108,8 +106,8 @@ def test_constant_features_use_up_draws(n_rows, max_features):
     y = np.arange(n_rows) % 2
     X = with_constants(y, 10)
     both = both_of_two_drawn(10, max_features)
-    share = share_of(3, 0, X, y, max_features=max_features, max_depth=1)
-    assert share == pytest.approx(both + (1 - both) / 2, abs=0.05)
+    trees = stumps(X, y, max_features=max_features, max_depth=1)
+    assert (trees.nodes.feature[trees.offsets[:-1]] == 3).mean() == pytest.approx(both + (1 - both) / 2, abs=0.05)
 
 
 @pytest.mark.parametrize("n_rows", [400, 4000])
@@ -117,15 +115,12 @@ def test_constants_known_from_above_use_up_draws_too(n_rows):
     y = np.arange(n_rows) % 4
     X = with_constants(y, 10)
     both = both_of_two_drawn(10, 5)
-    trees = core.ForestClassifier(
-        n_estimators=1500, bootstrap=False, random_state=0, max_features=5, max_depth=2, min_samples_leaf=n_rows // 8
-    ).fit(X, y)
-    roots = trees.trees_.offsets[:-1]
-    feature = trees.trees_.nodes.feature
-    below = feature[roots + 1][feature[roots] == 3]
-    below = below[below >= 0]
+    trees = stumps(X, y, max_features=5, max_depth=2, min_samples_leaf=n_rows // 8)
+    roots, feature = trees.offsets[:-1], trees.nodes.feature
+    roots = roots[feature[roots] == 3]
+    below = feature[roots + trees.nodes.children_right[roots]]  # three classes are left there
     assert len(below) > 600
-    assert float((below == 3).mean()) == pytest.approx(both + (1 - both) / 2, abs=0.07)
+    assert (below == 3).mean() == pytest.approx(both + (1 - both) / 2, abs=0.07)
 
 
 @pytest.mark.parametrize("splitter", ["best", "random"])

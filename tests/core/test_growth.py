@@ -118,15 +118,32 @@ def test_of_equal_splits_the_older_node_goes_first():
     assert core.TreeClassifier(max_leaf_nodes=4).fit(X, y).tree_.n_leaves == 4
 
 
-def test_an_older_node_goes_before_the_children_of_its_sibling():
-    # 0 | 1 2 | 3 4: the right half (rows of feature 0 >= 4) waits with the gain that the left half's left half has too
-    X = np.array([[v] for v in (0, 1, 2, 3, 4, 5) for _ in range(2)], dtype=float)
-    y = X[:, 0].astype(int)
+@unhurried
+@given(st.integers(0, 2**32 - 1), st.integers(2, 8))
+def test_growth_among_ties_is_that_of_the_twin(seed, max_leaf_nodes):
+    X, y = tied(seed)
     whole = core.TreeClassifier().fit(X, y).tree_
-    for n_leaves in range(2, 7):
-        tree = core.TreeClassifier(max_leaf_nodes=n_leaves).fit(X, y).tree_
-        kept = kept_nodes(whole, set(splits_best_first(whole, n_leaves)))
-        assert tree.n_node_samples.tolist() == whole.n_node_samples[kept].tolist()
+    tree = core.TreeClassifier(max_leaf_nodes=max_leaf_nodes).fit(X, y).tree_
+    kept = kept_nodes(whole, set(splits_best_first(whole, max_leaf_nodes)))
+    assert tree.n_node_samples.tolist() == whole.n_node_samples[kept].tolist()
+    assert tree.value.tobytes() == whole.value[kept].tobytes()
+
+
+def tied(seed):
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(6, 40))
+    return rng.integers(0, 5, size=(n_rows, 3)) / 4, rng.integers(0, 3, size=n_rows)
+
+
+@pytest.mark.parametrize("seed", [74, 459, 472, 507, *range(30)])  # the first few: equal but for rounding
+def test_rounding_does_not_choose_between_equal_splits(seed):
+    X, y = tied(seed)
+    for max_leaf_nodes in (5, 6, 7):
+        trees = [
+            core.TreeClassifier(max_leaf_nodes=max_leaf_nodes).fit(X, y, np.full(len(y), weight)).tree_
+            for weight in (1.0, 3.0, 0.3)
+        ]
+        assert trees[0].threshold.tolist() == trees[1].threshold.tolist() == trees[2].threshold.tolist()
 
 
 @pytest.mark.parametrize("limits", [{"max_depth": 3}, {"min_risk_decrease": 0.01}, {"min_samples_leaf": 20}], ids=str)
