@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import inner_kernel
+from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.sides import ClassWeights
 
 _WORD_BITS = 64
@@ -44,18 +44,26 @@ def bits_of_class(n_classes: int) -> int:
 
 
 @inner_kernel
-def _sum_block(
-    codes: NDArray[Any], packed: NDArray[np.uint64], start: int, stop: int, last_code: int, also: int
-) -> tuple[np.uint64, int]:
-    total, n_summed = np.uint64(0), 0
-    for i in range(start, stop):
-        taken = int(codes[i] <= last_code) | int(codes[i] == also)
-        total += packed[i] * np.uint64(taken)
-        n_summed += taken
-    return total, n_summed
+def _mark_up_to(codes: NDArray[Any], n_rows: int, last_code: int, also: int, taken: NDArray[np.uint8]) -> int:
+    """Set `taken` to 1 where a code is at most `last_code`, or is `also`, else to 0; returns the number of ones."""
+    last, other = codes.dtype.type(last_code), codes.dtype.type(also)
+    n_taken = 0
+    for i in range(n_rows):
+        taken[i] = np.uint8(codes[i] <= last) | np.uint8(codes[i] == other)
+    for i in range(n_rows):
+        n_taken += np.int64(taken[i])
+    return n_taken
 
 
 @inner_kernel
+def _sum_block(packed: NDArray[np.uint64], taken: NDArray[np.uint8], start: int, stop: int) -> np.uint64:
+    total = np.uint64(0)
+    for i in range(start, stop):
+        total += packed[i] & (np.uint64(0) - np.uint64(taken[i]))
+    return total
+
+
+@inlined_kernel
 def sum_up_to(
     codes: NDArray[Any],
     packed: NDArray[np.uint64],
@@ -63,18 +71,18 @@ def sum_up_to(
     n_fitting: int,
     last_code: int,
     also: int,
+    taken: NDArray[np.uint8],
     class_weights: ClassWeights,
 ) -> int:
     """Fill class_weights (class,) with those of the rows whose code is at most `last_code`, or is `also`; returns their
-    number.
+    number. `taken` (n_rows,) is a workspace.
     """
     n_bits = bits_of_class(class_weights.shape[0])
     lane = (np.uint64(1) << np.uint64(n_bits)) - np.uint64(1)
-    n_summed = 0
+    n_taken = _mark_up_to(codes, n_rows, last_code, also, taken)
     class_weights[:] = 0.0
     for start in range(0, n_rows, n_fitting):
-        total, n_of_block = _sum_block(codes, packed, start, min(start + n_fitting, n_rows), last_code, also)
-        n_summed += n_of_block
+        total = _sum_block(packed, taken, start, min(start + n_fitting, n_rows))
         for k in range(class_weights.shape[0]):
             class_weights[k] += float(np.int64((total >> np.uint64(n_bits * k)) & lane))
-    return n_summed
+    return n_taken
