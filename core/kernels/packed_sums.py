@@ -25,15 +25,16 @@ def pack_weights(
     classes: NDArray[np.uint16], weights: NDArray[np.float64], n_classes: int, packed: NDArray[np.uint64]
 ) -> int:
     """Fill `packed` (n_node,) with one word a row; returns how many rows fit one sum, 0 where weights are not whole."""
-    n_bits = bits_of_class(n_classes)
-    largest = 0.0
+    n_bits = np.uint64(bits_of_class(n_classes))
+    largest, n_broken = np.uint64(0), 0
     for i in range(classes.shape[0]):
-        weight = np.uint64(weights[i])
-        if float(weight) != weights[i]:
-            return 0
-        largest = max(largest, weights[i])
-        packed[i] = weight << np.uint64(n_bits * classes[i])
-    n_fitting = int((1 << n_bits) / largest) - 1
+        whole = np.uint64(weights[i])
+        packed[i] = whole << (n_bits * np.uint64(classes[i]))
+        largest = max(largest, whole)
+        n_broken += int(float(whole) != weights[i])
+    if n_broken > 0:
+        return 0
+    n_fitting = int((np.uint64(1) << n_bits) // largest) - 1
     return n_fitting if n_fitting >= FEWEST_ROWS else 0
 
 

@@ -16,7 +16,7 @@ class TreeRows(NamedTuple):
     """The rows of a whole tree, moved together so that each node owns one contiguous range; all arrays (n_rows,)."""
 
     rows: NDArray[np.int32]
-    labels: NDArray[np.int32]
+    labels: NDArray[np.uint16]
     weights: NDArray[np.float64]
 
 
