@@ -9,7 +9,7 @@ from core.kernels.criteria import Criterion
 from core.kernels.dispatch import needs_all_classes, node_impurity, risk_decrease
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
-from core.kernels.node_codes import NodeRows, code_range, gather_codes
+from core.kernels.node_codes import NodeRows, code_range, gather_codes, mark_up_to
 from core.kernels.partition import TreeRows, partition
 from core.kernels.random_state import next_word
 from core.kernels.scanning import NodeTotals
@@ -236,8 +236,10 @@ def split_node(
     codes, missing_code = room.search.codes, features.n_bins[split.feature]
     gather_codes(features, split.feature, tree_rows.rows[start:stop], codes)
     sees_missing = code_range(codes, stop - start)[1] == missing_code
-    left_too = missing_code if split.missing_goes_left else -1
-    cut = partition(codes, split.last_left_code, left_too, tree_rows, start, stop, room.spare)
+    left_too = missing_code if split.missing_goes_left else split.last_left_code
+    goes_left = room.search.scan.taken
+    cut = start + mark_up_to(codes, stop - start, split.last_left_code, left_too, goes_left)
+    partition(goes_left, tree_rows, start, stop, room.spare)
     nodes.feature[node] = split.feature
     nodes.threshold[node] = split.threshold
     missing_goes_left = split.missing_goes_left if sees_missing else cut - start >= stop - cut

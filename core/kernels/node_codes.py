@@ -50,3 +50,15 @@ def code_range(codes: NDArray[Any], n_rows: int) -> tuple[int, int]:
         lowest = min(lowest, codes[i])
         highest = max(highest, codes[i])
     return np.int64(lowest), np.int64(highest)
+
+
+@inner_kernel
+def mark_up_to(codes: NDArray[Any], n_rows: int, last_code: int, also: int, taken: NDArray[np.uint8]) -> int:
+    """Set `taken` to 1 where a code is at most `last_code`, or is `also`, else to 0; returns the number of ones."""
+    last, other = codes.dtype.type(last_code), codes.dtype.type(also)
+    n_taken = 0
+    for i in range(n_rows):
+        taken[i] = np.uint8(codes[i] <= last) | np.uint8(codes[i] == other)
+    for i in range(n_rows):
+        n_taken += np.int64(taken[i])
+    return n_taken

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.jit import inlined_kernel, inner_kernel
+from core.kernels.node_codes import mark_up_to
 from core.kernels.sides import ClassWeights
 
 _WORD_BITS = 64
@@ -45,21 +46,9 @@ def bits_of_class(n_classes: int) -> int:
 
 
 @inner_kernel
-def _mark_up_to(codes: NDArray[Any], n_rows: int, last_code: int, also: int, taken: NDArray[np.uint8]) -> int:
-    """Set `taken` to 1 where a code is at most `last_code`, or is `also`, else to 0; returns the number of ones."""
-    last, other = codes.dtype.type(last_code), codes.dtype.type(also)
-    n_taken = 0
-    for i in range(n_rows):
-        taken[i] = np.uint8(codes[i] <= last) | np.uint8(codes[i] == other)
-    for i in range(n_rows):
-        n_taken += np.int64(taken[i])
-    return n_taken
-
-
-@inner_kernel
-def _sum_block(packed: NDArray[np.uint64], taken: NDArray[np.uint8], start: int, stop: int) -> np.uint64:
+def _sum_block(packed: NDArray[np.uint64], taken: NDArray[np.uint8]) -> np.uint64:
     total = np.uint64(0)
-    for i in range(start, stop):
+    for i in range(packed.shape[0]):
         total += packed[i] & (np.uint64(0) - np.uint64(taken[i]))
     return total
 
@@ -80,10 +69,11 @@ def sum_up_to(
     """
     n_bits = bits_of_class(class_weights.shape[0])
     lane = (np.uint64(1) << np.uint64(n_bits)) - np.uint64(1)
-    n_taken = _mark_up_to(codes, n_rows, last_code, also, taken)
+    n_taken = mark_up_to(codes, n_rows, last_code, also, taken)
     class_weights[:] = 0.0
     for start in range(0, n_rows, n_fitting):
-        total = _sum_block(packed, taken, start, min(start + n_fitting, n_rows))
+        stop = min(start + n_fitting, n_rows)
+        total = _sum_block(packed[start:stop], taken[start:stop])
         for k in range(class_weights.shape[0]):
             class_weights[k] += float(np.int64((total >> np.uint64(n_bits * k)) & lane))
     return n_taken
