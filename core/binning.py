@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.binning import choose_bins, encode_by_bins, encode_few_values
-from core.kernels.features import WORD_BYTES, BinnedFeatures
+from core.kernels.features import BinnedFeatures
 
 #: Columns copied together: one pass over a cache line of a C-ordered X serves several features.
 _BLOCK = 16
@@ -36,7 +36,7 @@ class _Codes(NamedTuple):
     """Both copies of the codes, still empty."""
 
     by_column: NDArray[Any]  # (feature, row)
-    by_row: NDArray[Any]  # (row, feature + padding)
+    by_row: NDArray[Any]  # (row, feature)
 
 
 def bin_features(X: NDArray[Any], max_bins: int | None, n_threads: int = 1) -> BinnedFeatures:
@@ -51,11 +51,7 @@ def bin_features(X: NDArray[Any], max_bins: int | None, n_threads: int = 1) -> B
 
 def _empty_codes(shape: tuple[int, ...], width: Any) -> _Codes:
     n_rows, n_features = shape
-    per_word = WORD_BYTES // np.dtype(width).itemsize
-    n_padded = -(-n_features // per_word) * per_word
-    by_row = np.empty((n_rows, n_padded), dtype=width)
-    by_row[:, n_features:] = 0
-    return _Codes(np.empty((n_features, n_rows), dtype=width), by_row)
+    return _Codes(np.empty((n_features, n_rows), dtype=width), np.empty((n_rows, n_features), dtype=width))
 
 
 def _binned(X: NDArray[Any], max_bins: int | None, n_threads: int, codes: _Codes) -> BinnedFeatures:
@@ -71,7 +67,6 @@ def _binned(X: NDArray[Any], max_bins: int | None, n_threads: int, codes: _Codes
     return BinnedFeatures(
         codes=codes.by_column,
         codes_by_row=codes.by_row,
-        words_by_row=codes.by_row.view(np.uint64),
         n_bins=n_bins,
         bin_offsets=np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64),
         bin_low=np.concatenate([one.low for one in bins]),

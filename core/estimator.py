@@ -180,7 +180,7 @@ class GrownClassifier(ClassifierContract):
             ),
         )
         features = bin_features(data.X, self.max_bins, thread_count(self.n_jobs))
-        return GrowthProblem(features, data.labels.codes, len(data.labels.classes), limits, Rooms())
+        return GrowthProblem(features, data.labels.codes.astype(np.uint16), len(data.labels.classes), limits, Rooms())
 
     def _plain(self, loss: Loss, fit: GrowingFit) -> Grown:
         """Trees grown on all rows with one loss."""

@@ -76,7 +76,7 @@ class GrowthProblem(NamedTuple):
     """What all trees of a fit share."""
 
     features: BinnedFeatures
-    labels: NDArray[np.int32]  # (row,), class numbers
+    labels: NDArray[np.uint16]  # (row,), class numbers
     n_classes: int
     limits: GrowthLimits
     rooms: Rooms

@@ -16,6 +16,8 @@ ClassWeight = Mapping[Hashable, float] | str | None
 
 #: Bounds of rows times the largest weight: sums over any sample stay far from where float64 ends.
 _LIGHTEST, _HEAVIEST = 2.0**-1000, 2.0**1000
+#: Class numbers are kept in 16 bits while trees grow.
+_MOST_CLASSES = 2**16 - 1
 
 
 class EncodedLabels(NamedTuple):
@@ -65,6 +67,11 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weig
     """Check and cast what `fit` was given. Raises InvalidInput, or TypeError for what is no number."""
     X, y = _checked_rows(estimator, X, y)
     labels = encode_labels(y)
+    if len(labels.classes) > _MOST_CLASSES:
+        raise InvalidInput(
+            f"y has {len(labels.classes)} distinct labels; at most {_MOST_CLASSES} are possible. If y is a quantity, "
+            "cut it into classes first."
+        )
     sample_weights = sample_weights_of(sample_weight, len(X))
     weights, unit = _scaled(sample_weights, class_weight_of_rows(labels, class_weight))
     kept = weights > 0

@@ -5,9 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-#: Rows of `codes_by_row` are padded to whole words, so that they can be compared a word at a time.
-WORD_BYTES = 8
-
 
 class BinnedFeatures(NamedTuple):
     """Features as small integers, kept twice: large nodes read columns, small ones a few whole rows.
@@ -17,8 +14,7 @@ class BinnedFeatures(NamedTuple):
     """
 
     codes: NDArray[Any]  # uint8, uint16 or uint32, whatever the largest code needs; (feature, row)
-    codes_by_row: NDArray[Any]  # the same, (row, feature), with zeros up to a multiple of WORD_BYTES
-    words_by_row: NDArray[np.uint64]  # (row, word), a view of codes_by_row
+    codes_by_row: NDArray[Any]  # the same, (row, feature)
     n_bins: NDArray[np.int64]  # (feature,)
     bin_offsets: NDArray[np.int64]  # (feature + 1,)
     bin_low: NDArray[np.float64]

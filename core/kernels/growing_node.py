@@ -9,7 +9,7 @@ from core.kernels.criteria import Criterion
 from core.kernels.dispatch import needs_all_classes, node_impurity, risk_decrease
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
-from core.kernels.node_codes import NodeRows, code_range, gather_codes
+from core.kernels.node_codes import NodeRows, code_range, gather_codes, mark_up_to
 from core.kernels.partition import TreeRows, partition
 from core.kernels.random_state import next_word
 from core.kernels.scanning import NodeTotals
@@ -90,7 +90,7 @@ def new_growth_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> Gr
         new_nodes(2 * n_rows, n_classes),
         Stack(np.empty((n_rows + 1, _STACK_COLUMNS), dtype=np.int64), np.empty(n_rows + 1, dtype=np.uint64)),
         TreeRows(
-            np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.float64)
+            np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.uint16), np.empty(n_rows, dtype=np.float64)
         ),
         np.empty(n_rows, dtype=np.uint16),
         np.zeros(n_classes, dtype=np.float64),
@@ -105,10 +105,23 @@ def new_growth_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> Gr
 
 
 @inner_kernel
-def _sum_by_class(labels: NDArray[np.int32], weights: NDArray[np.float64], class_weights: NDArray[np.float64]) -> None:
+def _sum_by_class(
+    labels: NDArray[np.uint16],
+    weights: NDArray[np.float64],
+    class_weights: NDArray[np.float64],
+    of_odd_rows: NDArray[np.float64],
+) -> None:
+    """Odd rows have sums of their own, so that a row need not wait for the sum of the one before it."""
+    n_rows = labels.shape[0]
     class_weights[:] = 0.0
-    for i in range(labels.shape[0]):
+    of_odd_rows[:] = 0.0
+    for i in range(0, n_rows - 1, 2):
         class_weights[labels[i]] += weights[i]
+        of_odd_rows[labels[i + 1]] += weights[i + 1]
+    if n_rows % 2 == 1:
+        class_weights[labels[n_rows - 1]] += weights[n_rows - 1]
+    for k in range(class_weights.shape[0]):
+        class_weights[k] += of_odd_rows[k]
 
 
 @inner_kernel
@@ -125,7 +138,7 @@ def _classes_present(class_weights: NDArray[np.float64], found: PresentClasses, 
 
 
 @inner_kernel
-def _positions(labels: NDArray[np.int32], position: NDArray[np.uint16], positions: NDArray[np.uint16]) -> None:
+def _positions(labels: NDArray[np.uint16], position: NDArray[np.uint16], positions: NDArray[np.uint16]) -> None:
     for i in range(labels.shape[0]):
         positions[i] = position[labels[i]]
 
@@ -178,19 +191,22 @@ def open_node(
     start, stop = pending.start, pending.stop
     labels, weights = tree_rows.labels[start:stop], tree_rows.weights[start:stop]
     class_weights, present = room.class_weights, room.present
-    _sum_by_class(labels, weights, class_weights)
+    _sum_by_class(labels, weights, class_weights, room.search.scan.workspace)
     n_listed = _classes_present(class_weights, present, needs_all_classes(criterion))
     impurity = node_impurity(criterion, present.weights[:n_listed], room.search.scan.workspace[:n_listed])
     weight = _record_leaf(nodes, node, pending, class_weights, impurity)
     room.random_state[0] = pending.seed
     if not _may_split(pending, class_weights, limits):
         return Opened(NO_SPLIT, 0.0, 0)
-    _positions(labels, present.position, room.positions)
+    classes = labels
+    if n_listed < class_weights.shape[0]:
+        classes = room.positions[: stop - start]
+        _positions(labels, present.position, classes)
     split, n_constant = best_split(
         criterion,
         NodeTotals(stop - start, weight, present.weights[:n_listed], impurity),
         features,
-        NodeRows(tree_rows.rows[start:stop], room.positions[: stop - start], weights),
+        NodeRows(tree_rows.rows[start:stop], classes, weights),
         limits.search,
         pending.n_constant,
         room.random_state,
@@ -220,8 +236,10 @@ def split_node(
     codes, missing_code = room.search.codes, features.n_bins[split.feature]
     gather_codes(features, split.feature, tree_rows.rows[start:stop], codes)
     sees_missing = code_range(codes, stop - start)[1] == missing_code
-    left_too = missing_code if split.missing_goes_left else -1
-    cut = partition(codes, split.last_left_code, left_too, tree_rows, start, stop, room.spare)
+    left_too = missing_code if split.missing_goes_left else split.last_left_code
+    goes_left = room.search.scan.taken
+    cut = start + mark_up_to(codes, stop - start, split.last_left_code, left_too, goes_left)
+    partition(goes_left, tree_rows, start, stop, room.spare)
     nodes.feature[node] = split.feature
     nodes.threshold[node] = split.threshold
     missing_goes_left = split.missing_goes_left if sees_missing else cut - start >= stop - cut

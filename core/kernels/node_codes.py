@@ -1,4 +1,4 @@
-"""The codes of one feature in one node, and which features vary in the node at all."""
+"""The codes of one feature in one node."""
 
 from typing import Any, NamedTuple
 
@@ -19,28 +19,6 @@ class NodeRows(NamedTuple):
     rows: NDArray[np.int32]
     classes: NDArray[np.uint16]  # position among the classes present in the node
     weights: NDArray[np.float64]
-
-
-@inner_kernel
-def _differences(words_by_row: NDArray[np.uint64], rows: NDArray[np.int32], words: NDArray[np.uint64]) -> None:
-    """Set the bits in which any row differs from the first one."""
-    n_words = words.shape[0]
-    first = words_by_row[rows[0]]
-    for j in range(n_words):
-        words[j] = 0
-    for i in range(1, rows.shape[0]):
-        row = words_by_row[rows[i]]
-        for j in range(n_words):
-            words[j] |= row[j] ^ first[j]
-
-
-@inlined_kernel
-def find_varying(features: BinnedFeatures, rows: NDArray[np.int32], words: NDArray[np.uint64]) -> bool:
-    """Whether the node is small enough to tell at once which of its features vary: those with a bit set in `words`."""
-    if rows.shape[0] > MOST_ROWS_BY_ROW:
-        return False
-    _differences(features.words_by_row, rows, words)
-    return True
 
 
 @inner_kernel
@@ -72,3 +50,15 @@ def code_range(codes: NDArray[Any], n_rows: int) -> tuple[int, int]:
         lowest = min(lowest, codes[i])
         highest = max(highest, codes[i])
     return np.int64(lowest), np.int64(highest)
+
+
+@inner_kernel
+def mark_up_to(codes: NDArray[Any], n_rows: int, last_code: int, also: int, taken: NDArray[np.uint8]) -> int:
+    """Set `taken` to 1 where a code is at most `last_code`, or is `also`, else to 0; returns the number of ones."""
+    last, other = codes.dtype.type(last_code), codes.dtype.type(also)
+    n_taken = 0
+    for i in range(n_rows):
+        taken[i] = np.uint8(codes[i] <= last) | np.uint8(codes[i] == other)
+    for i in range(n_rows):
+        n_taken += np.int64(taken[i])
+    return n_taken

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import inner_kernel
+from core.kernels.jit import inlined_kernel, inner_kernel
+from core.kernels.node_codes import mark_up_to
 from core.kernels.sides import ClassWeights
 
 _WORD_BITS = 64
@@ -25,15 +26,16 @@ def pack_weights(
     classes: NDArray[np.uint16], weights: NDArray[np.float64], n_classes: int, packed: NDArray[np.uint64]
 ) -> int:
     """Fill `packed` (n_node,) with one word a row; returns how many rows fit one sum, 0 where weights are not whole."""
-    n_bits = bits_of_class(n_classes)
-    largest = 0.0
+    n_bits = np.uint64(bits_of_class(n_classes))
+    largest, n_broken = np.uint64(0), 0
     for i in range(classes.shape[0]):
-        weight = np.uint64(weights[i])
-        if float(weight) != weights[i]:
-            return 0
-        largest = max(largest, weights[i])
-        packed[i] = weight << np.uint64(n_bits * classes[i])
-    n_fitting = int((1 << n_bits) / largest) - 1
+        whole = np.uint64(weights[i])
+        packed[i] = whole << (n_bits * np.uint64(classes[i]))
+        largest = max(largest, whole)
+        n_broken += int(float(whole) != weights[i])
+    if n_broken > 0:
+        return 0
+    n_fitting = int((np.uint64(1) << n_bits) // largest) - 1
     return n_fitting if n_fitting >= FEWEST_ROWS else 0
 
 
@@ -44,18 +46,14 @@ def bits_of_class(n_classes: int) -> int:
 
 
 @inner_kernel
-def _sum_block(
-    codes: NDArray[Any], packed: NDArray[np.uint64], start: int, stop: int, last_code: int, also: int
-) -> tuple[np.uint64, int]:
-    total, n_summed = np.uint64(0), 0
-    for i in range(start, stop):
-        taken = int(codes[i] <= last_code) | int(codes[i] == also)
-        total += packed[i] * np.uint64(taken)
-        n_summed += taken
-    return total, n_summed
+def _sum_block(packed: NDArray[np.uint64], taken: NDArray[np.uint8]) -> np.uint64:
+    total = np.uint64(0)
+    for i in range(packed.shape[0]):
+        total += packed[i] & (np.uint64(0) - np.uint64(taken[i]))
+    return total
 
 
-@inner_kernel
+@inlined_kernel
 def sum_up_to(
     codes: NDArray[Any],
     packed: NDArray[np.uint64],
@@ -63,18 +61,19 @@ def sum_up_to(
     n_fitting: int,
     last_code: int,
     also: int,
+    taken: NDArray[np.uint8],
     class_weights: ClassWeights,
 ) -> int:
     """Fill class_weights (class,) with those of the rows whose code is at most `last_code`, or is `also`; returns their
-    number.
+    number. `taken` (n_rows,) is a workspace.
     """
     n_bits = bits_of_class(class_weights.shape[0])
     lane = (np.uint64(1) << np.uint64(n_bits)) - np.uint64(1)
-    n_summed = 0
+    n_taken = mark_up_to(codes, n_rows, last_code, also, taken)
     class_weights[:] = 0.0
     for start in range(0, n_rows, n_fitting):
-        total, n_of_block = _sum_block(codes, packed, start, min(start + n_fitting, n_rows), last_code, also)
-        n_summed += n_of_block
+        stop = min(start + n_fitting, n_rows)
+        total = _sum_block(packed[start:stop], taken[start:stop])
         for k in range(class_weights.shape[0]):
             class_weights[k] += float(np.int64((total >> np.uint64(n_bits * k)) & lane))
-    return n_summed
+    return n_taken

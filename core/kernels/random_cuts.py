@@ -121,9 +121,9 @@ def random_cut(
         last_left_code = last_code_below(bin_low, lowest, highest, threshold)
         threshold = max(threshold, features.bin_high[offset + last_left_code])
     for missing_goes_left in (False, True):
-        left_too = missing_code if missing_goes_left else -1
+        left_too = missing_code if missing_goes_left else last_left_code
         if n_fitting > 0:
-            n_left = sum_up_to(codes, packed, totals.n_rows, n_fitting, last_left_code, left_too, left)
+            n_left = sum_up_to(codes, packed, totals.n_rows, n_fitting, last_left_code, left_too, room.taken, left)
             for k in range(n_classes):
                 right[k] = totals.class_weights[k] - left[k]
         else:

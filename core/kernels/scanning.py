@@ -60,6 +60,7 @@ class ScanRoom(NamedTuple):
     right: ClassWeights  # (class,)
     workspace: ClassWeights  # (class,)
     sides: ClassWeights  # (side * class,)
+    taken: NDArray[np.uint8]  # (row,)
     right_risk: NDArray[np.float64]  # (entry + 1,): risk of entries e, e + 1, ...
 
 
@@ -71,6 +72,7 @@ def new_scan_room(n_entries: int, n_classes: int) -> ScanRoom:
         np.zeros(n_classes, dtype=np.float64),
         np.zeros(n_classes, dtype=np.float64),
         np.zeros(2 * n_classes, dtype=np.float64),
+        np.empty(n_entries, dtype=np.uint8),
         np.zeros(n_entries + 1, dtype=np.float64),
     )
 

@@ -15,7 +15,7 @@ from core.kernels.dispatch import gain_of_children
 from core.kernels.entries import MOST_CELLS, EntryRoom, list_entries, new_entry_room
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
-from core.kernels.node_codes import NodeRows, code_range, find_varying, gather_codes
+from core.kernels.node_codes import NodeRows, code_range, gather_codes
 from core.kernels.ordering import code_of
 from core.kernels.packed_sums import pack_weights
 from core.kernels.random_cuts import random_cut
@@ -55,8 +55,6 @@ class SearchRoom(NamedTuple):
 
     candidates: NDArray[np.int64]  # (feature,)
     codes: NDArray[Any]  # (row,)
-    varying: NDArray[np.uint64]  # (word,)
-    varies: NDArray[Any]  # (feature + padding,), a view of `varying`: not zero where a feature varies
     n_by_code: NDArray[np.int32]  # (code,)
     packed: NDArray[np.uint64]  # (row,), see packed_sums
     entries: EntryRoom
@@ -67,12 +65,9 @@ class SearchRoom(NamedTuple):
 def new_search_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> SearchRoom:
     """Room for any node of up to `n_rows` rows."""
     entries = new_entry_room(n_rows)
-    varying = np.zeros(features.words_by_row.shape[1], dtype=np.uint64)
     return SearchRoom(
         np.arange(features.codes.shape[0]),
         np.empty(n_rows, dtype=features.codes.dtype),
-        varying,
-        varying.view(features.codes.dtype),
         np.zeros(MOST_CELLS + 1, dtype=np.int32),
         np.empty(n_rows, dtype=np.uint64),
         entries,
@@ -178,7 +173,6 @@ def best_split(
 ) -> tuple[Split, int]:
     """The best split among the features drawn, and how many features are now known to be constant in the node."""
     candidates, codes = room.candidates, room.codes
-    is_told = find_varying(features, node.rows, room.varying)
     n_known, n_untried, n_drawn, n_varying = n_constant, candidates.shape[0], 0, 0
     draws = limits.max_features < n_untried
     best = NO_CUT
@@ -196,10 +190,8 @@ def best_split(
                 continue
             position = n_constant + drawn - n_known
         feature = candidates[position]
-        lowest = highest = 0
-        if not is_told or room.varies[feature] != 0:
-            gather_codes(features, feature, node.rows, codes)
-            lowest, highest = code_range(codes, totals.n_rows)
+        gather_codes(features, feature, node.rows, codes)
+        lowest, highest = code_range(codes, totals.n_rows)
         if lowest == highest:
             candidates[position] = candidates[n_constant]
             candidates[n_constant] = feature

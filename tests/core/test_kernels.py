@@ -16,7 +16,7 @@ from numba.extending import is_jitted
 
 import core.kernels
 from core.binning import bin_features
-from core.kernels import criteria, dispatch, jit, partition, random_state, splitting
+from core.kernels import criteria, dispatch, jit, node_codes, partition, random_state, splitting
 from core.kernels.sides import NOTHING
 from tests.core.criteria_by_hand import ONE_OF_EACH, node_impurity
 
@@ -209,9 +209,11 @@ def test_partition_is_stable_and_moves_everything_together():
     for missing_left in [False, True]:
         rows = rng.permutation(50).astype(np.int32)
         of_node = codes[rows[5:45]]
-        tree_rows = partition.TreeRows(rows.copy(), rows * 2, rows * 3.0)
+        tree_rows = partition.TreeRows(rows.copy(), (rows * 2).astype(np.uint16), rows * 3.0)
         spare = partition.TreeRows(*(np.empty_like(array) for array in tree_rows))
-        cut = partition.partition(of_node, 2, 5 if missing_left else -1, tree_rows, 5, 45, spare)
+        goes_left = np.empty(40, dtype=np.uint8)
+        cut = 5 + node_codes.mark_up_to(of_node, 40, 2, 5 if missing_left else 2, goes_left)
+        partition.partition(goes_left, tree_rows, 5, 45, spare)
         inside = rows[5:45].tolist()
         left = [r for r in inside if codes[r] <= 2 or (missing_left and codes[r] == 5)]
         right = [r for r in inside if r not in set(left)]
