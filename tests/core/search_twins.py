@@ -5,7 +5,7 @@ from itertools import count
 import numpy as np
 
 from core.binning import bin_features
-from core.kernels.features import WORD_BYTES, BinnedFeatures
+from core.kernels.features import BinnedFeatures
 from core.kernels.node_codes import NodeRows
 from core.kernels.tree_nodes import LEAF, TreeNodes
 
@@ -14,16 +14,11 @@ WIDTHS = [np.uint8, np.uint16, np.uint32]
 
 def features_of(codes, n_bins=None):
     """BinnedFeatures of a matrix of codes (feature, row) of any width; a bin of code c holds the value c."""
-    n_features, n_rows = codes.shape
-    n_bins = np.full(n_features, codes.max() + 1) if n_bins is None else np.asarray(n_bins)
-    per_word = WORD_BYTES // codes.itemsize
-    by_row = np.zeros((n_rows, -(-n_features // per_word) * per_word), dtype=codes.dtype)
-    by_row[:, :n_features] = codes.T
+    n_bins = np.full(len(codes), codes.max() + 1) if n_bins is None else np.asarray(n_bins)
     values = np.concatenate([np.arange(n, dtype=np.float64) for n in n_bins])
     return BinnedFeatures(
         codes=np.ascontiguousarray(codes),
-        codes_by_row=by_row,
-        words_by_row=by_row.view(np.uint64),
+        codes_by_row=np.ascontiguousarray(codes.T),
         n_bins=n_bins.astype(np.int64),
         bin_offsets=np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64),
         bin_low=values,

@@ -75,38 +75,22 @@ def test_code_range_is_that_of_the_first_rows(width):
     assert [node_codes.code_range(codes, n) for n in (1, 2, 3, 4)] == [(7, 7), (7, largest), (5, largest), (0, largest)]
 
 
-def random_features(rng, width, n_features, n_rows):
-    """Features of which about half are constant on the first half of the rows."""
-    codes = rng.integers(0, min(np.iinfo(width).max, 2**20), size=(n_features, n_rows)).astype(width)
-    constant = rng.random(n_features) < 0.5
-    codes[constant, : n_rows // 2] = codes[constant, :1]
-    return features_of(codes)
-
-
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("n_features", [1, 2, 3, 4, 7, 8, 9, 33])
-def test_features_that_vary_are_found_and_padding_never_does(width, n_features):
-    rng = np.random.default_rng(n_features)
-    features = random_features(rng, width, n_features, 60)
-    for rows in (np.arange(30), np.arange(60), rng.permutation(30)[:2], np.array([4])):
-        rows = rows.astype(np.int32)
-        words = np.full(features.words_by_row.shape[1], 7, dtype=np.uint64)
-        assert node_codes.find_varying(features, rows, words)
-        varies = words.view(width) != 0
-        assert varies[:n_features].tolist() == (np.ptp(features.codes[:, rows], axis=1) > 0).tolist()
-        assert not varies[n_features:].any()
-
-
-def test_large_nodes_do_not_ask_for_all_features_at_once():
-    features = random_features(np.random.default_rng(0), np.uint8, 3, 20_000)
-    words = np.zeros(1, dtype=np.uint64)
-    assert not node_codes.find_varying(features, np.arange(20_000, dtype=np.int32), words)
+def test_marks_are_those_of_the_codes_up_to_one_and_of_another(width):
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 8, size=77).astype(width)
+    for n_rows, last_code, also in [(77, 3, 7), (77, 3, 3), (77, 0, 0), (20, 6, 7), (1, 2, 5)]:
+        taken = np.full(80, 9, dtype=np.uint8)
+        expected = (codes[:n_rows] <= last_code) | (codes[:n_rows] == also)
+        assert node_codes.mark_up_to(codes, n_rows, last_code, also, taken) == expected.sum()
+        assert taken[:n_rows].tolist() == expected.tolist()
+        assert (taken[n_rows:] == 9).all()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_gathering_by_row_and_by_column_gives_the_same_codes(width):
     rng = np.random.default_rng(1)
-    features = random_features(rng, width, 5, 4000)
+    features = features_of(rng.integers(0, 200, size=(5, 4000)).astype(width))
     for n_node in (1, node_codes.MOST_ROWS_BY_ROW, node_codes.MOST_ROWS_BY_ROW + 1, 3000):
         rows = rng.permutation(4000)[:n_node].astype(np.int32)
         for feature in range(5):

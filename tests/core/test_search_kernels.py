@@ -162,7 +162,8 @@ def test_a_cut_beats_another_by_risk_then_feature_then_threshold():
 
 def summed_up_to(codes, packed, n_fitting, last_code, also, n_classes):
     class_weights = np.full(n_classes, -1.0)
-    n_summed = packed_sums.sum_up_to(codes, packed, len(codes), n_fitting, last_code, also, class_weights)
+    taken = np.empty(len(codes), dtype=np.uint8)
+    n_summed = packed_sums.sum_up_to(codes, packed, len(codes), n_fitting, last_code, also, taken, class_weights)
     return n_summed, class_weights.tolist()
 
 
