@@ -203,7 +203,7 @@ class GrownClassifier(ClassifierContract):
 
         tuned = choose_lambda(loss, grow_on, self._selection(loss, fit))
         chosen = NegativeExponential(tuned.lambda_)
-        trees = tuned.trees if self._selects_out_of_bag(loss) else self._plain(chosen, problem, fit).trees
+        trees = tuned.trees or self._plain(chosen, problem, fit).trees
         return Grown(chosen, trees, {"lambda_": tuned.lambda_, "tuning_scores_": tuned.scores})
 
     def _selection(self, loss: AdaptiveNegativeExponential, fit: GrowingFit) -> Selection:

@@ -16,18 +16,21 @@ GrowOn = Callable[[NegativeExponential, NDArray[np.float64]], Trees]
 
 
 class Selection(NamedTuple):
-    """A way to compare candidates: the weights they are grown on (row,), and the accuracy of what was grown."""
+    """A way to compare candidates: the weights they are grown on (row,), whether those are the weights of the fit, so
+    that its trees are grown already, and the accuracy of what was grown.
+    """
 
     weights: NDArray[np.float64]
+    grows_the_fit: bool
     accuracy: Callable[[Trees, Vote], float]
 
 
 class Tuned(NamedTuple):
-    """The chosen lambda, the accuracy of every lambda of the grid, and the trees grown with the chosen one."""
+    """The chosen lambda, the accuracy of every lambda of the grid, and the trees of the fit where they are grown."""
 
     lambda_: float
     scores: dict[float, float]
-    trees: Trees
+    trees: Trees | None
 
 
 def by_holdout(
@@ -44,7 +47,7 @@ def by_holdout(
         correct = votes(held_out_rows, trees, vote).argmax(axis=1) == labels[held_out]
         return float(np.average(correct, weights=weights[held_out])) if len(held_out) else 0.0
 
-    return Selection(of_the_rest, held_out_accuracy)
+    return Selection(of_the_rest, False, held_out_accuracy)
 
 
 def by_out_of_bag(
@@ -59,7 +62,7 @@ def by_out_of_bag(
         found = accuracy(left_out, labels, bootstrap.weights)
         return 0.0 if math.isnan(found) else found
 
-    return Selection(bootstrap.weights, out_of_bag_accuracy)
+    return Selection(bootstrap.weights, True, out_of_bag_accuracy)
 
 
 def choose_lambda(loss: AdaptiveNegativeExponential, grow_on: GrowOn, selection: Selection) -> Tuned:
@@ -71,6 +74,7 @@ def choose_lambda(loss: AdaptiveNegativeExponential, grow_on: GrowOn, selection:
         trees = grow_on(candidate, selection.weights)
         scores[lambda_] = selection.accuracy(trees, candidate.vote)
         if best is None or (scores[lambda_], lambda_) > best:
-            best, kept = (scores[lambda_], lambda_), trees
+            best, kept = (scores[lambda_], lambda_), trees if selection.grows_the_fit else None
+        del trees  # or they would stay while the next ones grow
     assert best is not None, "a grid is never empty"
     return Tuned(best[1], scores, kept)
