@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from core.kernels.traversal import find_leaves
 from core.kernels.tree_nodes import LEAF, TreeNodes
 
+#: What a fit keeps; a single tree is a tuple of one.
 Trees = tuple[TreeNodes, ...]
 
 
