@@ -16,6 +16,7 @@ from core.kernels.growth import grow_best_first, grow_depth_first
 from core.kernels.partition import TreeRows
 from core.kernels.random_state import bootstrap_counts
 from core.kernels.tree_nodes import TreeNodes
+from core.tree_structure import Trees
 
 
 class FitMonitor(Protocol):
@@ -121,12 +122,12 @@ def bootstrap_weights(weights: NDArray[np.float64], random_state: NDArray[np.uin
     return drawn
 
 
-def grow_in_threads(grow_one: GrowOne, states: NDArray[np.uint64], n_threads: int) -> list[TreeNodes]:
+def grow_in_threads(grow_one: GrowOne, states: NDArray[np.uint64], n_threads: int) -> Trees:
     """One tree per row of `states`, in that order whatever the threads do. The first error drops the trees not yet
     begun.
     """
     pool = ThreadPoolExecutor(min(n_threads, len(states)))
     try:
-        return list(pool.map(grow_one, states))
+        return tuple(pool.map(grow_one, states))
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
