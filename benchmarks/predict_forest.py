@@ -45,10 +45,10 @@ def fitted(data: Data, arguments):
 
 
 def describe(ours, theirs, data: Data, arguments) -> None:
-    nodes = ours.trees_.nodes
+    n_nodes = sum(len(nodes.feature) for nodes in ours.trees_)
     theirs_count = sum(tree.tree_.node_count for tree in theirs.estimators_)
     print(f"{data.X.shape[0]} rows, {data.X.shape[1]} features, noise {arguments.noise}, {arguments.trees} trees")
-    print(f"nodes: ours {len(nodes.feature)}, scikit-learn {theirs_count}")
+    print(f"nodes: ours {n_nodes}, scikit-learn {theirs_count}")
 
 
 def run(arguments) -> None:

@@ -5,15 +5,15 @@
 
 Arrays are little-endian and aligned, so that processes share them by mapping the file. The bytes depend on data,
 parameters, seed and library versions only. Reading trusts nothing: the header is plain JSON, every place of an array
-is checked against the size of the file, and nodes are checked so that no walk down a tree can leave its arrays or go
-round in circles.
+is checked against the size of the file, and every node before anything walks past it. Neither writing nor reading
+holds the trees twice.
 """
 
 import hashlib
 import json
 import math
 import mmap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.artifact_state import State, rebuilt, state_of
+from core.artifact_trees import Pieces, arrays_of, trees_of
 from core.estimator import GrownClassifier
 from core.exceptions import ArtifactError, UnsupportedArtifact
 
@@ -51,13 +52,13 @@ def save(estimator: GrownClassifier, path: str | Path, *, schema: Mapping[str, A
     Raises ArtifactError, before anything is written, for what `load` would refuse.
     """
     state = state_of(estimator, schema)
-    arrays = {name: np.ascontiguousarray(array) for name, array in state.arrays.items()}
+    arrays = arrays_of(state.trees)
     header = {
         "format": FORMAT_VERSION,
         **state.facts,
         "versions": {name: _version(name) for name in ("bristlecone", "numba", "numpy")},
     }
-    _check_loadable(header, arrays)
+    _check_loadable(State(header, state.trees), arrays)
     digest = hashlib.sha256()
     with Path(path).open("wb") as file:
         for chunk in _chunks(header, arrays):
@@ -77,19 +78,19 @@ def load(path: str | Path) -> GrownClassifier:
     places = _places(header)
     arrays = {place.name: _array(content, place) for place in places}
     _check_end(content, places)
-    return rebuilt(State(header, arrays))
+    return rebuilt(State(header, trees_of(arrays)))
 
 
-def _check_loadable(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+def _check_loadable(state: State, arrays: dict[str, Pieces]) -> None:
     try:
-        text = _canonical({**header, "arrays": _layout(arrays, 0)})
+        text = _canonical({**state.facts, "arrays": _layout(arrays, 0)})
     except (TypeError, ValueError):
         raise ArtifactError("a parameter, a label or the schema holds what JSON cannot; it must be plain.") from None
     if len(text) > _LARGEST_HEADER // 2:  # offsets and spaces come on top
         raise ArtifactError(
             f"labels, names and schema take {len(text)} bytes; they must fit in {_LARGEST_HEADER // 2}."
         )
-    rebuilt(State(json.loads(text), dict(arrays)))
+    rebuilt(State(json.loads(text), state.trees))
 
 
 def _version(package: str) -> str:
@@ -103,7 +104,7 @@ def _padding(length: int) -> int:
     return -length % _ALIGNMENT
 
 
-def _chunks(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+def _chunks(header: dict[str, Any], arrays: dict[str, Pieces]) -> Iterator[bytes | memoryview]:
     """The file piece by piece. Offsets depend on the header's length and the header on the offsets: try until they
     agree.
     """
@@ -114,21 +115,26 @@ def _chunks(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
             break
         length = len(text) + _padding(_PREFIX_BYTES + len(text))
     yield MAGIC + length.to_bytes(8, "little") + text + b" " * (length - len(text))
-    for array in arrays.values():
-        yield array.tobytes()
-        yield bytes(_padding(array.nbytes))
+    for pieces in arrays.values():
+        yield from (np.ascontiguousarray(piece).data for piece in pieces)
+        yield bytes(_padding(_total_bytes(pieces)))
 
 
 def _canonical(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _layout(arrays: dict[str, NDArray[Any]], first: int) -> list[dict[str, Any]]:
+def _layout(arrays: dict[str, Pieces], first: int) -> list[dict[str, Any]]:
     layout = []
-    for name, array in arrays.items():
-        layout.append({"name": name, "dtype": array.dtype.str, "shape": list(array.shape), "offset": first})
-        first += array.nbytes + _padding(array.nbytes)
+    for name, pieces in arrays.items():
+        shape = [sum(map(len, pieces)), *pieces[0].shape[1:]]
+        layout.append({"name": name, "dtype": pieces[0].dtype.str, "shape": shape, "offset": first})
+        first += _total_bytes(pieces) + _padding(_total_bytes(pieces))
     return layout
+
+
+def _total_bytes(pieces: Pieces) -> int:
+    return sum(piece.nbytes for piece in pieces)
 
 
 def _mapped(path: Path) -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-"""A fitted estimator taken apart into JSON facts and arrays, and put together again with every fact checked."""
+"""A fitted estimator taken apart into JSON facts and trees, and put together again with every fact checked."""
 
 import math
 from collections.abc import Mapping
@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.artifact_trees import check_nodes
 from core.estimator import GrownClassifier
 from core.exceptions import ArtifactError, CoreError
-from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes
 from core.losses import parse_loss
 from core.parameters import Parameter
 from core.registry import ESTIMATORS, kind_of, parameters
-from core.tree_structure import TreeArrays
+from core.tree_structure import Trees
 
 #: Parameters that do not change the result and therefore not the file either.
 _NOT_KEPT = frozenset({"n_jobs"})
@@ -23,26 +23,14 @@ _LATER_PARAMETERS = frozenset({"oob_score", "max_leaf_nodes", "splitter"})
 _CLASS_DTYPES = frozenset(
     {"<U", "|O", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"}
 )
-_SUM_TOLERANCE = 1e-6
 _MOST_FEATURES = 2**24
-_NODE_DTYPES = {
-    "children_left": np.int32,
-    "children_right": np.int32,
-    "feature": np.int32,
-    "threshold": np.float64,
-    "missing_go_to_left": np.uint8,
-    "value": np.float64,
-    "impurity": np.float64,
-    "n_node_samples": np.int64,
-    "weighted_n_node_samples": np.float64,
-}
 
 
 class State(NamedTuple):
-    """facts: JSON values; arrays: the nodes by field name, and `tree_offsets`."""
+    """What makes an estimator."""
 
-    facts: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
+    facts: dict[str, Any]  # JSON values
+    trees: Trees
 
 
 def state_of(estimator: GrownClassifier, schema: Mapping[str, Any] | None) -> State:
@@ -62,8 +50,7 @@ def state_of(estimator: GrownClassifier, schema: Mapping[str, Any] | None) -> St
         "oob_score": _finite_or_none(getattr(estimator, "oob_score_", None)),
         "schema": dict(schema) if schema is not None else getattr(estimator, "schema_", None),
     }
-    trees = estimator.trees_
-    return State(facts, {"tree_offsets": trees.offsets, **trees.nodes._asdict()})
+    return State(facts, estimator.trees_)
 
 
 def _names(estimator: GrownClassifier) -> list[str] | None:
@@ -115,7 +102,9 @@ def _rebuilt(state: State) -> GrownClassifier:
     estimator.loss_ = parse_loss(facts["loss"])
     estimator.classes_ = _classes(facts["classes"])
     estimator.n_features_in_ = _count(facts["n_features"])
-    estimator.trees_ = _trees(state.arrays, estimator.n_features_in_, len(estimator.classes_))
+    for nodes in state.trees:
+        check_nodes(nodes, estimator.n_features_in_, len(estimator.classes_))
+    estimator.trees_ = state.trees
     estimator.schema_ = _mapping_or_none(facts["schema"])
     if facts["feature_names"] is not None:
         estimator.feature_names_in_ = _feature_names(facts["feature_names"], estimator.n_features_in_)
@@ -180,51 +169,3 @@ def _feature_names(names: Any, n_features: int) -> NDArray[Any]:
     if not isinstance(names, list) or len(names) != n_features or not all(isinstance(name, str) for name in names):
         raise ArtifactError("the feature names do not match the number of features.")
     return np.array(names, dtype=object)
-
-
-def _trees(arrays: dict[str, NDArray[Any]], n_features: int, n_classes: int) -> TreeArrays:
-    """Nodes that are safe to walk: see the checks below."""
-    if set(arrays) != {*_NODE_DTYPES, "tree_offsets"}:
-        raise ArtifactError("the arrays are not those of a forest.")
-    offsets = arrays.pop("tree_offsets")
-    n_nodes = len(arrays["feature"])
-    for name, array in arrays.items():
-        shape = (n_nodes, n_classes) if name == "value" else (n_nodes,)
-        if array.shape != shape or array.dtype != _NODE_DTYPES[name]:
-            raise ArtifactError(f"array {name!r} has the wrong shape or type.")
-    nodes = TreeNodes(**arrays)
-    _check_offsets(offsets, n_nodes)
-    _check_children(nodes, offsets)
-    _check_numbers(nodes, n_features)
-    return TreeArrays(nodes, offsets)
-
-
-def _check_offsets(offsets: NDArray[Any], n_nodes: int) -> None:
-    if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2:
-        raise ArtifactError("the trees' offsets have the wrong shape or type.")
-    if offsets[0] != 0 or offsets[-1] != n_nodes or not (offsets[1:] > offsets[:-1]).all():
-        raise ArtifactError("the trees' offsets do not cover the nodes.")
-
-
-def _check_children(nodes: TreeNodes, offsets: NDArray[np.int64]) -> None:
-    """Children come after their parent, within its tree: every walk goes down and ends. Leaves have neither child."""
-    sizes = np.diff(offsets)
-    numbers = np.arange(len(nodes.feature)) - np.repeat(offsets[:-1], sizes)
-    leaf = nodes.children_left == LEAF
-    for children in (nodes.children_left, nodes.children_right):
-        goes_down = (children > numbers) & (children < np.repeat(sizes, sizes))
-        if not np.where(leaf, children == LEAF, goes_down).all():
-            raise ArtifactError("a node has an impossible child.")
-
-
-def _check_numbers(nodes: TreeNodes, n_features: int) -> None:
-    leaf = nodes.children_left == LEAF
-    feature_is_known = (nodes.feature >= 0) & (nodes.feature < n_features)
-    if not np.where(leaf, nodes.feature == NO_FEATURE, feature_is_known).all():
-        raise ArtifactError("a node splits on a feature that does not exist.")
-    if np.isnan(nodes.threshold).any() or not np.isfinite(nodes.impurity).all():
-        raise ArtifactError("a threshold or an impurity is not a number.")
-    if not ((nodes.value >= 0).all() and (np.abs(nodes.value.sum(axis=1) - 1) < _SUM_TOLERANCE).all()):
-        raise ArtifactError("a node's value is no class distribution.")
-    if not (np.isfinite(nodes.weighted_n_node_samples).all() and (nodes.missing_go_to_left <= 1).all()):
-        raise ArtifactError("a node's weight or missing side is no valid number.")

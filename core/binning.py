@@ -75,10 +75,11 @@ def _binned(X: NDArray[Any], max_bins: int | None, n_threads: int, codes: _Codes
 
 
 def _contiguous_columns(X: NDArray[Any], first: int) -> Iterator[NDArray[np.float64]]:
-    """Columns first, first + 1, ... of one block. Adding zero turns -0.0 into 0.0: equal values get equal bits."""
-    block = np.array(X[:, first : first + _BLOCK].T, dtype=np.float64, order="C")
-    block += 0.0
-    yield from block
+    """Columns first, first + 1, ... of one block, which is copied in the width of X and widened column by column.
+    Adding zero turns -0.0 into 0.0: equal values get equal bits.
+    """
+    for column in np.array(X[:, first : first + _BLOCK].T, order="C"):
+        yield np.add(column, 0.0, dtype=np.float64)
 
 
 def _encode(column: NDArray[np.float64], max_bins: int | None, codes: NDArray[Any]) -> _Bins:

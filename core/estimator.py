@@ -20,7 +20,7 @@ from core.losses import AdaptiveNegativeExponential, NegativeExponential, parse_
 from core.out_of_bag import Bootstrap
 from core.parameters import parameters_of
 from core.randomness import Purpose, Seed, SeedTree
-from core.tree_structure import Tree, TreeArrays, nodes_of, weighed_in
+from core.tree_structure import Tree, Trees, weigh_in
 from core.tuning import Selection, by_holdout, by_out_of_bag, choose_lambda
 from core.validation import TrainingData, prediction_rows, training_data
 from core.voting import packed_of, packed_votes
@@ -48,9 +48,8 @@ def feature_count(max_features: int | float | str | None, n_features: int) -> in
 
 
 class GrowingFit(NamedTuple):
-    """What one fit works with."""
+    """What one fit works with from its start to its end; the bins are needed for growth alone."""
 
-    problem: GrowthProblem
     data: TrainingData
     seeds: SeedTree
     monitor: FitMonitor
@@ -60,7 +59,7 @@ class Grown(NamedTuple):
     """What a fit came to: the loss that grew the trees, the trees, and fitted attributes found on the way."""
 
     loss: Loss
-    trees: TreeArrays
+    trees: Trees
     found: dict[str, Any]
 
 
@@ -68,7 +67,7 @@ class GrownClassifier(ClassifierContract):
     """Base of the classifiers made of grown trees.
 
     Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (when X had names), `loss_` (the loss that
-    grew the trees), `trees_` (TreeArrays), and with an adaptive loss `lambda_` and `tuning_scores_`.
+    grew the trees), `trees_` (Trees), and with an adaptive loss `lambda_` and `tuning_scores_`.
     """
 
     #: Fitted attributes that another fit may not have.
@@ -77,7 +76,7 @@ class GrownClassifier(ClassifierContract):
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     loss_: Loss
-    trees_: TreeArrays
+    trees_: Trees
     lambda_: float
     tuning_scores_: dict[float, float]
     oob_score_: float
@@ -107,7 +106,7 @@ class GrownClassifier(ClassifierContract):
         criterion: Criterion,
         seeds: SeedTree,
         progress: Progress,
-    ) -> TreeArrays:
+    ) -> Trees:
         """Grow all trees on the rows of positive weight."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, monitor: FitMonitor | None = None) -> Self:
@@ -117,11 +116,12 @@ class GrownClassifier(ClassifierContract):
         """
         loss = self._checked_loss()
         data = training_data(self, X, y, sample_weight, self.class_weight)
-        fit = GrowingFit(self._problem(data), data, SeedTree(self.random_state), monitor or Silent())
-        grown = self._tuned(loss, fit) if isinstance(loss, AdaptiveNegativeExponential) else self._plain(loss, fit)
+        fit = GrowingFit(data, SeedTree(self.random_state), monitor or Silent())
+        grown = self._grown(loss, self._problem(data), fit)
         found = {**grown.found, **self._found_beside(grown, fit)}
         self._replace_found(found)
-        self.trees_ = weighed_in(data.weight_unit, grown.trees)
+        weigh_in(data.weight_unit, grown.trees)
+        self.trees_ = grown.trees
         self.loss_ = grown.loss
         self.classes_ = data.labels.classes
         return self
@@ -182,23 +182,28 @@ class GrownClassifier(ClassifierContract):
         features = bin_features(data.X, self.max_bins, thread_count(self.n_jobs))
         return GrowthProblem(features, data.labels.codes.astype(np.uint16), len(data.labels.classes), limits, Rooms())
 
-    def _plain(self, loss: Loss, fit: GrowingFit) -> Grown:
+    def _grown(self, loss: Loss, problem: GrowthProblem, fit: GrowingFit) -> Grown:
+        if isinstance(loss, AdaptiveNegativeExponential):
+            return self._tuned(loss, problem, fit)
+        return self._plain(loss, problem, fit)
+
+    def _plain(self, loss: Loss, problem: GrowthProblem, fit: GrowingFit) -> Grown:
         """Trees grown on all rows with one loss."""
         progress = Progress(fit.monitor, "growing", self._n_trees())
-        criterion = loss.criterion(fit.problem.n_classes, fit.data.weight_unit)
-        return Grown(loss, self._grow(fit.problem, fit.data.weights, criterion, fit.seeds, progress), {})
+        criterion = loss.criterion(problem.n_classes, fit.data.weight_unit)
+        return Grown(loss, self._grow(problem, fit.data.weights, criterion, fit.seeds, progress), {})
 
-    def _tuned(self, loss: AdaptiveNegativeExponential, fit: GrowingFit) -> Grown:
+    def _tuned(self, loss: AdaptiveNegativeExponential, problem: GrowthProblem, fit: GrowingFit) -> Grown:
         """Trees grown on all rows with the best lambda; finds `lambda_` and `tuning_scores_`."""
         progress = Progress(fit.monitor, "tuning", len(loss.grid) * self._n_trees())
 
-        def grow_on(candidate: Loss, weights: NDArray[np.float64]) -> TreeArrays:
-            criterion = candidate.criterion(fit.problem.n_classes, fit.data.weight_unit)
-            return self._grow(fit.problem, weights, criterion, fit.seeds, progress)
+        def grow_on(candidate: Loss, weights: NDArray[np.float64]) -> Trees:
+            criterion = candidate.criterion(problem.n_classes, fit.data.weight_unit)
+            return self._grow(problem, weights, criterion, fit.seeds, progress)
 
         tuned = choose_lambda(loss, grow_on, self._selection(loss, fit))
         chosen = NegativeExponential(tuned.lambda_)
-        trees = tuned.trees if self._selects_out_of_bag(loss) else self._plain(chosen, fit).trees
+        trees = tuned.trees or self._plain(chosen, problem, fit).trees
         return Grown(chosen, trees, {"lambda_": tuned.lambda_, "tuning_scores_": tuned.scores})
 
     def _selection(self, loss: AdaptiveNegativeExponential, fit: GrowingFit) -> Selection:
@@ -216,13 +221,8 @@ class GrownClassifier(ClassifierContract):
         """
         self._check_is_fitted("trees_")
         rows = prediction_rows(self, X)
-        packed = packed_of(self, self.trees_, self._leaf_votes, rows.dtype)
+        packed = packed_of(self, self.trees_, self.loss_.vote, rows.dtype)
         return packed_votes(rows, packed, thread_count(self.n_jobs))
-
-    def _leaf_votes(self) -> NDArray[np.float64]:
-        """What each leaf adds to the mean, (node, class)."""
-        leaf_votes: NDArray[np.float64] = self.loss_.vote(self.trees_.nodes.value)
-        return leaf_votes
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row; ties go to the class that comes first in `classes_`."""
@@ -236,11 +236,7 @@ class GrownClassifier(ClassifierContract):
         split.
         """
         self._check_is_fitted("trees_")
-        n_trees = len(self.trees_.offsets) - 1
-        shares = [self._tree(t).compute_feature_importances() for t in range(n_trees)]
+        shares = [Tree(nodes, self.n_features_in_).compute_feature_importances() for nodes in self.trees_]
         mean = np.mean(shares, axis=0)
         importances: NDArray[np.float64] = mean / mean.sum() if mean.sum() > 0 else mean
         return importances
-
-    def _tree(self, tree: int) -> Tree:
-        return Tree(nodes_of(self.trees_, tree), self.n_features_in_)

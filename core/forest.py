@@ -25,12 +25,12 @@ from core.growth_parameters import (
 )
 from core.kernels.criteria import Criterion
 from core.kernels.tree_nodes import TreeNodes
-from core.losses import Loss
+from core.loss import Loss
 from core.out_of_bag import Bootstrap, accuracy, out_of_bag_votes
 from core.parameters import Bounds, Help
 from core.randomness import SeedTree
 from core.tree import TreeClassifier
-from core.tree_structure import TreeArrays, concatenated, nodes_of, single_tree
+from core.tree_structure import Trees
 
 NumberOfTrees = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Number of trees.")]
 WithBootstrap = Annotated[bool, Help("Grow each tree on rows drawn with replacement.")]
@@ -59,14 +59,14 @@ class GrownForest(GrownClassifier):
 
     @property
     def estimators_(self) -> list[TreeClassifier]:
-        """The trees as fitted classifiers, over views of the forest's arrays."""
+        """The trees as fitted classifiers, over the forest's own arrays."""
         self._check_is_fitted("trees_")
-        return [self._as_classifier(t) for t in range(len(self.trees_.offsets) - 1)]
+        return [self._as_classifier(nodes) for nodes in self.trees_]
 
-    def _as_classifier(self, tree: int) -> TreeClassifier:
+    def _as_classifier(self, nodes: TreeNodes) -> TreeClassifier:
         shared = TreeClassifier().get_params().keys() & self.get_params(deep=False).keys()
         classifier = TreeClassifier(**{name: getattr(self, name) for name in shared})
-        classifier.trees_ = single_tree(nodes_of(self.trees_, tree))
+        classifier.trees_ = (nodes,)
         classifier.classes_, classifier.loss_ = self.classes_, self.loss_
         classifier.n_features_in_ = self.n_features_in_
         return classifier
@@ -81,7 +81,7 @@ class GrownForest(GrownClassifier):
         criterion: Criterion,
         seeds: SeedTree,
         progress: Progress,
-    ) -> TreeArrays:
+    ) -> Trees:
         bootstraps = self._bootstraps()
 
         def grow_one(state: NDArray[np.uint64]) -> TreeNodes:
@@ -89,7 +89,7 @@ class GrownForest(GrownClassifier):
             return grow_tree(problem, sampled, criterion, state, progress)
 
         states = seeds.kernel_states(self._n_trees())
-        return concatenated(grow_in_threads(grow_one, states, thread_count(self.n_jobs)))
+        return grow_in_threads(grow_one, states, thread_count(self.n_jobs))
 
     def _bootstraps(self) -> bool:
         return bool(self.bootstrap)
@@ -110,8 +110,8 @@ class GrownForest(GrownClassifier):
         weights = np.zeros(len(given.kept), dtype=np.float64)
         weights[given.kept] = fit.data.weights
         threads, stop_flag = thread_count(self.n_jobs), fit.monitor.stop_flag
-        leaf_votes, bootstrap = grown.loss.vote(grown.trees.nodes.value), Bootstrap(weights, states)
-        left_out = out_of_bag_votes(given.X, grown.trees, leaf_votes, bootstrap, threads, stop_flag)
+        bootstrap = Bootstrap(weights, states)
+        left_out = out_of_bag_votes(given.X, grown.trees, grown.loss.vote, bootstrap, threads, stop_flag)
         if not left_out.n_trees.all():
             _warn_of_rows_without_votes(left_out.n_trees)
         return {

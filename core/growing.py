@@ -16,6 +16,7 @@ from core.kernels.growth import grow_best_first, grow_depth_first
 from core.kernels.partition import TreeRows
 from core.kernels.random_state import bootstrap_counts
 from core.kernels.tree_nodes import TreeNodes
+from core.tree_structure import Trees
 
 
 class FitMonitor(Protocol):
@@ -93,7 +94,7 @@ def grow_tree(
     progress: Progress,
 ) -> TreeNodes:
     """Grow one tree on the rows of positive weight. Raises FitStopped when the monitor asked for it."""
-    rows = np.flatnonzero(weights > 0).astype(np.int32)
+    rows = np.flatnonzero(weights > 0).astype(np.uint32)
     tree_rows = TreeRows(rows, problem.labels[rows], weights[rows])
     grow = grow_best_first if problem.limits.max_leaf_nodes else grow_depth_first
     with np.errstate(over="ignore"):  # the generator wraps around on purpose; plain Python would warn
@@ -121,12 +122,12 @@ def bootstrap_weights(weights: NDArray[np.float64], random_state: NDArray[np.uin
     return drawn
 
 
-def grow_in_threads(grow_one: GrowOne, states: NDArray[np.uint64], n_threads: int) -> list[TreeNodes]:
+def grow_in_threads(grow_one: GrowOne, states: NDArray[np.uint64], n_threads: int) -> Trees:
     """One tree per row of `states`, in that order whatever the threads do. The first error drops the trees not yet
     begun.
     """
     pool = ThreadPoolExecutor(min(n_threads, len(states)))
     try:
-        return list(pool.map(grow_one, states))
+        return tuple(pool.map(grow_one, states))
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

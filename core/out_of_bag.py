@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from core.exceptions import FitStopped
 from core.growing import bootstrap_weights
-from core.tree_structure import TreeArrays, nodes_of, single_tree
-from core.voting import votes
+from core.kernels.packed_trees import PackedTrees
+from core.tree_structure import Trees
+from core.voting import Vote, packed_trees, packed_votes
 
 #: Rows gathered at a time: the copies stay small beside the training rows.
-_ROWS_PER_GATHER = 2**16
+_ROWS_PER_GATHER = 2**12
 
 
 class Bootstrap(NamedTuple):
@@ -47,32 +48,31 @@ def rows_left_out(bootstrap: Bootstrap, tree: int) -> NDArray[np.int64]:
 
 def out_of_bag_votes(
     X: NDArray[Any],
-    trees: TreeArrays,
-    leaf_votes: NDArray[np.float64],
+    trees: Trees,
+    vote: Vote,
     bootstrap: Bootstrap,
     n_threads: int = 1,
     stop_flag: NDArray[np.uint8] | None = None,
 ) -> OutOfBagVotes:
-    """Votes on the rows of X (row, feature), float32 or float64; leaf_votes (node, class) is what each leaf adds.
+    """Votes on the rows of X (row, feature), float32 or float64; `vote` says what leaves add.
 
     Sums run in tree order whatever the threads do.
 
     Raises FitStopped when `stop_flag` (1,) is set.
     """
     contiguous = np.ascontiguousarray(X)
-    total = np.zeros((len(X), trees.nodes.value.shape[1]), dtype=np.float64)
+    total = np.zeros((len(X), trees[0].value.shape[1]), dtype=np.float64)
     n_trees = np.zeros(len(X), dtype=np.int64)
 
-    def vote(tree: int) -> _TreeVotes:
+    def votes_of(tree: int) -> _TreeVotes:
         if stop_flag is not None and stop_flag[0]:
             raise FitStopped("the fit was stopped by its monitor; nothing was kept.")
         rows = rows_left_out(bootstrap, tree)
-        nodes = nodes_of(trees, tree)
-        of_tree = leaf_votes[trees.offsets[tree] : trees.offsets[tree + 1]]
-        return _TreeVotes(rows, _votes_of_tree(contiguous, rows, single_tree(nodes), of_tree))
+        packed = packed_trees((trees[tree],), vote, contiguous.dtype)
+        return _TreeVotes(rows, _votes_of_tree(contiguous, rows, packed))
 
     with ThreadPoolExecutor(n_threads) as pool:
-        for one in _a_few_at_a_time(pool, vote, len(bootstrap.states), n_threads):
+        for one in _a_few_at_a_time(pool, votes_of, len(bootstrap.states), n_threads):
             total[one.rows] += one.votes
             n_trees[one.rows] += 1
     n_votes = np.broadcast_to(n_trees[:, np.newaxis], total.shape)
@@ -91,18 +91,16 @@ def accuracy(left_out: OutOfBagVotes, codes: NDArray[np.int32], weights: NDArray
     return float(np.average(correct, weights=weights[counted]))
 
 
-def _a_few_at_a_time(pool: ThreadPoolExecutor, vote: Any, n_trees: int, n_threads: int) -> Iterator[_TreeVotes]:
+def _a_few_at_a_time(pool: ThreadPoolExecutor, votes_of: Any, n_trees: int, n_threads: int) -> Iterator[_TreeVotes]:
     """In tree order, and never more results at once than threads."""
     for first in range(0, n_trees, n_threads):
-        yield from pool.map(vote, range(first, min(first + n_threads, n_trees)))
+        yield from pool.map(votes_of, range(first, min(first + n_threads, n_trees)))
 
 
-def _votes_of_tree(
-    X: NDArray[Any], rows: NDArray[np.int64], tree: TreeArrays, leaf_votes: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _votes_of_tree(X: NDArray[Any], rows: NDArray[np.int64], tree: PackedTrees) -> NDArray[np.float64]:
     """Vote of one tree on each of `rows`, (row, class)."""
-    out = np.empty((len(rows), leaf_votes.shape[1]), dtype=np.float64)
+    out = np.empty((len(rows), tree.mixed.shape[1]), dtype=np.float64)
     for first in range(0, len(rows), _ROWS_PER_GATHER):
         block = slice(first, first + _ROWS_PER_GATHER)
-        out[block] = votes(np.take(X, rows[block], axis=0), tree, leaf_votes)
+        out[block] = packed_votes(np.take(X, rows[block], axis=0), tree)
     return out

@@ -20,7 +20,7 @@ from core.growth_parameters import (
 )
 from core.kernels.criteria import Criterion
 from core.randomness import SeedTree
-from core.tree_structure import Tree, TreeArrays, single_tree
+from core.tree_structure import Tree, Trees
 
 
 class TreeClassifier(GrownClassifier):
@@ -61,7 +61,7 @@ class TreeClassifier(GrownClassifier):
     def tree_(self) -> Tree:
         """The fitted tree, as views of the stored arrays."""
         self._check_is_fitted("trees_")
-        return self._tree(0)
+        return Tree(self.trees_[0], self.n_features_in_)
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""
@@ -81,5 +81,5 @@ class TreeClassifier(GrownClassifier):
         criterion: Criterion,
         seeds: SeedTree,
         progress: Progress,
-    ) -> TreeArrays:
-        return single_tree(grow_tree(problem, weights, criterion, seeds.kernel_states(1)[0], progress))
+    ) -> Trees:
+        return (grow_tree(problem, weights, criterion, seeds.kernel_states(1)[0], progress),)

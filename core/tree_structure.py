@@ -1,7 +1,13 @@
-"""Grown trees as users see them: scikit-learn's names over flat arrays."""
+"""Grown trees: a tuple of them as a fit keeps it, and one as users see it, under scikit-learn's names.
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+    trees     ( tree 0 , tree 1 , ... )
+    tree 0    TreeNodes: children_left | children_right | feature | ...
+
+Each tree keeps the arrays that it grew in, from growth over votes to the artefact: a deep forest is the largest thing
+in memory, and nobody may need it twice. Whoever works on all of it goes tree by tree.
+"""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +15,8 @@ from numpy.typing import NDArray
 from core.kernels.traversal import find_leaves
 from core.kernels.tree_nodes import LEAF, TreeNodes
 
-
-class TreeArrays(NamedTuple):
-    """One or many trees in one set of arrays: tree t owns nodes offsets[t]:offsets[t + 1]."""
-
-    nodes: TreeNodes
-    offsets: NDArray[np.int64]  # (tree + 1,)
+#: What a fit keeps; a single tree is a tuple of one.
+Trees = tuple[TreeNodes, ...]
 
 
 class Tree:
@@ -61,8 +63,9 @@ class Tree:
 
     def apply(self, X: NDArray[Any]) -> NDArray[np.int32]:
         """Leaf of each row of X (row, feature), int32 (row,)."""
-        leaves: NDArray[np.int32] = leaves_of(np.array(X, order="C"), single_tree(self._nodes))[:, 0]
-        return leaves
+        leaves = np.empty((len(X), 1), dtype=np.int32)
+        find_leaves(np.array(X, order="C"), self._nodes, np.array([0, self.node_count]), leaves)
+        return leaves[:, 0]
 
     def compute_feature_importances(self, normalize: bool = True) -> NDArray[np.float64]:
         """Impurity decrease by feature as a share of the tree's total, (feature,); all zero for a lone root."""
@@ -74,33 +77,7 @@ class Tree:
         return np.asarray(importances / scale if scale > 0 else importances, dtype=np.float64)
 
 
-def single_tree(nodes: TreeNodes) -> TreeArrays:
-    """The arrays of one tree."""
-    return TreeArrays(nodes, np.array([0, len(nodes.feature)], dtype=np.int64))
-
-
-def concatenated(trees: Sequence[TreeNodes]) -> TreeArrays:
-    """Many trees in one set of arrays, in the given order."""
-    offsets = np.concatenate([[0], np.cumsum([len(tree.feature) for tree in trees])]).astype(np.int64)
-    columns: list[Any] = [np.concatenate(column) for column in zip(*trees, strict=True)]
-    return TreeArrays(TreeNodes(*columns), offsets)
-
-
-def nodes_of(trees: TreeArrays, tree: int) -> TreeNodes:
-    """The nodes of one tree, as views."""
-    first, last = trees.offsets[tree], trees.offsets[tree + 1]
-    views: list[Any] = [array[first:last] for array in trees.nodes]
-    return TreeNodes(*views)
-
-
-def weighed_in(unit: float, trees: TreeArrays) -> TreeArrays:
-    """Trees grown on weights in units of `unit`, with their nodes' weights as the caller counts them."""
-    weights = trees.nodes.weighted_n_node_samples * unit
-    return trees._replace(nodes=trees.nodes._replace(weighted_n_node_samples=weights))
-
-
-def leaves_of(X: NDArray[Any], trees: TreeArrays) -> NDArray[np.int32]:
-    """Leaf of each row in each tree, int32 (row, tree)."""
-    leaves = np.empty((X.shape[0], len(trees.offsets) - 1), dtype=np.int32)
-    find_leaves(X, trees.nodes, trees.offsets, leaves)
-    return leaves
+def weigh_in(unit: float, trees: Trees) -> None:
+    """Turn the weights of nodes, grown on weights in units of `unit`, into what the caller counts in; in place."""
+    for nodes in trees:
+        nodes.weighted_n_node_samples[:] *= unit

@@ -9,25 +9,28 @@ from numpy.typing import NDArray
 
 from core.losses import AdaptiveNegativeExponential, NegativeExponential
 from core.out_of_bag import Bootstrap, accuracy, out_of_bag_votes
-from core.tree_structure import TreeArrays
-from core.voting import votes
+from core.tree_structure import Trees
+from core.voting import Vote, votes
 
-GrowOn = Callable[[NegativeExponential, NDArray[np.float64]], TreeArrays]
+GrowOn = Callable[[NegativeExponential, NDArray[np.float64]], Trees]
 
 
 class Selection(NamedTuple):
-    """A way to compare candidates: the weights they are grown on (row,), and the accuracy of what was grown."""
+    """A way to compare candidates: the weights they are grown on (row,), whether those are the weights of the fit, so
+    that its trees are grown already, and the accuracy of what was grown.
+    """
 
     weights: NDArray[np.float64]
-    accuracy: Callable[[TreeArrays], float]
+    grows_the_fit: bool
+    accuracy: Callable[[Trees, Vote], float]
 
 
 class Tuned(NamedTuple):
-    """The chosen lambda, the accuracy of every lambda of the grid, and the trees grown with the chosen one."""
+    """The chosen lambda, the accuracy of every lambda of the grid, and the trees of the fit where they are grown."""
 
     lambda_: float
     scores: dict[float, float]
-    trees: TreeArrays
+    trees: Trees | None
 
 
 def by_holdout(
@@ -40,11 +43,11 @@ def by_holdout(
     of_the_rest = weights.copy()
     of_the_rest[held_out] = 0.0
 
-    def held_out_accuracy(trees: TreeArrays) -> float:
-        correct = votes(held_out_rows, trees, trees.nodes.value).argmax(axis=1) == labels[held_out]
+    def held_out_accuracy(trees: Trees, vote: Vote) -> float:
+        correct = votes(held_out_rows, trees, vote).argmax(axis=1) == labels[held_out]
         return float(np.average(correct, weights=weights[held_out])) if len(held_out) else 0.0
 
-    return Selection(of_the_rest, held_out_accuracy)
+    return Selection(of_the_rest, False, held_out_accuracy)
 
 
 def by_out_of_bag(
@@ -54,13 +57,12 @@ def by_out_of_bag(
     tree saw every row.
     """
 
-    def out_of_bag_accuracy(trees: TreeArrays) -> float:
-        found = accuracy(
-            out_of_bag_votes(X, trees, trees.nodes.value, bootstrap, n_threads, stop_flag), labels, bootstrap.weights
-        )
+    def out_of_bag_accuracy(trees: Trees, vote: Vote) -> float:
+        left_out = out_of_bag_votes(X, trees, vote, bootstrap, n_threads, stop_flag)
+        found = accuracy(left_out, labels, bootstrap.weights)
         return 0.0 if math.isnan(found) else found
 
-    return Selection(bootstrap.weights, out_of_bag_accuracy)
+    return Selection(bootstrap.weights, True, out_of_bag_accuracy)
 
 
 def choose_lambda(loss: AdaptiveNegativeExponential, grow_on: GrowOn, selection: Selection) -> Tuned:
@@ -68,9 +70,11 @@ def choose_lambda(loss: AdaptiveNegativeExponential, grow_on: GrowOn, selection:
     scores: dict[float, float] = {}
     best: tuple[float, float] | None = None
     for lambda_ in loss.grid:
-        trees = grow_on(NegativeExponential(lambda_), selection.weights)
-        scores[lambda_] = selection.accuracy(trees)
+        candidate = NegativeExponential(lambda_)
+        trees = grow_on(candidate, selection.weights)
+        scores[lambda_] = selection.accuracy(trees, candidate.vote)
         if best is None or (scores[lambda_], lambda_) > best:
-            best, kept = (scores[lambda_], lambda_), trees
+            best, kept = (scores[lambda_], lambda_), trees if selection.grows_the_fit else None
+        del trees  # or they would stay while the next ones grow
     assert best is not None, "a grid is never empty"
     return Tuned(best[1], scores, kept)

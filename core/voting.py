@@ -10,10 +10,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.packed_trees import NODE_DTYPES, PackedTrees, count_mixed, pack
+from core.kernels.packed_trees import NODE_DTYPES, PackedTrees, Used, count_mixed, pack
 from core.kernels.traversal import mean_leaf_values
-from core.kernels.tree_nodes import LEAF
-from core.tree_structure import TreeArrays
+from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.tree_structure import Trees
+
+#: From the class distributions of nodes (node, class) to what leaves with them add to a prediction, same shape.
+Vote = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 #: Bytes of the rows that pass through all trees together: they stay in the cache while the trees come by.
 _BYTES_PER_BLOCK = 512 * 1024
@@ -26,16 +29,14 @@ _ROWS_PER_THREAD = 256
 class _Held(NamedTuple):
     """Layouts of `trees` by width of the rows; a new fit brings new trees, for which these count no more."""
 
-    trees: TreeArrays
+    trees: Trees
     by_width: dict[np.dtype[Any], PackedTrees]
 
 
 _HELD: WeakKeyDictionary[Any, _Held] = WeakKeyDictionary()
 
 
-def packed_of(
-    owner: Any, trees: TreeArrays, leaf_votes: Callable[[], NDArray[np.float64]], width: np.dtype[Any]
-) -> PackedTrees:
+def packed_of(owner: Any, trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
     """The layout of the owner's trees for rows of type `width`, made once for each fit.
 
     Threads that ask at the same time may each make one; they are equal. Kept until the owner goes away.
@@ -45,23 +46,29 @@ def packed_of(
         held = _HELD[owner] = _Held(trees, {})
     packed = held.by_width.get(width)
     if packed is None:
-        packed = held.by_width[width] = packed_trees(trees, leaf_votes(), width)
+        packed = held.by_width[width] = packed_trees(trees, vote, width)
     return packed
 
 
-def packed_trees(trees: TreeArrays, leaf_votes: NDArray[np.float64], width: np.dtype[Any]) -> PackedTrees:
-    """The prediction layout of `trees` for rows of type `width`; leaf_votes (node, class): what each leaf adds."""
-    nodes = trees.nodes
-    n_inner = int(np.count_nonzero(nodes.children_left != LEAF))
-    leaf_votes = np.require(leaf_votes, np.float64, ["C", "W"])
+def packed_trees(trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
+    """The prediction layout of `trees` for rows of type `width`, filled tree by tree."""
+    n_inner = sum(int(np.count_nonzero(nodes.children_left != LEAF)) for nodes in trees)
+    n_mixed = sum(count_mixed(nodes.children_left, _leaf_votes(nodes, vote)) for nodes in trees)
     packed = PackedTrees(
         np.empty(n_inner, NODE_DTYPES[width]),
-        np.empty(len(trees.offsets) - 1, np.int32),
-        np.empty((count_mixed(nodes.children_left, leaf_votes), leaf_votes.shape[1])),
+        np.empty(len(trees), np.int32),
+        np.empty((n_mixed, trees[0].value.shape[1])),
     )
-    exact = nodes._replace(threshold=_rounded_down(nodes.threshold, width))
-    pack(exact, trees.offsets, leaf_votes, packed)
+    used = Used(0, 0, 0)
+    for nodes in trees:
+        exact = nodes._replace(threshold=_rounded_down(nodes.threshold, width))
+        used = pack(exact, _leaf_votes(nodes, vote), packed, used)
     return packed
+
+
+def _leaf_votes(nodes: TreeNodes, vote: Vote) -> NDArray[np.float64]:
+    """What each leaf of a tree adds, (node, class), as kernels take it."""
+    return np.require(vote(nodes.value), np.float64, ["C", "W"])
 
 
 def _rounded_down(thresholds: NDArray[np.float64], width: np.dtype[Any]) -> NDArray[np.float64]:
@@ -75,11 +82,9 @@ def _rounded_down(thresholds: NDArray[np.float64], width: np.dtype[Any]) -> NDAr
     return np.where(nearest > thresholds, below, nearest).astype(np.float64)
 
 
-def votes(
-    X: NDArray[Any], trees: TreeArrays, leaf_votes: NDArray[np.float64], n_threads: int = 1
-) -> NDArray[np.float64]:
+def votes(X: NDArray[Any], trees: Trees, vote: Vote, n_threads: int = 1) -> NDArray[np.float64]:
     """Mean leaf vote over trees, (row, class), of trees that are asked only once."""
-    return packed_votes(X, packed_trees(trees, leaf_votes, X.dtype), n_threads)
+    return packed_votes(X, packed_trees(trees, vote, X.dtype), n_threads)
 
 
 def packed_votes(X: NDArray[Any], trees: PackedTrees, n_threads: int = 1) -> NDArray[np.float64]:
@@ -91,17 +96,17 @@ def packed_votes(X: NDArray[Any], trees: PackedTrees, n_threads: int = 1) -> NDA
     n_threads = min(n_threads, X.shape[0] // _ROWS_PER_THREAD)
     n_rows = _rows_per_block(X, n_threads)
 
-    def vote(first: int) -> None:
+    def vote_on(first: int) -> None:
         rows = slice(first, first + n_rows)
         mean_leaf_values(_for_kernel(X[rows]), trees, out[rows])
 
     blocks = range(0, X.shape[0], n_rows)
     if n_threads <= 1:
         for first in blocks:
-            vote(first)
+            vote_on(first)
         return out
     with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(vote, blocks))
+        list(pool.map(vote_on, blocks))
     return out
 
 

@@ -26,4 +26,4 @@ def warm_up() -> None:
         classifier.fit(X, labels).predict_proba(X)
     for width in (np.float32, np.float64):  # 0.1 is no float32, so rows of both widths are walked
         classifiers[0].predict_proba((X + 0.1).astype(width))
-    classifiers[0]._tree(0).apply(X)
+    TreeClassifier().fit(X, y).tree_.apply(X)

@@ -121,7 +121,8 @@ def _metrics(fit: _Fit, parts: Parts, monitor: JobMonitor) -> dict[str, Any]:
 
 def _fitted(estimator: Any) -> dict[str, Any]:
     """What the fit found out, for people who compare models."""
-    found: dict[str, Any] = {"loss": estimator.loss_.to_json(), "node_count": len(estimator.trees_.nodes.feature)}
+    node_count = sum(len(nodes.feature) for nodes in estimator.trees_)
+    found: dict[str, Any] = {"loss": estimator.loss_.to_json(), "node_count": node_count}
     if hasattr(estimator, "lambda_"):
         scores = [{"lambda": lam, "accuracy": score} for lam, score in estimator.tuning_scores_.items()]
         found |= {"lambda": estimator.lambda_, "tuning_scores": scores}

@@ -90,7 +90,7 @@ def new_growth_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> Gr
         new_nodes(2 * n_rows, n_classes),
         Stack(np.empty((n_rows + 1, _STACK_COLUMNS), dtype=np.int64), np.empty(n_rows + 1, dtype=np.uint64)),
         TreeRows(
-            np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.uint16), np.empty(n_rows, dtype=np.float64)
+            np.empty(n_rows, dtype=np.uint32), np.empty(n_rows, dtype=np.uint16), np.empty(n_rows, dtype=np.float64)
         ),
         np.empty(n_rows, dtype=np.uint16),
         np.zeros(n_classes, dtype=np.float64),

@@ -16,25 +16,25 @@ MOST_ROWS_BY_ROW = 1024
 class NodeRows(NamedTuple):
     """The rows of one node; all arrays (n_node,)."""
 
-    rows: NDArray[np.int32]
+    rows: NDArray[np.uint32]
     classes: NDArray[np.uint16]  # position among the classes present in the node
     weights: NDArray[np.float64]
 
 
 @inner_kernel
-def _gather_by_row(codes_by_row: NDArray[Any], rows: NDArray[np.int32], feature: int, gathered: NDArray[Any]) -> None:
+def _gather_by_row(codes_by_row: NDArray[Any], rows: NDArray[np.uint32], feature: int, gathered: NDArray[Any]) -> None:
     for i in range(rows.shape[0]):
         gathered[i] = codes_by_row[rows[i], feature]
 
 
 @inner_kernel
-def _gather_by_column(column: NDArray[Any], rows: NDArray[np.int32], gathered: NDArray[Any]) -> None:
+def _gather_by_column(column: NDArray[Any], rows: NDArray[np.uint32], gathered: NDArray[Any]) -> None:
     for i in range(rows.shape[0]):
         gathered[i] = column[rows[i]]
 
 
 @inlined_kernel
-def gather_codes(features: BinnedFeatures, feature: int, rows: NDArray[np.int32], gathered: NDArray[Any]) -> None:
+def gather_codes(features: BinnedFeatures, feature: int, rows: NDArray[np.uint32], gathered: NDArray[Any]) -> None:
     """Copy one feature's codes of a node side by side into `gathered` (n_node,)."""
     if rows.shape[0] <= MOST_ROWS_BY_ROW:
         _gather_by_row(features.codes_by_row, rows, feature, gathered)

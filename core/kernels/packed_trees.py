@@ -36,6 +36,14 @@ class PackedTrees(NamedTuple):
     mixed: NDArray[np.float64]  # (leaf that is not one whole vote, class)
 
 
+class Used(NamedTuple):
+    """How many entries of each array of PackedTrees are filled."""
+
+    nodes: int
+    roots: int
+    mixed: int
+
+
 @kernel
 def _sole_class(leaf_vote: NDArray[np.float64]) -> int:
     """The class that gets exactly one whole vote while the others get none, or -1."""
@@ -59,23 +67,23 @@ def count_mixed(children_left: NDArray[np.int32], leaf_votes: NDArray[np.float64
 
 
 @kernel
-def _count_inner(tree: TreeNodes, root: int, counts: NDArray[np.int32]) -> None:
-    """Fill counts (node of the tree,) with the number of inner nodes at and below each node; children come later."""
+def _count_inner(tree: TreeNodes, counts: NDArray[np.int32]) -> None:
+    """Fill counts (node,) with the number of inner nodes at and below each node; children come later."""
     for node in range(counts.shape[0] - 1, -1, -1):
         counts[node] = 0
-        if tree.children_left[root + node] != LEAF:
-            left, right = tree.children_left[root + node], tree.children_right[root + node]
+        if tree.children_left[node] != LEAF:
+            left, right = tree.children_left[node], tree.children_right[node]
             counts[node] = 1 + counts[left] + counts[right]
 
 
 @kernel
-def _place(tree: TreeNodes, root: int, first: int, counts: NDArray[np.int32], positions: NDArray[np.int32]) -> None:
+def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: NDArray[np.int32]) -> None:
     """Fill positions of the inner nodes: preorder from `first` on, the child with more training rows first."""
     positions[0] = first
     for node in range(counts.shape[0]):
         if counts[node] > 0:
-            near, far = tree.children_left[root + node], tree.children_right[root + node]
-            if tree.n_node_samples[root + far] > tree.n_node_samples[root + near]:
+            near, far = tree.children_left[node], tree.children_right[node]
+            if tree.n_node_samples[far] > tree.n_node_samples[near]:
                 near, far = far, near
             positions[near] = positions[node] + 1
             positions[far] = positions[node] + 1 + counts[near]
@@ -102,21 +110,21 @@ def _vote_at_leaves(
 
 
 @kernel
-def pack(trees: TreeNodes, tree_offsets: NDArray[np.int64], leaf_votes: NDArray[np.float64], out: PackedTrees) -> None:
-    """Fill `out`, whose arrays have the right sizes. Thresholds must be exact in the width of `out`'s."""
-    first, n_mixed = 0, 0
-    for tree in range(out.roots.shape[0]):
-        root, n_nodes = tree_offsets[tree], tree_offsets[tree + 1] - tree_offsets[tree]
-        counts, positions = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
-        _count_inner(trees, root, counts)
-        _place(trees, root, first, counts, positions)
-        n_mixed = _vote_at_leaves(leaf_votes[root : root + n_nodes], counts, positions, out.mixed, n_mixed)
-        out.roots[tree] = positions[0]
-        for node in range(n_nodes):
-            if counts[node] > 0:
-                packed = out.nodes[positions[node]]
-                packed["threshold"] = trees.threshold[root + node]
-                packed["column"] = trees.feature[root + node] << 1 | trees.missing_go_to_left[root + node]
-                packed["left"] = positions[trees.children_left[root + node]]
-                packed["right"] = positions[trees.children_right[root + node]]
-        first += counts[0]
+def pack(tree: TreeNodes, leaf_votes: NDArray[np.float64], out: PackedTrees, used: Used) -> Used:
+    """Append a tree to `out`, which has room for it; returns what is used then. Thresholds must be exact in the width
+    of `out`'s; leaf_votes: (node, class).
+    """
+    n_nodes = tree.feature.shape[0]
+    counts, positions = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
+    _count_inner(tree, counts)
+    _place(tree, used.nodes, counts, positions)
+    n_mixed = _vote_at_leaves(leaf_votes, counts, positions, out.mixed, used.mixed)
+    out.roots[used.roots] = positions[0]
+    for node in range(n_nodes):
+        if counts[node] > 0:
+            packed = out.nodes[positions[node]]
+            packed["threshold"] = tree.threshold[node]
+            packed["column"] = tree.feature[node] << 1 | tree.missing_go_to_left[node]
+            packed["left"] = positions[tree.children_left[node]]
+            packed["right"] = positions[tree.children_right[node]]
+    return Used(used.nodes + counts[0], used.roots + 1, n_mixed)

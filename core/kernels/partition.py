@@ -15,7 +15,7 @@ from core.kernels.jit import inlined_kernel, inner_kernel
 class TreeRows(NamedTuple):
     """The rows of a whole tree, moved together so that each node owns one contiguous range; all arrays (n_rows,)."""
 
-    rows: NDArray[np.int32]
+    rows: NDArray[np.uint32]
     labels: NDArray[np.uint16]
     weights: NDArray[np.float64]
 

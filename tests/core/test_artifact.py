@@ -1,10 +1,14 @@
 """The artefact file: round trips, reproducible bytes, files of earlier releases, and what is refused on writing."""
 
+import tracemalloc
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import core
-from tests.core.artifact_files import data, fitted, forged
+from tests.core.artifact_files import arrays_in, data, fitted, forged
+from tests.core.grown_trees import node_bytes
 
 
 @pytest.fixture
@@ -79,10 +83,35 @@ def test_bytes_depend_on_data_parameters_and_seed_only(path):
     assert path.read_bytes() != written[0]
 
 
+def test_the_file_lays_the_trees_end_to_end(path):
+    model = fitted()
+    core.save(model, path)
+    arrays = arrays_in(path.read_bytes())
+    offsets = arrays.pop("tree_offsets")
+    pieces = [array[first:last].tobytes() for first, last in pairwise(offsets) for array in arrays.values()]
+    assert pieces == node_bytes(model) == node_bytes(core.load(path))
+    assert list(arrays) == list(model.trees_[0]._fields)
+
+
+def test_neither_writing_nor_reading_holds_the_trees_twice(path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1000, 3)), rng.integers(5, size=1000)
+    model = core.ForestClassifier(n_estimators=40, random_state=0).fit(X, y)
+    for work in [lambda: core.save(model, path), lambda: core.load(path)]:
+        tracemalloc.start()
+        work()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 0.25 * path.stat().st_size
+
+
 def test_arrays_are_mapped_and_aligned(path):
     core.save(fitted(), path)
-    nodes = core.load(path).trees_.nodes
-    assert all(not array.flags.owndata and array.ctypes.data % 64 == 0 for array in nodes)
+    trees = core.load(path).trees_
+    assert not any(array.flags.owndata for nodes in trees for array in nodes)
+    assert all(array.ctypes.data % 64 == 0 for array in trees[0])
+    for nodes, later in pairwise(trees):
+        assert [array.ctypes.data + array.nbytes for array in nodes] == [array.ctypes.data for array in later]
 
 
 def test_an_unfitted_estimator_cannot_be_saved(path):
@@ -97,7 +126,7 @@ def test_an_unfitted_estimator_cannot_be_saved(path):
 )
 def test_nothing_is_written_that_could_not_be_read(path, name, number):
     model = fitted()
-    getattr(model.trees_.nodes, name)[0] = number
+    getattr(model.trees_[-1], name)[0] = number
     with pytest.raises(core.ArtifactError):
         core.save(model, path)
     assert not path.exists()

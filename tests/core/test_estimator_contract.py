@@ -68,7 +68,7 @@ def test_one_class(estimator):
 def test_constant_features_make_one_leaf(estimator):
     X, y = np.ones((20, 2)), np.array([0] * 12 + [1] * 8)
     estimator.fit(X, y)
-    assert (estimator.trees_.nodes.feature == -2).all()
+    assert all(nodes.feature.tolist() == [-2] for nodes in estimator.trees_)
     assert (estimator.predict(X) == 0).mean() > 0.5
 
 
@@ -100,18 +100,19 @@ def test_only_ratios_of_weights_matter(estimator, loss, factor):
     by_row = clone(plain).fit(X, y, sample_weight=np.full(len(y), factor))
     by_class = clone(plain).set_params(class_weight={0: factor, 1: factor}).fit(X, y)
     for heavy in [by_row, by_class]:
-        nodes, expected = heavy.trees_.nodes, plain.trees_.nodes
-        np.testing.assert_array_equal(nodes.feature, expected.feature)
-        np.testing.assert_array_equal(nodes.threshold, expected.threshold)
-        np.testing.assert_allclose(nodes.impurity, expected.impurity, atol=1e-12)
-        np.testing.assert_allclose(nodes.weighted_n_node_samples, factor * expected.weighted_n_node_samples, rtol=1e-12)
+        for nodes, expected in zip(heavy.trees_, plain.trees_, strict=True):
+            np.testing.assert_array_equal(nodes.feature, expected.feature)
+            np.testing.assert_array_equal(nodes.threshold, expected.threshold)
+            np.testing.assert_allclose(nodes.impurity, expected.impurity, atol=1e-12)
+            weights = factor * expected.weighted_n_node_samples
+            np.testing.assert_allclose(nodes.weighted_n_node_samples, weights, rtol=1e-12)
         np.testing.assert_allclose(heavy.feature_importances_, plain.feature_importances_, atol=1e-12)
 
 
 def test_a_power_of_two_changes_no_bit():
     X, y = blobs()
     weights = np.random.default_rng(0).integers(1, 9, len(y)) / 8
-    trees = [core.TreeClassifier(loss="ne").fit(X, y, factor * weights).trees_.nodes for factor in (1.0, 2.0**40)]
+    trees = [core.TreeClassifier(loss="ne").fit(X, y, factor * weights).tree_ for factor in (1.0, 2.0**40)]
     assert trees[0].impurity.tobytes() == trees[1].impurity.tobytes()
     assert trees[0].value.tobytes() == trees[1].value.tobytes()
 
@@ -249,9 +250,9 @@ def test_balanced_classes_weigh_the_same():
 )
 def test_max_features_means(max_features, tried):
     X, y = blobs(n_features=10)
-    named = core.TreeClassifier(max_features=max_features, random_state=0).fit(X, y).trees_
-    counted = core.TreeClassifier(max_features=tried, random_state=0).fit(X, y).trees_
-    assert named.nodes.feature.tolist() == counted.nodes.feature.tolist()
+    named = core.TreeClassifier(max_features=max_features, random_state=0).fit(X, y).tree_
+    counted = core.TreeClassifier(max_features=tried, random_state=0).fit(X, y).tree_
+    assert named.feature.tolist() == counted.feature.tolist()
 
 
 def test_importances_point_at_the_features_that_matter(estimator):

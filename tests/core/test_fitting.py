@@ -2,11 +2,13 @@
 
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
 
 import core
+from core.tuning import Selection, choose_lambda
 
 
 class Recorder:
@@ -140,6 +142,21 @@ def test_adaptive_ne_on_rows_too_few_to_hold_out():
         X, y = np.arange(n_rows)[:, np.newaxis], np.arange(n_rows)
         core.TreeClassifier(loss="ane", random_state=0).fit(X, y)
         core.ForestClassifier(loss="ane", n_estimators=1, random_state=0).fit(X, y)
+
+
+def test_trees_that_no_fit_will_keep_are_gone_before_the_next_ones_grow():
+    earlier = []
+
+    def grow_on(candidate, weights):
+        assert not any(array() is not None for array in earlier)
+        array = np.zeros(1)
+        earlier.append(weakref.ref(array))
+        return (array,)
+
+    selection = Selection(np.ones(1), grows_the_fit=False, accuracy=lambda trees, vote: 0.5)
+    tuned = choose_lambda(core.AdaptiveNegativeExponential(), grow_on, selection)
+    assert len(earlier) == 5
+    assert tuned.trees is None
 
 
 def test_a_robust_loss_beats_entropy_on_noisy_labels():

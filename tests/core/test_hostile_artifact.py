@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import core
 from core.artifact import MAGIC
-from tests.core.artifact_files import data, fitted, forged, set_in, signed, with_array
+from tests.core.artifact_files import arrays_in, data, fitted, forged, set_in, signed, with_array
 
 
 @pytest.fixture
@@ -72,6 +72,7 @@ def test_forging_nothing_changes_nothing(path, content):
         set_in("arrays", "feature", "offset", to=-64),
         set_in("arrays", "feature", "offset", to=1),
         set_in("arrays", "value", "shape", to=[1, 1]),
+        set_in("arrays", "tree_offsets", "dtype", to="<f8"),
         set_in("arrays", "tree_offsets", "shape", to=[1]),
         lambda header: header.clear(),
         lambda header: header.pop("schema"),
@@ -95,6 +96,14 @@ def test_a_later_format_is_named(path, content):
 def test_a_walk_cannot_leave_the_tree_or_go_in_circles(path, content, name, number):
     path.write_bytes(with_array(content, name, lambda array: array.__setitem__(slice(2, None), number)))
     with pytest.raises(core.ArtifactError):
+        core.load(path)
+
+
+def test_a_node_has_one_parent(path, content):
+    """Where both children are the same node, its subtree would count twice on every level."""
+    left = arrays_in(content)["children_left"].copy()
+    path.write_bytes(with_array(content, "children_right", lambda array: array.__setitem__(slice(None), left)))
+    with pytest.raises(core.ArtifactError, match="parent"):
         core.load(path)
 
 

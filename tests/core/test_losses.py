@@ -35,13 +35,14 @@ def test_gce_leaves_vote_with_their_own_prediction():
     for kind in ["tree", "forest"]:
         small = {"n_estimators": 4} if kind == "forest" else {}
         model = core.ESTIMATORS[kind](loss={"kind": "gce", "q": 0.5}, max_depth=3, random_state=0, **small).fit(X, y)
-        squares = model.trees_.nodes.value**2
-        expected = squares / squares.sum(axis=1, keepdims=True)
         trees = model.estimators_ if kind == "forest" else [model]
-        starts = model.trees_.offsets[:-1]
-        rows = [expected[start + tree.tree_.apply(X)] for start, tree in zip(starts, trees, strict=True)]
+        rows = []
+        for tree in trees:
+            squares = tree.tree_.value[:, 0] ** 2
+            expected = squares / squares.sum(axis=1, keepdims=True)
+            rows.append(expected[tree.tree_.apply(X)])
+            np.testing.assert_allclose(tree.tree_.value.sum(axis=2), 1.0)
         np.testing.assert_allclose(model.predict_proba(X), np.mean(rows, axis=0), atol=1e-12)
-        np.testing.assert_allclose(model.trees_.nodes.value.sum(axis=1), 1.0)
 
 
 def test_gce_leaf_values_stay_finite_near_q_one():

@@ -1,11 +1,16 @@
 """Out-of-bag votes against samples drawn by hand, and what is made of them: a score, and a choice of lambda."""
 
+import weakref
+
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
 
 import core
+from core.binning import bin_features
+from core.out_of_bag import out_of_bag_votes
 from core.randomness import SeedTree
+from tests.core.grown_trees import node_bytes
 
 _WORD = 2**64
 
@@ -132,7 +137,7 @@ def test_many_rows_are_gathered_in_pieces(monkeypatch):
 def test_scoring_changes_no_tree():
     X, y = noisy_blobs()
     scored, plain = forest().fit(X, y), forest(oob_score=False).fit(X, y)
-    assert all(a.tobytes() == b.tobytes() for a, b in zip(scored.trees_.nodes, plain.trees_.nodes, strict=True))
+    assert node_bytes(scored) == node_bytes(plain)
     assert not hasattr(plain, "oob_score_")
 
 
@@ -198,6 +203,25 @@ def test_equal_scores_choose_the_larger_lambda():
     model = forest(loss=adaptive(grid=[1.0, 0.25, 0.5]), n_estimators=20).fit(X, y)
     assert len(set(model.tuning_scores_.values())) == 1
     assert model.lambda_ == 1.0
+
+
+@pytest.mark.parametrize("loss", ["gini", "adaptive_ne"])
+def test_the_bins_are_gone_when_the_votes_begin(monkeypatch, loss):
+    bins, states = [], []
+
+    def kept_in_sight(*arguments):
+        features = bin_features(*arguments)
+        bins.extend([weakref.ref(features.codes), weakref.ref(features.codes_by_row)])
+        return features
+
+    def looking(*arguments):
+        states.append([array() is None for array in bins])
+        return out_of_bag_votes(*arguments)
+
+    monkeypatch.setattr("core.estimator.bin_features", kept_in_sight)
+    monkeypatch.setattr("core.forest.out_of_bag_votes", looking)
+    forest(loss=loss).fit(*noisy_blobs())
+    assert states == [[True, True]]
 
 
 class StopsLater:

@@ -13,7 +13,7 @@ from core import voting
 from core.kernels.row_scans import has_infinity, narrow_exactly
 from core.kernels.traversal import WALKS
 from core.kernels.tree_nodes import TreeNodes
-from core.tree_structure import TreeArrays, concatenated, nodes_of
+from core.tree_structure import Trees
 from core.voting import packed_trees, packed_votes, votes
 from tests.core.oracles import leaf_of
 
@@ -61,16 +61,19 @@ def random_tree(rng, n_inner, n_features, n_classes, grid) -> TreeNodes:
     )
 
 
-def plain_votes(X, trees: TreeArrays, leaf_votes):
+def own_value(value):
+    return value
+
+
+def plain_votes(X, trees: Trees, vote=own_value):
     """One row after the other, one tree after the other, in Python's own floats."""
-    n_trees = len(trees.offsets) - 1
     out = []
     for row in X.astype(np.float64).tolist():
-        sums = [0.0] * leaf_votes.shape[1]
-        for t in range(n_trees):
-            ballot = leaf_votes[trees.offsets[t] + leaf_of(nodes_of(trees, t), row)].tolist()
+        sums = [0.0] * trees[0].value.shape[1]
+        for nodes in trees:
+            ballot = vote(nodes.value)[leaf_of(nodes, row)].tolist()
             sums = [a + b for a, b in zip(sums, ballot, strict=True)]
-        out.append([total / n_trees for total in sums])
+        out.append([total / len(trees) for total in sums])
     return np.array(out)
 
 
@@ -92,42 +95,43 @@ def beside(grid, width):
 def test_votes_are_those_of_a_plain_walk(width, seed):
     rng = np.random.default_rng(seed)
     n_classes = [1, 2, 3, 40, 2, 5][seed]
-    trees = concatenated([random_tree(rng, rng.integers(0, 60), 4, n_classes, GRID) for _ in range(7)])
+    trees = tuple(random_tree(rng, rng.integers(0, 60), 4, n_classes, GRID) for _ in range(7))
     X = rng.choice(beside(GRID, width), (150, 4)).astype(width)
-    votes_of_node = trees.nodes.value
-    assert votes(X, trees, votes_of_node).tobytes() == plain_votes(X, trees, votes_of_node).tobytes()
+    assert votes(X, trees, own_value).tobytes() == plain_votes(X, trees).tobytes()
 
 
 @pytest.mark.parametrize("width", [F32, F64], ids=str)
 def test_a_value_at_or_beside_a_threshold_goes_where_float64_says(width):
     for threshold in GRID:
-        tree = concatenated([made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [threshold, 0, 0], value=np.eye(3))])
+        tree = made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [threshold, 0, 0], value=np.eye(3))
         column = beside(np.append(GRID, threshold), width)
-        goes_left = votes(column[:, np.newaxis], tree, tree.nodes.value)[:, 1] == 1
+        goes_left = votes(column[:, np.newaxis], (tree,), own_value)[:, 1] == 1
         assert goes_left.tolist() == [float(x) <= threshold for x in column]
 
 
 @pytest.mark.parametrize("missing_left", [0, 1])
 @pytest.mark.parametrize("threshold", [0.5, INF])
 def test_missing_values_go_where_the_node_learned(missing_left, threshold):
-    tree = concatenated(
-        [made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [threshold, 0, 0], [missing_left, 0, 0], np.eye(3))]
-    )
-    side = votes(np.array([[NAN], [0.0]]), tree, tree.nodes.value).argmax(axis=1)
+    tree = made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [threshold, 0, 0], [missing_left, 0, 0], np.eye(3))
+    side = votes(np.array([[NAN], [0.0]]), (tree,), own_value).argmax(axis=1)
     assert side.tolist() == [1 if missing_left else 2, 1]
 
 
 def test_a_lone_root_votes():
-    trees = concatenated([made_tree([-1], [-1], [-2], [0], value=[[0.25, 0.75]]) for _ in range(3)])
-    assert votes(np.zeros((2, 1)), trees, trees.nodes.value).tolist() == [[0.25, 0.75]] * 2
+    trees = tuple(made_tree([-1], [-1], [-2], [0], value=[[0.25, 0.75]]) for _ in range(3))
+    assert votes(np.zeros((2, 1)), trees, own_value).tolist() == [[0.25, 0.75]] * 2
 
 
 def test_leaf_votes_need_not_be_the_nodes_values_nor_probabilities():
     rng = np.random.default_rng(0)
-    trees = concatenated([random_tree(rng, 20, 2, 3, GRID[:4]) for _ in range(3)])
+    trees = tuple(random_tree(rng, 20, 2, 3, GRID[:4]) for _ in range(3))
     X = rng.normal(size=(30, 2))
-    leaf_votes = rng.choice([0.0, -0.0, 1.0, -1.5, 2.0], trees.nodes.value.shape)
-    assert votes(X, trees, leaf_votes).tobytes() == plain_votes(X, trees, leaf_votes).tobytes()
+
+    def vote(value):
+        return np.array([0.0, -1.5, 1.0, -0.0, 2.0])[(value * 1e6).astype(np.int64) % 5]
+
+    assert len(np.unique(np.concatenate([vote(nodes.value) for nodes in trees]))) == 4
+    assert votes(X, trees, vote).tobytes() == plain_votes(X, trees, vote).tobytes()
 
 
 def test_a_chain_of_a_thousand_levels():
@@ -136,9 +140,9 @@ def test_a_chain_of_a_thousand_levels():
     right = [i for d in range(depth) for i in (2 * d + 2, -1)] + [-1]
     left, right = np.array(left), np.array(right)
     thresholds = np.where(left != -1, np.arange(2 * depth + 1) / 2, 0.0)
-    chain = concatenated([made_tree(left, right, np.where(left != -1, 0, -2), thresholds)])
+    chain = (made_tree(left, right, np.where(left != -1, 0, -2), thresholds),)
     X = np.arange(-1.0, depth + 2, 0.5)[:, np.newaxis]
-    assert votes(X, chain, chain.nodes.value).tobytes() == plain_votes(X, chain, chain.nodes.value).tobytes()
+    assert votes(X, chain, own_value).tobytes() == plain_votes(X, chain).tobytes()
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +189,7 @@ def test_whole_numbers_vote_alike_in_any_type(forest_and_rows):
     forest, X = forest_and_rows
     whole = np.nan_to_num(np.round(4 * X))
     expected = forest.predict_proba(whole).tobytes()
-    direct = packed_votes(whole, packed_trees(forest.trees_, forest.trees_.nodes.value, F64)).tobytes()
+    direct = packed_votes(whole, packed_trees(forest.trees_, own_value, F64)).tobytes()
     assert direct == expected
     for kind in [np.int8, np.int64, np.float32]:
         assert forest.predict_proba(whole.astype(kind)).tobytes() == expected
@@ -255,8 +259,8 @@ def test_the_layout_is_made_once_and_goes_with_its_estimator(forest_and_rows):
 
 
 def test_bytes_of_the_layout():
-    pure = concatenated([made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, 0, 0], value=np.eye(3))])
+    pure = made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, 0, 0], value=np.eye(3))
     for width, n_bytes in [(F32, 16), (F64, 24)]:
-        packed = packed_trees(pure, pure.nodes.value, width)
+        packed = packed_trees((pure,), own_value, width)
         assert packed.nodes.nbytes == n_bytes
         assert packed.mixed.size == 0

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import core
 from tests.core import oracles
+from tests.core.grown_trees import node_bytes
 
 LOSSES = [
     *(kind for kind in core.LOSSES if kind != "adaptive_ne"),
@@ -188,8 +189,7 @@ def test_threads_do_not_change_a_byte(kind, loss):
     results = []
     for n_jobs in [1, 2, 4]:
         model = core.ESTIMATORS[kind](loss=loss, random_state=5, n_jobs=n_jobs, **extra).fit(X, y)
-        arrays = [array.tobytes() for array in (*model.trees_.nodes, model.trees_.offsets, model.predict_proba(X))]
-        results.append(arrays)
+        results.append([*node_bytes(model), model.predict_proba(X).tobytes()])
     assert results[0] == results[1] == results[2]
 
 
@@ -208,7 +208,7 @@ def test_a_forest_is_the_mean_of_its_trees():
     forest = core.ForestClassifier(n_estimators=7, random_state=0).fit(X, y)
     mean = np.mean([tree.predict_proba(X) for tree in forest.estimators_], axis=0)
     np.testing.assert_allclose(forest.predict_proba(X), mean, atol=1e-12)
-    assert len({tree.trees_.nodes.threshold.tobytes() for tree in forest.estimators_}) == 7
+    assert len({tree.tree_.threshold.tobytes() for tree in forest.estimators_}) == 7
 
 
 def test_missing_values_learn_their_side():
