@@ -27,7 +27,6 @@ from core.kernels.partition import TreeRows
 from core.kernels.random_state import next_word
 from core.kernels.tree_nodes import TreeNodes, first_nodes, in_preorder
 
-
 #: Decreases are ranked in multiples of 2**-40, about 1e-12, so that rounding does not decide which of two equal ones
 #: goes first. Equal shares of rows are often halves of halves: a power of two keeps those off the borders.
 _RANKS_PER_UNIT = 2.0**40
