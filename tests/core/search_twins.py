@@ -39,7 +39,7 @@ def binned_as(width):
 
 def node_of(classes, weights):
     """All rows 0, 1, ... as one node."""
-    rows = np.arange(len(classes), dtype=np.int32)
+    rows = np.arange(len(classes), dtype=np.uint32)
     return NodeRows(rows, np.asarray(classes, dtype=np.uint16), np.asarray(weights, dtype=np.float64))
 
 

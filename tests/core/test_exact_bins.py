@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import core
 from core.binning import bin_features
+from tests.core.grown_trees import node_bytes
 from tests.core.search_twins import WIDTHS, binned_as
 
 
@@ -77,10 +78,8 @@ def test_few_values_need_no_limit(n_distinct, missing, splitter):
     X[:n_distinct, 0] = np.arange(n_distinct) / 7
     y = (X[:, 0] > X[:, 1]) ^ (rng.random(1500) < 0.2)
     X[n_distinct:][rng.random((1500 - n_distinct, 3)) < missing] = np.nan
-    trees = [
-        core.TreeClassifier(max_bins=n, splitter=splitter, random_state=0).fit(X, y).trees_.nodes for n in (256, None)
-    ]
-    assert [a.tobytes() for a in trees[0]] == [b.tobytes() for b in trees[1]]
+    limited, free = (core.TreeClassifier(max_bins=n, splitter=splitter, random_state=0).fit(X, y) for n in (256, None))
+    assert node_bytes(limited) == node_bytes(free)
 
 
 SEARCHES = [
@@ -95,8 +94,7 @@ SEARCHES = [
 def nodes_with(width, search, X, y, weights):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("core.estimator.bin_features", binned_as(width))
-        nodes = core.TreeClassifier(random_state=1, max_bins=None, **search).fit(X, y, weights).trees_.nodes
-    return [column.tobytes() for column in nodes]
+        return node_bytes(core.TreeClassifier(random_state=1, max_bins=None, **search).fit(X, y, weights))
 
 
 @settings(max_examples=30, deadline=None)
@@ -115,7 +113,6 @@ def test_the_width_of_codes_changes_no_byte(seed, search, missing, n_rows):
 def test_a_forest_of_wide_codes_is_the_same_for_any_threads():
     X, y, _ = continuous(7, 2500, missing=0.05)
     forests = [
-        core.ForestClassifier(n_estimators=6, max_bins=None, random_state=0, n_jobs=n).fit(X, y).trees_.nodes
-        for n in (1, 2, 4)
+        core.ForestClassifier(n_estimators=6, max_bins=None, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2, 4)
     ]
-    assert len({tuple(column.tobytes() for column in nodes) for nodes in forests}) == 1
+    assert node_bytes(forests[0]) == node_bytes(forests[1]) == node_bytes(forests[2])

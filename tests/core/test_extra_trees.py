@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import core
+from tests.core.grown_trees import at_all_nodes, at_roots, node_bytes
 
 
 def noisy(n_rows=600, missing=0.0, seed=0):
@@ -21,10 +22,6 @@ def extra_trees(**parameters):
     return core.ExtraTreesClassifier(**{"n_estimators": 12, "random_state": 4, **parameters})
 
 
-def node_bytes(classifier):
-    return [column.tobytes() for column in classifier.trees_.nodes]
-
-
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize("parameters", [{}, {"bootstrap": True}, {"max_bins": None}, {"max_leaf_nodes": 20}], ids=str)
 def test_threads_do_not_change_a_byte(parameters, missing):
@@ -37,9 +34,8 @@ def test_threads_do_not_change_a_byte(parameters, missing):
 def test_trees_differ_although_all_see_every_row():
     X, y = noisy()
     forest = extra_trees(max_features=None).fit(X, y)
-    roots = forest.trees_.nodes.threshold[forest.trees_.offsets[:-1]]
-    assert len(set(roots)) == 12
-    assert (forest.trees_.nodes.n_node_samples[forest.trees_.offsets[:-1]] == len(y)).all()
+    assert len(set(at_roots(forest, "threshold"))) == 12
+    assert (at_roots(forest, "n_node_samples") == len(y)).all()
     assert node_bytes(forest) != node_bytes(extra_trees(max_features=None, random_state=5).fit(X, y))
 
 
@@ -66,9 +62,9 @@ def test_fractions_of_weights_grow_the_trees_of_whole_weights(loss, n_rows):
     X, y = noisy(n_rows)
     X = np.round(X * 64) / 64
     whole, scaled = (extra_trees(loss=loss).fit(X, y, sample_weight=np.full(n_rows, w)) for w in (1.0, 0.3))
-    assert whole.trees_.nodes.feature.tolist() == scaled.trees_.nodes.feature.tolist()
-    assert whole.trees_.nodes.threshold.tolist() == scaled.trees_.nodes.threshold.tolist()
-    np.testing.assert_allclose(whole.trees_.nodes.value, scaled.trees_.nodes.value, atol=1e-12)
+    for column in ("feature", "threshold"):
+        assert at_all_nodes(whole, column).tolist() == at_all_nodes(scaled, column).tolist()
+    np.testing.assert_allclose(at_all_nodes(whole, "value"), at_all_nodes(scaled, "value"), atol=1e-12)
 
 
 def test_whole_weights_are_rows_written_out():
@@ -76,13 +72,13 @@ def test_whole_weights_are_rows_written_out():
     weights = 1 + np.arange(400) % 3
     weighted = extra_trees(max_bins=None).fit(X, y, sample_weight=weights)
     repeated = extra_trees(max_bins=None).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-    assert weighted.trees_.nodes.feature.tolist() == repeated.trees_.nodes.feature.tolist()
-    assert weighted.trees_.nodes.threshold.tolist() == repeated.trees_.nodes.threshold.tolist()
+    for column in ("feature", "threshold"):
+        assert at_all_nodes(weighted, column).tolist() == at_all_nodes(repeated, column).tolist()
 
 
 def stumps(X, y, **parameters):
     """Many trees on the same rows, which differ in what they draw."""
-    return core.ForestClassifier(n_estimators=1500, bootstrap=False, random_state=0, **parameters).fit(X, y).trees_
+    return core.ForestClassifier(n_estimators=1500, bootstrap=False, random_state=0, **parameters).fit(X, y)
 
 
 def both_of_two_drawn(n_features, n_draws):
@@ -107,7 +103,7 @@ def test_constant_features_use_up_draws(n_rows, max_features):
     X = with_constants(y, 10)
     both = both_of_two_drawn(10, max_features)
     trees = stumps(X, y, max_features=max_features, max_depth=1)
-    assert (trees.nodes.feature[trees.offsets[:-1]] == 3).mean() == pytest.approx(both + (1 - both) / 2, abs=0.05)
+    assert (at_roots(trees, "feature") == 3).mean() == pytest.approx(both + (1 - both) / 2, abs=0.05)
 
 
 @pytest.mark.parametrize("n_rows", [400, 4000])
@@ -116,9 +112,8 @@ def test_constants_known_from_above_use_up_draws_too(n_rows):
     X = with_constants(y, 10)
     both = both_of_two_drawn(10, 5)
     trees = stumps(X, y, max_features=5, max_depth=2, min_samples_leaf=n_rows // 8)
-    roots, feature = trees.offsets[:-1], trees.nodes.feature
-    roots = roots[feature[roots] == 3]
-    below = feature[roots + trees.nodes.children_right[roots]]  # three classes are left there
+    # on the right of a root that splits on the telling feature, three classes are left
+    below = np.array([tree.feature[tree.children_right[0]] for tree in trees.trees_ if tree.feature[0] == 3])
     assert len(below) > 600
     assert (below == 3).mean() == pytest.approx(both + (1 - both) / 2, abs=0.07)
 
@@ -138,7 +133,7 @@ def test_a_feature_that_varies_is_always_tried(splitter, max_leaf_nodes):
         bootstrap=False,
         random_state=0,
     ).fit(X, y)
-    assert set(forest.trees_.nodes.feature.tolist()) == {41, -2}
+    assert set(at_all_nodes(forest, "feature").tolist()) == {41, -2}
     if max_leaf_nodes is None:
         assert forest.score(X, y) == 1.0
 
@@ -149,6 +144,6 @@ def test_every_feature_is_drawn_as_often_as_any_other():
     forest = core.ForestClassifier(
         n_estimators=2000, max_features=1, max_depth=1, bootstrap=False, random_state=0, splitter="random"
     ).fit(X, y)
-    roots = forest.trees_.nodes.feature[forest.trees_.offsets[:-1]]
+    roots = at_roots(forest, "feature")
     counts = np.bincount(roots[roots >= 0], minlength=8)
     assert abs(counts - counts.mean()).max() < 5 * math.sqrt(counts.mean())

@@ -92,7 +92,7 @@ def test_gathering_by_row_and_by_column_gives_the_same_codes(width):
     rng = np.random.default_rng(1)
     features = features_of(rng.integers(0, 200, size=(5, 4000)).astype(width))
     for n_node in (1, node_codes.MOST_ROWS_BY_ROW, node_codes.MOST_ROWS_BY_ROW + 1, 3000):
-        rows = rng.permutation(4000)[:n_node].astype(np.int32)
+        rows = rng.permutation(4000)[:n_node].astype(np.uint32)
         for feature in range(5):
             gathered = np.full(4000, 9, dtype=width)
             node_codes.gather_codes(features, feature, rows, gathered)

@@ -10,6 +10,7 @@ from core.kernels import node_codes, packed_sums, random_cuts, scanning
 from core.kernels.criteria_gini import Gini
 from core.kernels.criteria_two_sided import Twoing
 from tests.core import oracles
+from tests.core.grown_trees import at_roots
 from tests.core.search_twins import WIDTHS, features_of, goes_left
 
 N_BINS = 20
@@ -85,7 +86,7 @@ def cut_of(node, criterion, least, seed, packs):
     totals = scanning.NodeTotals(len(codes), float(weights.sum()), class_weights, 0.0)
     packed = np.empty(len(codes), dtype=np.uint64)
     n_fitting = packed_sums.pack_weights(classes, weights, n_classes, packed) if packs else 0
-    rows = np.arange(len(codes), dtype=np.int32)
+    rows = np.arange(len(codes), dtype=np.uint32)
     with np.errstate(over="ignore"):
         return random_cuts.random_cut(
             criterion,
@@ -199,10 +200,8 @@ def test_roots_of_random_trees_cut_evenly_over_the_range_of_values():
     X = np.concatenate([np.zeros(990), np.linspace(1, 100, 10)])[:, np.newaxis]
     y = (X[:, 0] > 0) | (np.arange(1000) % 3 == 0)  # every cut has a gain
     forest = core.ExtraTreesClassifier(n_estimators=400, max_depth=1, max_bins=None, random_state=0).fit(X, y)
-    roots = forest.trees_.offsets[:-1]
-    thresholds = forest.trees_.nodes.threshold[roots]
-    split = forest.trees_.nodes.feature[roots] == 0
-    assert split.all()
-    assert abs(np.median(thresholds[split]) - 50) < 10
-    assert thresholds[split].min() < 10
-    assert thresholds[split].max() > 90
+    thresholds = at_roots(forest, "threshold")
+    assert (at_roots(forest, "feature") == 0).all()
+    assert abs(np.median(thresholds) - 50) < 10
+    assert thresholds.min() < 10
+    assert thresholds.max() > 90
