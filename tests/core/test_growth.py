@@ -147,6 +147,15 @@ def test_rounding_does_not_choose_between_equal_splits(seed):
         assert trees[0].threshold.tolist() == trees[1].threshold.tolist() == trees[2].threshold.tolist()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_constant_in_one_subtree_may_vary_in_another(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 2, size=(300, 9)), rng.integers(0, 2, size=300)
+    depth_first = core.TreeClassifier().fit(X, y)
+    assert depth_first.tree_.n_leaves > 50
+    assert node_bytes(core.TreeClassifier(max_leaf_nodes=300).fit(X, y)) == node_bytes(depth_first)
+
+
 @pytest.mark.parametrize("limits", [{"max_depth": 3}, {"min_risk_decrease": 0.01}, {"min_samples_leaf": 20}], ids=str)
 def test_other_limits_hold_best_first_too(limits):
     X, y, weights = tie_free(5)
