@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.distribution_loss import DistributionLoss
 from core.exceptions import InvalidLoss
 from core.kernels.criteria import Criterion
-from core.kernels.criteria_entropy import Credal, Entropy, weighted_log_table
+from core.kernels.criteria_entropy import Credal, Entropy, lifted_log_table, weighted_log_table
 from core.kernels.criteria_gini import Gini, NegativeExponentialImpurity, SqrtGini
 from core.kernels.criteria_norm import (
     LARGEST_TABLED_ORDER,
@@ -25,6 +25,7 @@ from core.kernels.criteria_norm import (
     power_table,
 )
 from core.kernels.criteria_two_sided import Ranking, Twoing
+from core.kernels.powers import PowerTables, new_power_tables
 from core.kernels.sides import TABLE_LENGTH
 from core.loss import Loss, OneHotLeaves, majority
 from core.parameters import Bounds, Help, Key, Parameter, parameters_of
@@ -45,6 +46,11 @@ def _weighted_logs() -> NDArray[np.float64]:
 @lru_cache(maxsize=8)
 def _powers(order: float) -> NDArray[np.float64]:
     return power_table(order, TABLE_LENGTH)
+
+
+@lru_cache(maxsize=8)
+def _power_tables(exponent: float) -> PowerTables:
+    return new_power_tables(exponent)
 
 
 class SquaredError(Loss):
@@ -170,7 +176,8 @@ class GeneralizedCrossEntropy(Loss):
         order = 1.0 / (1.0 - self.q)
         if order > LARGEST_TABLED_ORDER:
             return NearMisclassification(1.0 / self.q, order, 1.0 - self.q)
-        return GeneralizedCrossEntropyImpurity(1.0 / self.q, order, 1.0 - self.q, _powers(order))
+        root = _power_tables(1.0 - self.q)
+        return GeneralizedCrossEntropyImpurity(1.0 / self.q, order, 1.0 - self.q, root, _powers(order))
 
     def leaf_value(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.q == 0:
@@ -216,7 +223,7 @@ class CredalEntropy(Loss):
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         mass = min(max(self.s / weight_unit, _LIGHTEST_UNIT), _HEAVIEST_UNIT)
-        return Credal(mass, n_classes, _weighted_logs())
+        return Credal(mass, n_classes, lifted_log_table(mass, n_classes), _weighted_logs())
 
 
 class RankingGain(Loss):
