@@ -183,6 +183,13 @@ class TestRefused:
         body = {"dataset_id": dataset_id, "model": TREE, "noise": {"inject": {"kind": "uniform", "rate": 0.5}}}
         assert refused(client, body) == ("invalid_noise", ["/noise/inject/rate"])
 
+    def test_a_loss_of_two_classes_on_three(self, client: TestClient) -> None:
+        three = [{"label": label, "count": 30} for label in "abc"]
+        dataset_id = str(make_dataset(client.app.state.context, classes=three))
+        body = {"dataset_id": dataset_id, "model": {"kind": "tree", "loss": "ranking"}}
+        assert refused(client, body) == ("invalid_training_request", ["/model/loss"])
+        assert client.post("/train", json={**body, "model": {"kind": "tree", "loss": "gini"}}).status_code == 202
+
     def test_a_holdout_of_too_few_rows(self, client: TestClient) -> None:
         dataset_id = str(make_dataset(client.app.state.context, n_rows=3))
         assert refused(client, {"dataset_id": dataset_id, "model": TREE}) == (
