@@ -39,7 +39,7 @@ from core.parameters import Alternative, Bounds, Parameter
 from core.registry import ESTIMATORS, kind_of, parameters
 from core.tree import TreeClassifier
 from core.tree_structure import Tree
-from core.warmup import warm_up
+from core.warmup import warm_up, warm_up_fit, warm_up_predictions
 
 __all__ = [
     "ESTIMATORS",
@@ -88,4 +88,6 @@ __all__ = [
     "save",
     "split_holdout",
     "warm_up",
+    "warm_up_fit",
+    "warm_up_predictions",
 ]
