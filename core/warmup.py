@@ -14,7 +14,8 @@ from core.estimator import GrownClassifier
 from core.evaluation import evaluate
 from core.forest import ForestClassifier
 from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes
-from core.losses import LOSSES, parse_loss
+from core.loss_parsing import parse_loss
+from core.losses import LOSSES
 from core.tree import TreeClassifier
 
 #: More distinct values than the most bins, so that bins which lose something are chosen too.
