@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from starlette.exceptions import HTTPException
 
-from app.errors import FieldError, Invalid, InvalidJson, ServiceError, Unavailable, pointer_token
+from app.errors import FieldError, Invalid, InvalidJson, ServiceError, Unavailable, UnsupportedMediaType, pointer_token
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +81,10 @@ def _request_validation_error(request: Request, error: Exception) -> JSONRespons
     assert isinstance(error, RequestValidationError)
     if isinstance(error.__cause__, json.JSONDecodeError):
         return _service_error(request, InvalidJson.because(error.__cause__))
+    if isinstance(error.body, bytes) and error.body:  # FastAPI leaves what does not call itself JSON unread
+        given = request.headers.get("content-type", "")
+        detail = f"{given!r:.100} cannot be read here; send JSON with Content-Type: application/json"
+        return _service_error(request, UnsupportedMediaType.at("header/Content-Type", detail))
     reasons: dict[str, list[str]] = {}
     for item in error.errors():
         reasons.setdefault(_pointer(item, error.body), []).append(_reason(item))
@@ -116,9 +120,16 @@ _KINDER_REASONS = {
 
 
 def _reason(item: Mapping[str, Any]) -> str:
+    if item["type"] == "value_error":
+        return str(item["ctx"]["error"])  # the message alone, which names the value itself
+    return f"{_KINDER_REASONS.get(item['type'], item['msg'])}{_shown(item)}"
+
+
+def _shown(item: Mapping[str, Any]) -> str:
     given = item.get("input")
-    shown = f" (got {given!r:.80})" if isinstance(given, str | int | float | bool) else ""
-    return f"{_KINDER_REASONS.get(item['type'], item['msg'])}{shown}"
+    if given is None or isinstance(given, bool):
+        return "" if item["type"] == "missing" else f" (got {json.dumps(given)})"
+    return f" (got {given!r:.80})" if isinstance(given, str | int | float) else ""
 
 
 #: Codes of what the framework itself refuses.

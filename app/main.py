@@ -56,7 +56,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     context = open_context(settings)
-    core.warm_up()
+    core.warm_up_predictions()
     app.state.context = context
     app.state.celery = make_celery(settings.broker.url)
     app.state.upkeep = Upkeep(context, app.state.celery)

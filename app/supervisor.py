@@ -21,7 +21,7 @@ from app.startup_checks import StartRefused, exclusive_home, require_free_port, 
 
 log = logging.getLogger(__name__)
 
-#: The first start of a version compiles the kernels: about a minute, more on a busy machine.
+#: The first start of a version compiles the kernels of predictions: some seconds, more on a busy machine.
 READY_SECONDS = 600.0
 EXPLAIN_AFTER_SECONDS = 5.0
 API_STOP_SECONDS = 10.0
@@ -76,7 +76,7 @@ class Supervisor:
         self._start_python("api", ["-m", "app.cli", "api"], API_STOP_SECONDS)
         self._wait_until_ready()
         if not self._stop_requests:
-            # After the API, which has compiled the kernels; side by side they would both do it.
+            # After the API, which has compiled the kernels of predictions; side by side they would both do it.
             self._start_python("worker", ["-m", "workers"], WORKER_STOP_SECONDS)
             self._announce()
 
@@ -105,7 +105,7 @@ class Supervisor:
             if waited > READY_SECONDS:
                 raise StartRefused(f"{url} did not answer within {READY_SECONDS:.0f} s; see the log above")
             if waited > EXPLAIN_AFTER_SECONDS and not explained:
-                log.info("the first start of a version compiles its kernels, which takes about a minute")
+                log.info("the first start of a version compiles kernels, which takes some seconds")
                 explained = True
             time.sleep(POLL_SECONDS)
 

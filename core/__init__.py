@@ -17,6 +17,7 @@ from core.forest import ExtraTreesClassifier, ForestClassifier
 from core.growing import FitMonitor
 from core.holdout import Holdout, split_holdout
 from core.loss import Loss
+from core.loss_parsing import loss_parameters, parse_loss
 from core.losses import (
     LOSSES,
     AdaptiveNegativeExponential,
@@ -30,8 +31,6 @@ from core.losses import (
     SquaredError,
     TwoingGain,
     ZeroOne,
-    loss_parameters,
-    parse_loss,
 )
 from core.noise.injection import NOISE_KINDS, NoisyLabels, inject_noise, noise_parameters
 from core.noise.transition import TransitionMatrix
@@ -39,7 +38,7 @@ from core.parameters import Alternative, Bounds, Parameter
 from core.registry import ESTIMATORS, kind_of, parameters
 from core.tree import TreeClassifier
 from core.tree_structure import Tree
-from core.warmup import warm_up
+from core.warmup import warm_up, warm_up_fit, warm_up_predictions
 
 __all__ = [
     "ESTIMATORS",
@@ -88,4 +87,6 @@ __all__ = [
     "save",
     "split_holdout",
     "warm_up",
+    "warm_up_fit",
+    "warm_up_predictions",
 ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.artifact_trees import check_nodes
 from core.estimator import GrownClassifier
 from core.exceptions import ArtifactError, CoreError
-from core.losses import parse_loss
+from core.loss_parsing import parse_loss
 from core.parameters import Parameter
 from core.registry import ESTIMATORS, kind_of, parameters
 from core.tree_structure import Trees

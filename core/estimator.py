@@ -16,7 +16,8 @@ from core.kernels.criteria import Criterion
 from core.kernels.growing_node import GrowthLimits
 from core.kernels.splitting import SearchLimits
 from core.loss import Loss
-from core.losses import AdaptiveNegativeExponential, NegativeExponential, parse_loss
+from core.loss_parsing import parse_loss
+from core.losses import AdaptiveNegativeExponential, NegativeExponential
 from core.out_of_bag import Bootstrap
 from core.parameters import parameters_of
 from core.randomness import Purpose, Seed, SeedTree

@@ -3,10 +3,9 @@
 A loss is written as a name ("ne"), a mapping ({"kind": "ne", "lambda": 0.5}) or an object (NegativeExponential(0.5)).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from core.distribution_loss import DistributionLoss
 from core.exceptions import InvalidLoss
 from core.kernels.criteria import Criterion
-from core.kernels.criteria_entropy import Credal, Entropy, weighted_log_table
+from core.kernels.criteria_entropy import Credal, Entropy, lifted_log_table, weighted_log_table
 from core.kernels.criteria_gini import Gini, NegativeExponentialImpurity, SqrtGini
 from core.kernels.criteria_norm import (
     LARGEST_TABLED_ORDER,
@@ -25,9 +24,10 @@ from core.kernels.criteria_norm import (
     power_table,
 )
 from core.kernels.criteria_two_sided import Ranking, Twoing
+from core.kernels.powers import PowerTables, new_power_tables
 from core.kernels.sides import TABLE_LENGTH
 from core.loss import Loss, OneHotLeaves, majority
-from core.parameters import Bounds, Help, Key, Parameter, parameters_of
+from core.parameters import Bounds, Help, Key
 
 #: Below this q the impurity of `gce` is computed in another form, which keeps its digits.
 _NEAR_ENTROPY = 0.01
@@ -45,6 +45,11 @@ def _weighted_logs() -> NDArray[np.float64]:
 @lru_cache(maxsize=8)
 def _powers(order: float) -> NDArray[np.float64]:
     return power_table(order, TABLE_LENGTH)
+
+
+@lru_cache(maxsize=8)
+def _power_tables(exponent: float) -> PowerTables:
+    return new_power_tables(exponent)
 
 
 class SquaredError(Loss):
@@ -170,7 +175,8 @@ class GeneralizedCrossEntropy(Loss):
         order = 1.0 / (1.0 - self.q)
         if order > LARGEST_TABLED_ORDER:
             return NearMisclassification(1.0 / self.q, order, 1.0 - self.q)
-        return GeneralizedCrossEntropyImpurity(1.0 / self.q, order, 1.0 - self.q, _powers(order))
+        root = _power_tables(1.0 - self.q)
+        return GeneralizedCrossEntropyImpurity(1.0 / self.q, order, 1.0 - self.q, root, _powers(order))
 
     def leaf_value(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.q == 0:
@@ -216,7 +222,7 @@ class CredalEntropy(Loss):
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         mass = min(max(self.s / weight_unit, _LIGHTEST_UNIT), _HEAVIEST_UNIT)
-        return Credal(mass, n_classes, _weighted_logs())
+        return Credal(mass, n_classes, lifted_log_table(mass, n_classes), _weighted_logs())
 
 
 class RankingGain(Loss):
@@ -255,40 +261,3 @@ LOSSES: dict[str, type[Loss]] = {
         RankingGain,
     )
 }
-
-_BY_NAME = {name: loss for loss in LOSSES.values() for name in (loss.kind, *loss.aliases)}
-
-
-def loss_parameters(kind: str) -> tuple[Parameter, ...]:
-    """The parameters of a loss, by kind or alias."""
-    return parameters_of(_loss_class(kind))
-
-
-def parse_loss(loss: Any) -> Loss:
-    """The loss object behind a name, a mapping or an object. Raises InvalidLoss."""
-    if isinstance(loss, Loss):
-        return loss
-    if isinstance(loss, str):
-        return _loss_class(loss)()
-    if isinstance(loss, Mapping):
-        return _from_mapping(loss)
-    raise InvalidLoss(f'loss is {loss!r}; it must be a name such as "ne", or a mapping such as {{"kind": "ne"}}.')
-
-
-def _loss_class(name: Any) -> type[Loss]:
-    if isinstance(name, str) and name in _BY_NAME:
-        return _BY_NAME[name]
-    raise InvalidLoss(f"loss {name!r} is not known; choose one of {', '.join(sorted(_BY_NAME))}.")
-
-
-def _from_mapping(loss: Mapping[Any, Any]) -> Loss:
-    if "kind" not in loss:
-        raise InvalidLoss(f'loss {dict(loss)!r} lacks "kind"; choose one of {", ".join(LOSSES)}.')
-    chosen = _loss_class(loss["kind"])
-    arguments = {p.name: p.argument for p in parameters_of(chosen)}
-    given = {key: value for key, value in loss.items() if key != "kind"}
-    for key in given:
-        if key not in arguments:
-            known = ", ".join(arguments) or "none"
-            raise InvalidLoss(f"loss {chosen.kind!r} has no parameter {key!r}; its parameters: {known}.")
-    return chosen(**{arguments[key]: value for key, value in given.items()})

@@ -1,29 +1,78 @@
-"""Compile, or load from the disk cache, every kernel before the first request needs it."""
+"""Compile kernels, or load them from the disk cache, before somebody waits for them.
+
+A kernel compiles when it first meets the types of its arguments, once per machine: some seconds for predictions, about
+ten for each loss, as the search is compiled into each anew. So nobody compiles all of them: a process that predicts
+needs no losses, and a fit needs one.
+"""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.estimator import GrownClassifier
+from core.evaluation import evaluate
 from core.forest import ForestClassifier
-from core.losses import LOSSES, AdaptiveNegativeExponential, RankingGain
+from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes
+from core.loss_parsing import parse_loss
+from core.losses import LOSSES
 from core.tree import TreeClassifier
+
+#: More distinct values than the most bins, so that bins which lose something are chosen too.
+_ROWS = 600
 
 
 def warm_up() -> None:
-    """Touch each kernel once on tiny data: every criterion, both float widths, bins with and without loss.
+    """Everything that a tree or forest with any loss needs, grown depth first on codes of one byte."""
+    warm_up_predictions()
+    for kind in LOSSES:
+        warm_up_fit(TreeClassifier(loss=kind))
+    warm_up_fit(ForestClassifier())
 
-    Codes of 16 bits (a feature with 256 values and missing ones) are rare and compile when first met.
+
+def warm_up_predictions() -> None:
+    """What a loaded estimator needs, for rows of both float widths."""
+    tree = _stump()
+    for X in (_rows(), _rows().astype(np.float32)):  # a tenth is no float32: rows of both widths are walked
+        tree.predict_proba(X)
+        tree.tree_.apply(X)
+
+
+def warm_up_fit(estimator: GrownClassifier) -> None:
+    """What a fit of an estimator with these parameters, and its evaluation, need; the estimator stays as it is.
+
+    Codes of two bytes for a feature of 256 values and missing ones, and of four bytes for exact bins of more than
+    65,536 values, are rare and compile when a fit meets them.
     """
-    X = np.arange(24, dtype=np.float64).reshape(12, 2)
-    y = np.arange(12) % 3
-    classifiers: list[GrownClassifier] = [
-        TreeClassifier(loss=kind, random_state=0)
-        for kind, loss in LOSSES.items()
-        if loss is not AdaptiveNegativeExponential
-    ]
-    classifiers += [ForestClassifier(n_estimators=2, max_features=1, max_bins=4, random_state=0)]
-    for classifier in classifiers:
-        labels = y % 2 if classifier.loss == RankingGain.kind else y
-        classifier.fit(X, labels).predict_proba(X)
-    for width in (np.float32, np.float64):  # 0.1 is no float32, so rows of both widths are walked
-        classifiers[0].predict_proba((X + 0.1).astype(width))
-    TreeClassifier().fit(X, y).tree_.apply(X)
+    changed = {"max_depth": 2, "class_weight": None, "random_state": 0, "n_estimators": 2, "oob_score": False}
+    parameters = estimator.get_params(deep=False)
+    small = type(estimator)(**{**parameters, **{name: changed[name] for name in changed.keys() & parameters.keys()}})
+    X, y = _rows(), np.arange(_ROWS) % 2
+    evaluate(small.fit(X, y), X, y)
+
+
+def _rows() -> NDArray[np.float64]:
+    """A feature of many values with a missing one, and a feature of few."""
+    many = np.arange(_ROWS) + 0.1
+    many[0] = np.nan
+    return np.column_stack([many, np.arange(_ROWS) % 4])
+
+
+def _stump() -> TreeClassifier:
+    """A fitted tree of one split that no kernel has grown."""
+    stump: Any = TreeClassifier()
+    nodes = TreeNodes(
+        children_left=np.array([1, LEAF, LEAF], dtype=np.int32),
+        children_right=np.array([2, LEAF, LEAF], dtype=np.int32),
+        feature=np.array([0, NO_FEATURE, NO_FEATURE], dtype=np.int32),
+        threshold=np.array([0.5, 0.0, 0.0]),
+        missing_go_to_left=np.zeros(3, dtype=np.uint8),
+        value=np.array([[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]]),
+        impurity=np.zeros(3),
+        n_node_samples=np.array([2, 1, 1], dtype=np.int64),
+        weighted_n_node_samples=np.array([2.0, 1.0, 1.0]),
+    )
+    stump.trees_ = (nodes,)
+    stump.classes_, stump.loss_, stump.n_features_in_ = np.arange(2), parse_loss("gini"), 2
+    fitted: TreeClassifier = stump
+    return fitted

@@ -51,7 +51,8 @@ class WorkerProcess:
 
     def _open(self) -> None:
         self.context = open_context(self.settings)
-        core.warm_up()
+        # What the default job needs; a job with another loss compiles that one itself, before its clock starts.
+        core.warm_up_fit(core.ForestClassifier())
         self.upkeep = Upkeep(self.context, make_celery(self.settings.broker.url))
         self.upkeep.start()
 
@@ -76,7 +77,7 @@ def build_worker(settings: Settings) -> Celery:
         worker_prefetch_multiplier=1,
         # A running job does not end when the broker goes away; its lease is in SQL.
         worker_cancel_long_running_tasks_on_connection_loss=False,
-        # The first start after an upgrade compiles the kernels, which takes longer than the default 4 seconds.
+        # The first start after an upgrade compiles kernels, which takes longer than the default 4 seconds.
         worker_proc_alive_timeout=300.0,
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,

@@ -15,7 +15,8 @@ from pydantic import (
 )
 
 from core.loss import Loss
-from core.losses import LOSSES, loss_parameters, parse_loss
+from core.loss_parsing import loss_parameters, parse_loss
+from core.losses import LOSSES
 from core.parameters import Bounds, Parameter
 from core.registry import ESTIMATORS, parameters
 

@@ -73,7 +73,9 @@ class TrainedModelOut(BaseModel):
     metrics: dict[str, Any]
     feature_schema: FeatureSchemaOut = Field(serialization_alias="schema")
     noise: dict[str, Any]
-    fitted: dict[str, Any] = Field(description="what the fit found out, such as the chosen `lambda`")
+    fitted: dict[str, Any] = Field(
+        description="what the fit found out: the chosen `lambda`, `oob_score` where asked for"
+    )
 
     @classmethod
     def of(cls, row: TrainedModelRow) -> "TrainedModelOut":

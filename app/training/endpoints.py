@@ -9,7 +9,7 @@ from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
 from app.dependencies import Context
 from app.error_handlers import responses
-from app.errors import InvalidJson
+from app.errors import InvalidJson, UnsupportedMediaType
 from app.jobs.errors import (
     IdempotencyKeyReused,
     IncompatibleTestDataset,
@@ -32,6 +32,7 @@ router = APIRouter(tags=["training"])
     description="Answers at once with a job; follow it at `Location`. The job's `model_id` names the result.",
     responses=responses(
         InvalidJson,
+        UnsupportedMediaType,
         DatasetNotFound,
         InvalidTrainingRequest,
         InvalidNoise,

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 
+import core
 from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
 from app.datasets.tables import DatasetRow
 from app.errors import FieldError, pointer_token
 from app.jobs.errors import IncompatibleTestDataset, InvalidNoise, InvalidTrainingRequest
-from app.jobs.estimator_specs import kind_of
+from app.jobs.estimator_specs import constructor_arguments, kind_of
 from app.jobs.service import JobService
 from app.jobs.specs import Holdout, TestDataset, TrainSpec
 from app.jobs.states import JobKind
@@ -71,7 +72,12 @@ class TrainingService:
         self._refuse_too_much_noise(spec, dataset)
         if isinstance(spec.evaluation, TestDataset):
             self._refuse_other_columns(spec.evaluation, dataset)
-        problems = [*self._too_many_trees(spec), *_unknown_classes(spec, dataset), *_too_few_rows(spec, dataset)]
+        problems = [
+            *self._too_many_trees(spec),
+            *_unknown_classes(spec, dataset),
+            *_too_few_rows(spec, dataset),
+            *_unfit_loss(spec, dataset),
+        ]
         if problems:
             raise InvalidTrainingRequest("; ".join(problem.detail for problem in problems), problems)
 
@@ -124,6 +130,16 @@ def _too_few_rows(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
             'use {"kind": "none"} or upload more rows'
         )
         yield FieldError("/evaluation", detail)
+
+
+def _unfit_loss(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
+    """The one loss that cannot take every number of classes."""
+    loss = core.parse_loss(constructor_arguments(spec.model)["loss"])
+    if isinstance(loss, core.RankingGain):
+        try:
+            loss.criterion(len(dataset.classes))
+        except core.InvalidLoss as error:
+            yield FieldError("/model/loss", str(error))
 
 
 def _difference(dataset: DatasetRow, test: DatasetRow) -> str | None:

@@ -23,6 +23,7 @@ from core.kernels.criteria_entropy import (
     credal_gain,
     credal_risk,
     entropy_risk,
+    logs_and_classes,
     weighted_logs,
 )
 from core.kernels.criteria_gini import (
@@ -121,7 +122,7 @@ REMEMBER: dict[type[Any], Any] = {
     NearEntropy: sum_of_excess,
     TabulatedImpurity: pairs_and_largest,
     Twoing: pairs,
-    Credal: weighted_logs,
+    Credal: logs_and_classes,
     Ranking: pairs,
     SignedGini: squared_length,
 }

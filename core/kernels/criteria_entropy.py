@@ -25,6 +25,7 @@ class Credal(NamedTuple):
 
     mass: float  # s, in the unit of the weights
     n_classes: int
+    lifted_logs: NDArray[np.float64]  # m t log t with t = s / m: m lifted zeros; (n_classes + 1,)
     weighted_logs: NDArray[np.float64]  # w log w at w = 0, 1, ...
 
 
@@ -46,6 +47,16 @@ def weighted_log_table(length: int) -> NDArray[np.float64]:
     return table
 
 
+@kernel
+def lifted_log_table(mass: float, n_classes: int) -> NDArray[np.float64]:
+    """m t log t with t = mass / m at m = 0, 1, ..., n_classes, and 0 at m = 0."""
+    table = np.zeros(n_classes + 1, dtype=np.float64)
+    for m in range(1, n_classes + 1):
+        level = mass / m
+        table[m] = m * (level * math.log(level))
+    return table
+
+
 @inner_kernel
 def weighted_logs(
     criterion: Entropy, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
@@ -63,12 +74,29 @@ def entropy_risk(criterion: Entropy, side: Side, class_weights: ClassWeights) ->
 
 
 @inner_kernel
+def logs_and_classes(
+    criterion: Credal, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
+) -> tuple[float, float]:
+    """spread = sum of w log w over classes; largest = number of classes on the side, more than there are as soon as one
+    of them began with less than the free mass.
+    """
+    table, after, n_present = criterion.weighted_logs, before + added, side.largest
+    if before == 0.0:
+        n_present += 1.0 if added >= criterion.mass else criterion.n_classes + 1.0
+    return side.spread + (weighted_log(table, after) - weighted_log(table, before)), n_present
+
+
+@inner_kernel
 def water_level(side: Side, class_weights: ClassWeights, mass: float, n_absent: int) -> float:
     """The level to which `mass` lifts the lowest class weights, `n_absent` further zeros among them.
 
-    Each pass takes the level of the classes below the last one: it falls until none of them stands above it.
+    Each pass takes the level of the classes below the last one: it falls until none of them stands above it. No class
+    is lifted by more than all the mass, so that the first pass has few classes left.
     """
-    level = (side.weight + mass) / (class_weights.shape[0] + n_absent)
+    lowest = side.weight if n_absent == 0 else 0.0
+    for k in range(class_weights.shape[0]):
+        lowest = min(lowest, class_weights[k])
+    level = min(lowest + mass, (side.weight + mass) / (class_weights.shape[0] + n_absent))
     while True:
         below, content = n_absent, mass
         for k in range(class_weights.shape[0]):
@@ -81,16 +109,30 @@ def water_level(side: Side, class_weights: ClassWeights, mass: float, n_absent: 
 
 
 @inner_kernel
-def upper_entropy(criterion: Credal, side: Side, class_weights: ClassWeights) -> float:
-    """H*: the entropy after the water has been filled in."""
+def filled_logs(criterion: Credal, side: Side, class_weights: ClassWeights) -> float:
+    """Sum of w log w over all classes after the water has been filled in, wherever it stands."""
     n_absent = criterion.n_classes - class_weights.shape[0]
     level = water_level(side, class_weights, criterion.mass, n_absent)
-    total, n_lifted, logs = side.weight + criterion.mass, n_absent, side.spread
+    n_lifted, logs = n_absent, side.spread
     for k in range(class_weights.shape[0]):
         if class_weights[k] < level:
             n_lifted += 1
             logs -= weighted_log(criterion.weighted_logs, class_weights[k])
-    logs += n_lifted * weighted_log(criterion.weighted_logs, level)
+    return float(logs + n_lifted * weighted_log(criterion.weighted_logs, level))
+
+
+@inner_kernel
+def upper_entropy(criterion: Credal, side: Side, class_weights: ClassWeights) -> float:
+    """H*: the entropy after the water has been filled in.
+
+    Where classes are absent and no other one is lighter than all the mass, it stands on the absent ones alone, and its
+    level is known from their number.
+    """
+    total = side.weight + criterion.mass
+    if side.largest < criterion.n_classes:
+        logs = side.spread + criterion.lifted_logs[criterion.n_classes - int(side.largest)]
+    else:
+        logs = filled_logs(criterion, side, class_weights)
     return max(0.0, float(weighted_log(criterion.weighted_logs, total) - logs) / total)
 
 

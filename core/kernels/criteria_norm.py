@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.jit import inner_kernel, kernel
+from core.kernels.powers import PowerTables, power_of
 from core.kernels.sides import ClassWeights, Side, is_pure, table_index
 
 #: Up to this order no power of a class weight overflows: rows weigh less than 2 and are fewer than 2^31.
@@ -30,6 +31,7 @@ class GeneralizedCrossEntropyImpurity(NamedTuple):
     inverse_q: float
     order: float  # r
     inverse_order: float
+    root: PowerTables  # of exponent 1 / r
     powers: NDArray[np.float64]  # w^r at w = 0, 1, ...
 
 
@@ -119,7 +121,7 @@ def gce_risk(criterion: GeneralizedCrossEntropyImpurity, side: Side, class_weigh
         return 0.0
     norm = side.largest
     if side.spread > SMALLEST_SUM:
-        norm = math.exp(criterion.inverse_order * math.log(side.spread))
+        norm = power_of(criterion.root, side.spread)
     return max(0.0, side.weight - norm) * criterion.inverse_q
 
 

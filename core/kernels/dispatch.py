@@ -21,6 +21,8 @@ from core.kernels.criteria import (
 from core.kernels.jit import NO_COUNTING, inner_kernel
 from core.kernels.sides import NOTHING, ClassWeights, Side
 
+_UNCOUNTED: Any = NO_COUNTING
+
 
 def _plain(table: dict[type[Any], Any], criterion_type: type[Any]) -> Any:
     """The function of a table's row, without its own compilation: `overload` compiles it into the caller."""
@@ -30,7 +32,7 @@ def _plain(table: dict[type[Any], Any], criterion_type: type[Any]) -> Any:
 
 def _chosen_by_type(function: Any) -> Any:
     """`overload` without its comparison of annotations, which differ between a choice and what it chooses."""
-    return overload(function, strict=False, jit_options=NO_COUNTING)
+    return overload(function, strict=False, jit_options=_UNCOUNTED)
 
 
 def _remember(

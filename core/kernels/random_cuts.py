@@ -40,7 +40,7 @@ def last_code_below(bin_low: NDArray[np.float64], lowest: int, highest: int, thr
 def _highest_present(codes: NDArray[Any], n_rows: int, lowest: int, missing_code: int) -> int:
     highest = lowest
     for i in range(n_rows):
-        code = np.int64(codes[i])
+        code = int(codes[i])
         highest = max(highest, code if code != missing_code else lowest)
     return highest
 
@@ -66,7 +66,7 @@ def _sum_sides(
         goes_right = int(code > last_left_code) & int(code != left_too)
         sides[goes_right * n_classes + classes[i]] += weights[i]
         n_right += goes_right
-    return classes.shape[0] - n_right
+    return int(classes.shape[0] - n_right)
 
 
 @inner_kernel

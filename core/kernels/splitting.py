@@ -101,7 +101,7 @@ def _allowed_cuts(
         return range_of_rows(room.entries.keys, n_scanned, n_rows, lowest, least, missing_goes_left)
     n_codes = highest - lowest + 1
     count_codes(room.codes, n_rows, lowest, n_codes, room.n_by_code)
-    n_missing = np.int64(room.n_by_code[n_codes - 1]) if n_missing_entries > 0 else 0
+    n_missing = int(room.n_by_code[n_codes - 1]) if n_missing_entries > 0 else 0
     return range_of_sums(room.n_by_code, n_codes, n_missing, lowest, least, missing_goes_left)
 
 

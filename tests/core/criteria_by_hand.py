@@ -3,7 +3,7 @@
 import numpy as np
 
 from core.kernels.criteria_distribution import TabulatedImpurity
-from core.kernels.criteria_entropy import Credal, Entropy
+from core.kernels.criteria_entropy import Credal, Entropy, lifted_log_table
 from core.kernels.criteria_gini import Gini, NegativeExponentialImpurity, SignedGini, SqrtGini
 from core.kernels.criteria_norm import (
     GeneralizedCrossEntropyImpurity,
@@ -14,6 +14,7 @@ from core.kernels.criteria_norm import (
 from core.kernels.criteria_two_sided import Ranking, Twoing
 from core.kernels.dispatch import gain_of_children
 from core.kernels.dispatch import node_impurity as impurity_on_workspace
+from core.kernels.powers import new_power_tables
 from core.kernels.random_cuts import children_of
 
 _NO_TABLE = np.zeros(1, dtype=np.float64)
@@ -25,12 +26,12 @@ ONE_OF_EACH = (
     Misclassification(1.0),
     SqrtGini(2),
     NegativeExponentialImpurity(0.5, 2),
-    GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, _NO_TABLE),
+    GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, new_power_tables(0.5), _NO_TABLE),
     NearMisclassification(1.0 / 0.99, 100.0, 0.01),
     NearEntropy(0.001),
     TabulatedImpurity(np.array([[0.0, 1.0, 0.0, 1.0]]), 2),
     Twoing(),
-    Credal(1.0, 2, _NO_TABLE),
+    Credal(1.0, 2, lifted_log_table(1.0, 2), _NO_TABLE),
     Ranking(1.0),
     SignedGini(np.eye(2)),
 )

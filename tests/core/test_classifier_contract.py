@@ -39,11 +39,21 @@ def test_fitting_and_predicting_need_no_scikit_learn(tmp_path):
         "import sys, core; X, y = [[0.0], [1.0]], ['n', 'y'];"
         "forest = core.ForestClassifier(n_estimators=3, random_state=0).fit(X, y);"
         f"core.save(forest, {str(tmp_path / 'model')!r}); loaded = core.load({str(tmp_path / 'model')!r});"
-        "core.evaluate(loaded, X, y), loaded.predict(X), loaded.score(X, y);"
+        "loaded.predict(X), loaded.predict_proba(X), loaded.score(X, y);"
         "print([name for name in sys.modules if name.split('.')[0] == 'sklearn'])"
     )
     run = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_evaluation_is_the_first_to_need_it():
+    program = (
+        "import sys, core; X, y = [[0.0], [1.0]], ['n', 'y'];"
+        "report = core.evaluate(core.TreeClassifier().fit(X, y), X, y);"
+        "print(report['macro_f1'], 'sklearn' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["1.0", "True"]
 
 
 def test_the_tools_of_scikit_learn_take_them():

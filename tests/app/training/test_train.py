@@ -147,6 +147,28 @@ class TestRefused:
         assert (code, pointed) == ("invalid_request", pointers)
         assert n_jobs(client) == 0
 
+    @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", None])
+    def test_other_media_types(self, client: TestClient, content_type: str | None) -> None:
+        headers = {"Content-Type": content_type} if content_type else {}
+        response = client.post("/train", content=b'{"model": {"kind": "tree"}}', headers=headers)
+        assert response.status_code == 415, response.text
+        assert response.json()["code"] == "unsupported_media_type"
+        assert "application/json" in response.json()["detail"]
+
+    @pytest.mark.parametrize(
+        ("model", "detail"),
+        [
+            ({"kind": "forest", "oob_score": True, "bootstrap": False}, "oob_score of ForestClassifier is True"),
+            ({"kind": "tree", "loss": {"kind": "distribution", "cdf": "t"}}, "cdf 't' lacks df"),
+            ({"kind": "forest", "bootstrap": None}, "Input should be a valid boolean (got null)"),
+        ],
+    )
+    def test_the_reason_begins_with_the_value_or_the_rule(
+        self, client: TestClient, dataset_id: str, model: dict[str, Any], detail: str
+    ) -> None:
+        (error,) = client.post("/train", json={"dataset_id": dataset_id, "model": model}).json()["errors"]
+        assert error["detail"].startswith(detail)
+
     def test_missing_fields(self, client: TestClient) -> None:
         assert refused(client, {}) == ("invalid_request", ["/model"])
 
@@ -182,6 +204,13 @@ class TestRefused:
     def test_noise_that_leaves_nothing_to_learn(self, client: TestClient, dataset_id: str) -> None:
         body = {"dataset_id": dataset_id, "model": TREE, "noise": {"inject": {"kind": "uniform", "rate": 0.5}}}
         assert refused(client, body) == ("invalid_noise", ["/noise/inject/rate"])
+
+    def test_a_loss_of_two_classes_on_three(self, client: TestClient) -> None:
+        three = [{"label": label, "count": 30} for label in "abc"]
+        dataset_id = str(make_dataset(client.app.state.context, classes=three))
+        body = {"dataset_id": dataset_id, "model": {"kind": "tree", "loss": "ranking"}}
+        assert refused(client, body) == ("invalid_training_request", ["/model/loss"])
+        assert client.post("/train", json={**body, "model": {"kind": "tree", "loss": "gini"}}).status_code == 202
 
     def test_a_holdout_of_too_few_rows(self, client: TestClient) -> None:
         dataset_id = str(make_dataset(client.app.state.context, n_rows=3))
