@@ -121,7 +121,7 @@ _KINDER_REASONS = {
 
 def _reason(item: Mapping[str, Any]) -> str:
     if item["type"] == "value_error":
-        return str(item["ctx"]["error"])  # the message alone, which names the value itself
+        return str(item["msg"]).removeprefix("Value error, ")  # what was raised, which names the value itself
     return f"{_KINDER_REASONS.get(item['type'], item['msg'])}{_shown(item)}"
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from fastapi import Depends, Query
+from fastapi import Depends, Query, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from sqlalchemy import BigInteger, ColumnElement, Select, and_, or_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from app.errors import Invalid
+from app.errors import FieldError, Invalid
 
 
 def _without_nul(text: str) -> str:
@@ -52,11 +52,29 @@ class PageQuery(BaseModel):
 
 
 def _page_query(
+    request: Request,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="how many items at most")] = 50,
     cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
     sort: Annotated[str, Query(description="field to sort by; `-field` for descending")] = "-created_at",
 ) -> PageQuery:
+    _refuse_unknown_names(request)
     return PageQuery(limit=limit, cursor=cursor, sort=sort)
+
+
+def _refuse_unknown_names(request: Request) -> None:
+    """A misspelt filter that went unnoticed would answer with everything. Raises Invalid."""
+    known = _query_names(request.scope["route"].dependant)
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        detail = "this list has no such parameter; it has " + ", ".join(sorted(known))
+        names = ", ".join(repr(name)[:80] for name in unknown[:10])
+        raise Invalid(f"Unknown in the query: {names}; {detail}.", [FieldError(f"query/{unknown[0]}", detail)])
+
+
+def _query_names(dependant: Any) -> set[str]:
+    """The query parameters of a route, those of its dependencies included."""
+    own = {parameter.alias for parameter in dependant.query_params}
+    return own.union(*map(_query_names, dependant.dependencies))
 
 
 PageParameters = Annotated[PageQuery, Depends(_page_query)]

@@ -73,9 +73,7 @@ class TrainedModelOut(BaseModel):
     metrics: dict[str, Any]
     feature_schema: FeatureSchemaOut = Field(serialization_alias="schema")
     noise: dict[str, Any]
-    fitted: dict[str, Any] = Field(
-        description="what the fit found out: the chosen `lambda`, `oob_score` where asked for"
-    )
+    fitted: dict[str, Any] = Field(description="what the fit found out: the chosen `lambda`, the `oob_score` asked for")
 
     @classmethod
     def of(cls, row: TrainedModelRow) -> "TrainedModelOut":

@@ -143,3 +143,13 @@ class TestOpenApi:
 
     def test_problem_is_a_known_schema(self, client: TestClient) -> None:
         assert "Problem" in client.get("/openapi.json").json()["components"]["schemas"]
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/models", "/datasets"])
+def test_lists_refuse_filters_that_they_do_not_have(client: TestClient, path: str) -> None:
+    assert client.get(path, params={"limit": 5, "dataset_ids": "x"}).status_code == 422
+    response = client.get(path, params={"nmae": "loans"})
+    assert response.json()["code"] == "invalid_request"
+    assert response.json()["errors"][0]["pointer"] == "query/nmae"
+    assert "limit" in response.json()["detail"]
+    assert client.get(path, params={"limit": 5, "sort": "-created_at"}).status_code == 200
