@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.binning import choose_bins, encode_by_bins, encode_few_values
+from core.kernels.binning import (
+    MOST_WHOLE,
+    choose_bins,
+    count_wholes,
+    encode_by_bins,
+    encode_few_values,
+    encode_wholes,
+)
 from core.kernels.features import BinnedFeatures
 
 #: Columns copied together: one pass over a cache line of a C-ordered X serves several features.
@@ -84,20 +91,53 @@ def _contiguous_columns(X: NDArray[Any], first: int) -> Iterator[NDArray[np.floa
 
 def _encode(column: NDArray[np.float64], max_bins: int | None, codes: NDArray[Any]) -> _Bins:
     """Fill `codes` (row,) and return the bins of one feature; bins that lose something leave room for missing."""
+    counts = np.zeros(MOST_WHOLE, dtype=np.int64)
+    highest, n_missing = count_wholes(column, counts)
+    if highest >= 0:
+        return _encode_wholes(column, counts[: highest + 1], n_missing, max_bins, codes)
     n_missing = int(np.count_nonzero(np.isnan(column)))
     few = _MOST_HASHED if max_bins is None else max_bins
-    most_in_byte = np.iinfo(np.uint8).max + (n_missing == 0)
-    exact = _few_bins(column, few if codes.itemsize > 1 else min(few, most_in_byte), codes)
+    exact = _few_bins(column, few if codes.itemsize > 1 else min(few, _most_in_byte(n_missing)), codes)
     if exact is not None:
         return exact
     if max_bins is None:
         return _all_values(column, n_missing, codes)
     if n_missing and codes.itemsize == 1 and _few_bins(column, max_bins, codes.astype(np.uint16)) is not None:
         raise _TooNarrow
-    ascending = np.sort(column)[: len(column) - n_missing]
+    bins = _lossy_bins(np.sort(column)[: len(column) - n_missing], n_missing, max_bins)
+    encode_by_bins(column, bins.high, codes)
+    return bins
+
+
+def _encode_wholes(
+    column: NDArray[np.float64], counts: NDArray[np.int64], n_missing: int, max_bins: int | None, codes: NDArray[Any]
+) -> _Bins:
+    """The same for small whole numbers, of which value v occurs counts[v] times: codes are looked up."""
+    wholes = np.flatnonzero(counts)
+    values = wholes.astype(np.float64)
+    if max_bins is None or len(values) <= max_bins:
+        _refuse_narrow(len(values), n_missing, codes)
+        bins = _Bins(values, values)
+    else:
+        bins = _lossy_bins(np.repeat(values, counts[wholes]), n_missing, max_bins)
+    code_of = np.zeros(len(counts), dtype=codes.dtype)
+    code_of[wholes] = np.searchsorted(bins.high, values)
+    encode_wholes(column, code_of, len(bins.low), codes)
+    return bins
+
+
+def _refuse_narrow(n_values: int, n_missing: int, codes: NDArray[Any]) -> None:
+    if n_values - (n_missing == 0) > np.iinfo(codes.dtype).max:
+        raise _TooNarrow
+
+
+def _most_in_byte(n_missing: int) -> int:
+    return int(np.iinfo(np.uint8).max) + (n_missing == 0)
+
+
+def _lossy_bins(ascending: NDArray[np.float64], n_missing: int, max_bins: int) -> _Bins:
     low, high = np.empty(max_bins), np.empty(max_bins)
-    n_bins = choose_bins(ascending, min(max_bins, most_in_byte), low, high)
-    encode_by_bins(column, high[:n_bins], codes)
+    n_bins = choose_bins(ascending, min(max_bins, _most_in_byte(n_missing)), low, high)
     return _Bins(low[:n_bins], high[:n_bins])
 
 
@@ -112,7 +152,6 @@ def _few_bins(column: NDArray[np.float64], max_bins: int, codes: NDArray[Any]) -
 def _all_values(column: NDArray[np.float64], n_missing: int, codes: NDArray[Any]) -> _Bins:
     """One bin per value, however many there are."""
     values = np.unique(column[~np.isnan(column)] if n_missing else column)
-    if len(values) - (n_missing == 0) > np.iinfo(codes.dtype).max:
-        raise _TooNarrow
+    _refuse_narrow(len(values), n_missing, codes)
     encode_by_bins(column, values, codes)
     return _Bins(values, values)

@@ -7,11 +7,43 @@ from numpy.typing import NDArray
 
 from core.kernels.jit import kernel
 
+#: Whole numbers below this are counted in a table.
+MOST_WHOLE = 1 << 14
 #: Slots of the hash table: a power of two, at least twice the largest number of values looked for, so probes stay
 #: short.
 _SLOTS = 1024
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(54)  # keeps the top 10 bits, 2**10 = _SLOTS
+
+
+@kernel
+def count_wholes(column: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[int, int]:
+    """Count the values of a feature that has but whole numbers in [0, MOST_WHOLE), and missing ones.
+
+    `counts` (MOST_WHOLE,) is filled. Returns the highest value, -1 for any other feature, and how many are missing.
+    """
+    highest, n_missing = -1, 0
+    for i in range(column.shape[0]):
+        value = column[i]
+        if 0.0 <= value < MOST_WHOLE:
+            whole = np.uint32(value)
+            if float(whole) != value:
+                return -1, 0
+            counts[whole] += 1
+            highest = max(highest, int(whole))
+        elif np.isnan(value):
+            n_missing += 1
+        else:
+            return -1, 0
+    return highest, n_missing
+
+
+@kernel
+def encode_wholes(column: NDArray[np.float64], code_of: NDArray[Any], missing_code: int, codes: NDArray[Any]) -> None:
+    """Code of a value = code_of[value]."""
+    for i in range(column.shape[0]):
+        value = column[i]
+        codes[i] = missing_code if np.isnan(value) else code_of[np.uint32(value)]
 
 
 @kernel
@@ -111,11 +143,10 @@ def encode_by_bins(column: NDArray[np.float64], high: NDArray[np.float64], codes
         if np.isnan(value):
             codes[i] = n_bins
             continue
-        first, last = 0, n_bins - 1
-        while first < last:
-            middle = (first + last) // 2
-            if value <= high[middle]:
-                last = middle
-            else:
-                first = middle + 1
+        # halving without branches: which half it is is a coin toss
+        first, n_left = 0, n_bins
+        while n_left > 1:
+            half = n_left // 2
+            first += half * int(high[first + half - 1] < value)
+            n_left -= half
         codes[i] = first

@@ -49,7 +49,7 @@ def code_range(codes: NDArray[Any], n_rows: int) -> tuple[int, int]:
     for i in range(n_rows):
         lowest = min(lowest, codes[i])
         highest = max(highest, codes[i])
-    return int(lowest), int(highest)
+    return int(np.int64(lowest)), int(np.int64(highest))
 
 
 @inner_kernel
@@ -60,5 +60,5 @@ def mark_up_to(codes: NDArray[Any], n_rows: int, last_code: int, also: int, take
     for i in range(n_rows):
         taken[i] = np.uint8(codes[i] <= last) | np.uint8(codes[i] == other)
     for i in range(n_rows):
-        n_taken += int(taken[i])
+        n_taken += int(np.int64(taken[i]))
     return n_taken

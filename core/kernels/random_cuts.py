@@ -40,7 +40,7 @@ def last_code_below(bin_low: NDArray[np.float64], lowest: int, highest: int, thr
 def _highest_present(codes: NDArray[Any], n_rows: int, lowest: int, missing_code: int) -> int:
     highest = lowest
     for i in range(n_rows):
-        code = int(codes[i])
+        code = int(np.int64(codes[i]))
         highest = max(highest, code if code != missing_code else lowest)
     return highest
 
