@@ -25,7 +25,9 @@ class Credal(NamedTuple):
 
     mass: float  # s, in the unit of the weights
     n_classes: int
-    lifted_logs: NDArray[np.float64]  # m t log t with t = s / m, the sum over m lifted zeros, at m = 0, 1, ... n_classes
+    lifted_logs: NDArray[
+        np.float64
+    ]  # m t log t with t = s / m, the sum over m lifted zeros, at m = 0, 1, ... n_classes
     weighted_logs: NDArray[np.float64]  # w log w at w = 0, 1, ...
 
 
