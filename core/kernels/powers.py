@@ -1,6 +1,7 @@
-"""x^a for one exponent a and many x, from tables: a quarter of the time of a logarithm and an exponential.
+"""x^a for one exponent a and many x, from tables instead of a logarithm and an exponential.
 
-    x = 2^e m, 1 <= m < 2, c the middle of m's cell, one of N_CELLS:  x^a = (2^e)^a c^a (1 + u)^a,  u = (m - c) / c
+    x = 2^e m with 1 <= m < 2; c = the middle of m's cell, one of N_CELLS; u = (m - c) / c
+    x^a = (2^e)^a c^a (1 + u)^a
 
 |u| <= 1 / (2 N_CELLS), where five terms of the binomial series leave less than rounding.
 """

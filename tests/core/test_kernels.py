@@ -16,8 +16,9 @@ from numba.extending import is_jitted
 
 import core.kernels
 from core.binning import bin_features
-from core.kernels import criteria, dispatch, jit, node_codes, partition, random_state, splitting
+from core.kernels import criteria, dispatch, jit, node_codes, partition, powers, random_state, splitting
 from core.kernels.sides import NOTHING
+from tests.core import oracles
 from tests.core.criteria_by_hand import ONE_OF_EACH, node_impurity
 
 MODULES = [importlib.import_module(f"core.kernels.{m.name}") for m in pkgutil.iter_modules(core.kernels.__path__)]
@@ -195,6 +196,28 @@ def test_tables_of_whole_weights_change_no_bit(loss):
     for _ in range(100):
         weights = np.floor(rng.uniform(1, 10 ** rng.uniform(0.5, 5), 3))
         assert node_impurity(tabled, weights) == node_impurity(bare, weights)
+
+
+@pytest.mark.parametrize("exponent", [0.04, 0.3, 0.5, 0.99])
+def test_powers_from_tables_are_powers(exponent):
+    tables = powers.new_power_tables(exponent)
+    rng = np.random.default_rng(0)
+    edges = [2.2250738585072014e-308, 1e-250, np.nextafter(1.0, 0.0), 1.0, np.nextafter(2.0, 0.0), 1.7e308]
+    for x in [*edges, *rng.uniform(1, 2, 1000), *2.0 ** rng.uniform(-800, 800, 1000)]:
+        assert powers.power_of(tables, float(x)) == pytest.approx(float(x) ** exponent, rel=1e-15)
+
+
+@pytest.mark.parametrize("mass", [0.3, 1.0, 2.7])
+def test_free_mass_lands_on_the_lowest_classes_present_or_absent(mass):
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n_classes = int(rng.integers(2, 7))
+        weights = np.round(rng.uniform(0, 4, n_classes), int(rng.integers(0, 3))) * (rng.uniform(size=n_classes) < 0.7)
+        weights[0] += 0.2
+        criterion = core.CredalEntropy(mass).criterion(n_classes)
+        expected = oracles.upper_entropy(list(weights), n_classes, mass)
+        for listed in (weights, weights[weights > 0]):
+            assert node_impurity(criterion, listed) == pytest.approx(expected, rel=1e-12, abs=1e-14)
 
 
 def test_midpoints_separate():
