@@ -63,9 +63,9 @@ class Tree:
 
     def apply(self, X: NDArray[Any]) -> NDArray[np.int32]:
         """Leaf of each row of X (row, feature), int32 (row,)."""
-        leaves = np.empty((len(X), 1), dtype=np.int32)
-        find_leaves(np.array(X, order="C"), self._nodes, np.array([0, self.node_count]), leaves)
-        return leaves[:, 0]
+        leaves = np.empty(len(X), dtype=np.int32)
+        find_leaves(np.array(X, order="C"), self._nodes, leaves)
+        return leaves
 
     def compute_feature_importances(self, normalize: bool = True) -> NDArray[np.float64]:
         """Impurity decrease by feature as a share of the tree's total, (feature,); all zero for a lone root."""

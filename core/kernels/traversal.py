@@ -37,22 +37,20 @@ class Walks(NamedTuple):
 
 
 @kernel
-def _leaf_of_row(X: NDArray[Any], row: int, nodes: TreeNodes, root: int) -> int:
-    """Leaf of one row, numbered from the root of its tree."""
-    node = root
+def _leaf_of_row(X: NDArray[Any], row: int, nodes: TreeNodes) -> int:
+    node = 0
     while nodes.children_left[node] != LEAF:
         value = X[row, nodes.feature[node]]
         goes_left = nodes.missing_go_to_left[node] != 0 if np.isnan(value) else value <= nodes.threshold[node]
-        node = root + (nodes.children_left[node] if goes_left else nodes.children_right[node])
-    return node - root
+        node = nodes.children_left[node] if goes_left else nodes.children_right[node]
+    return node
 
 
 @kernel
-def find_leaves(X: NDArray[Any], nodes: TreeNodes, tree_offsets: NDArray[np.int64], leaves: NDArray[np.int32]) -> None:
-    """Fill leaves (row, tree). X: float32 or float64 (row, feature), C order, writeable."""
-    for tree in range(tree_offsets.shape[0] - 1):
-        for row in range(X.shape[0]):
-            leaves[row, tree] = _leaf_of_row(X, row, nodes, tree_offsets[tree])
+def find_leaves(X: NDArray[Any], nodes: TreeNodes, leaves: NDArray[np.int32]) -> None:
+    """Fill leaves (row,) of one tree. X: float32 or float64 (row, feature), C order, writeable."""
+    for row in range(X.shape[0]):
+        leaves[row] = _leaf_of_row(X, row, nodes)
 
 
 @kernel
