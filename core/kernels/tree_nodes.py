@@ -12,7 +12,7 @@ NO_FEATURE = -2  #: feature of a leaf
 
 
 class TreeNodes(NamedTuple):
-    """Nodes in preorder: the root is 0, a left subtree comes before its right sibling. All arrays (node,) but `value`."""
+    """Nodes in preorder: the root is 0, a left subtree comes before its right sibling. All arrays (node,) but one."""
 
     children_left: NDArray[np.int32]
     children_right: NDArray[np.int32]
