@@ -32,7 +32,7 @@ class GrowthLimits(NamedTuple):
 
 class Pending(NamedTuple):
     """A node that waits: its rows, its place in the tree, how many features are known constant in it, and the state of
-    its own random stream, so that the order of growth cannot change a split.
+    its own random stream.
     """
 
     start: int

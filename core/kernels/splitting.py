@@ -161,6 +161,49 @@ def split_of(criterion: Criterion, totals: NodeTotals, features: BinnedFeatures,
 
 
 @inlined_kernel
+def _cut_of_feature(
+    criterion: Criterion,
+    totals: NodeTotals,
+    features: BinnedFeatures,
+    feature: int,
+    lowest: int,
+    highest: int,
+    node: NodeRows,
+    limits: SearchLimits,
+    n_fitting: int,
+    random_state: NDArray[np.uint64],
+    room: SearchRoom,
+    best: Cut,
+) -> Cut:
+    """The better of `best` and the feature's best cut, or one at random."""
+    least = limits.min_samples_leaf
+    if limits.random_cuts:
+        packed, codes, scan = room.packed, room.codes, room.scan
+        return random_cut(
+            criterion, totals, features, feature, codes, lowest, highest, node, packed, n_fitting, least, random_state,
+            scan, best,
+        )  # fmt: skip
+    return best_cut(criterion, totals, feature, lowest, highest, features.n_bins[feature], node, least, room, best)
+
+
+@inlined_kernel
+def _draw(n_known: int, n_constant: int, n_untried: int, at_random: bool, random_state: NDArray[np.uint64]) -> int:
+    """Place of a feature among the candidates that are not known constant, -1 for one that is.
+
+    Known constants are drawn like the others; which of them it was makes no difference.
+    """
+    if not at_random:
+        return n_untried - 1
+    drawn = next_below(random_state, n_known + n_untried - n_constant)
+    return n_constant + drawn - n_known if drawn >= n_known else -1
+
+
+@inner_kernel
+def _swap(candidates: NDArray[np.int64], one: int, other: int) -> None:
+    candidates[one], candidates[other] = candidates[other], candidates[one]
+
+
+@inlined_kernel
 def best_split(
     criterion: Criterion,
     totals: NodeTotals,
@@ -172,57 +215,29 @@ def best_split(
     room: SearchRoom,
 ) -> tuple[Split, int]:
     """The best split among the features drawn, and how many features are now known to be constant in the node."""
-    candidates, codes = room.candidates, room.codes
-    n_known, n_untried, n_drawn, n_varying = n_constant, candidates.shape[0], 0, 0
-    draws = limits.max_features < n_untried
-    best = NO_CUT
-    n_fitting = 0
+    candidates, codes, best = room.candidates, room.codes, NO_CUT
+    n_known, n_untried, n_drawn, n_varying, n_fitting = n_constant, candidates.shape[0], 0, 0, 0
+    at_random = limits.max_features < n_untried
     if limits.random_cuts:
         n_fitting = pack_weights(node.classes, node.weights, totals.class_weights.shape[0], room.packed)
     while n_untried > n_constant and (n_drawn < limits.max_features or n_varying == 0):
         n_drawn += 1
-        position = n_untried - 1
-        if draws:
-            # known constants are drawn like the others, but which of them it was makes no difference
-            drawn = next_below(random_state, n_untried - n_constant + n_known)
-            if drawn < n_known:
-                n_known -= 1
-                continue
-            position = n_constant + drawn - n_known
-        feature = candidates[position]
+        place = _draw(n_known, n_constant, n_untried, at_random, random_state)
+        if place < 0:
+            n_known -= 1
+            continue
+        feature = candidates[place]
         gather_codes(features, feature, node.rows, codes)
         lowest, highest = code_range(codes, totals.n_rows)
         if lowest == highest:
-            candidates[position] = candidates[n_constant]
-            candidates[n_constant] = feature
+            _swap(candidates, place, n_constant)
             n_constant += 1
             continue
         n_untried -= 1
-        candidates[position] = candidates[n_untried]
-        candidates[n_untried] = feature
+        _swap(candidates, place, n_untried)
         n_varying += 1
-        if limits.random_cuts:
-            best = random_cut(
-                criterion,
-                totals,
-                features,
-                feature,
-                codes,
-                lowest,
-                highest,
-                node,
-                room.packed,
-                n_fitting,
-                limits.min_samples_leaf,
-                random_state,
-                room.scan,
-                best,
-            )
-        else:
-            missing_code = features.n_bins[feature]
-            best = best_cut(
-                criterion, totals, feature, lowest, highest, missing_code, node, limits.min_samples_leaf, room, best
-            )
-    if best.feature < 0:
-        return NO_SPLIT, n_constant
-    return split_of(criterion, totals, features, best), n_constant
+        best = _cut_of_feature(
+            criterion, totals, features, feature, lowest, highest, node, limits, n_fitting, random_state, room, best
+        )
+    split = NO_SPLIT if best.feature < 0 else split_of(criterion, totals, features, best)
+    return split, n_constant
