@@ -18,6 +18,11 @@ from typing import Any, TypeVar
 
 import numba
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 KernelFunction = TypeVar("KernelFunction", bound=Callable[..., object])
 
 _numba: Any = numba  # its settings are made at run time, where a type checker cannot see them
@@ -27,6 +32,7 @@ PACKAGE = Path(__file__).resolve().parent
 #: Options of numba for code that makes no arrays and counts no references to them.
 NO_COUNTING = {"_nrt": False}
 
+_LOCK_NAME = "saving.lock"
 _PREFIX = "kernels-"
 _DIGEST_CHARACTERS = 16
 _KEPT_SECONDS = 30 * 24 * 3600
@@ -98,7 +104,26 @@ def _compiled(function: KernelFunction, **options: Any) -> KernelFunction:
         compiled: KernelFunction = _numba.njit(cache=CACHE_FOLDER is not None, nogil=True, **options)(function)
     finally:
         _numba.config.CACHE_DIR = before
+    if CACHE_FOLDER is not None:
+        _save_alone(compiled, CACHE_FOLDER / _LOCK_NAME)
     return compiled
+
+
+def _save_alone(compiled: Any, lock_path: Path) -> None:
+    """Let one process at a time save compiled code.
+
+    Numba saves an index and the code that it names in two steps. Two processes that compile the same function for
+    different types could each choose the same name, and leave an index that gives one the code of the other.
+    """
+    save = compiled._cache.save_overload
+
+    def save_overload(signature: Any, data: Any) -> None:
+        with lock_path.open("a") as lock:
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file closes
+            save(signature, data)
+
+    compiled._cache.save_overload = save_overload
 
 
 def kernel(function: KernelFunction) -> KernelFunction:

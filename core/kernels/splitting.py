@@ -84,7 +84,7 @@ def midpoint(below: float, above: float) -> float:
     return below
 
 
-@inlined_kernel
+@inner_kernel
 def _allowed_cuts(
     n_rows: int,
     n_missing_entries: int,
@@ -94,15 +94,17 @@ def _allowed_cuts(
     highest: int,
     missing_goes_left: bool,
     least: int,
-    room: SearchRoom,
+    keys: NDArray[np.int64],
+    codes: NDArray[Any],
+    n_by_code: NDArray[np.int32],
 ) -> CutRange:
     """Which cuts leave `least` rows on both sides, when the first `n_scanned` entries start on the right."""
     if not is_summed:
-        return range_of_rows(room.entries.keys, n_scanned, n_rows, lowest, least, missing_goes_left)
+        return range_of_rows(keys, n_scanned, n_rows, lowest, least, missing_goes_left)
     n_codes = highest - lowest + 1
-    count_codes(room.codes, n_rows, lowest, n_codes, room.n_by_code)
-    n_missing = int(room.n_by_code[n_codes - 1]) if n_missing_entries > 0 else 0
-    return range_of_sums(room.n_by_code, n_codes, n_missing, lowest, least, missing_goes_left)
+    count_codes(codes, n_rows, lowest, n_codes, n_by_code)
+    n_missing = int(n_by_code[n_codes - 1]) if n_missing_entries > 0 else 0
+    return range_of_sums(n_by_code, n_codes, n_missing, lowest, least, missing_goes_left)
 
 
 @inlined_kernel
@@ -132,7 +134,17 @@ def best_cut(
         if least > 1:
             n_missing_entries = n_entries - n_scanned if missing_goes_left else int(highest == missing_code)
             cuts = _allowed_cuts(
-                totals.n_rows, n_missing_entries, n_scanned, is_summed, lowest, highest, missing_goes_left, least, room
+                totals.n_rows,
+                n_missing_entries,
+                n_scanned,
+                is_summed,
+                lowest,
+                highest,
+                missing_goes_left,
+                least,
+                entries.keys,
+                room.codes,
+                room.n_by_code,
             )
         best = scan_cuts(
             criterion, totals, feature, lowest, entries.keys, n_scanned, classes, weights, cuts, room.scan, best
@@ -144,7 +156,7 @@ def best_cut(
     return best
 
 
-@inlined_kernel
+@inner_kernel
 def split_of(criterion: Criterion, totals: NodeTotals, features: BinnedFeatures, cut: Cut) -> Split:
     """The split that makes `cut`: without a threshold of its own, half way to the next value present in the node, and
     infinite after the last one.
@@ -186,7 +198,7 @@ def _cut_of_feature(
     return best_cut(criterion, totals, feature, lowest, highest, features.n_bins[feature], node, least, room, best)
 
 
-@inlined_kernel
+@inner_kernel
 def _draw(n_known: int, n_constant: int, n_untried: int, at_random: bool, random_state: NDArray[np.uint64]) -> int:
     """Place of a feature among the candidates that are not known constant, -1 for one that is.
 

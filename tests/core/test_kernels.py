@@ -126,6 +126,38 @@ def test_an_edited_callee_in_another_file_takes_effect(tmp_path, chosen):
     assert len(list(base.glob("kernels-*"))) == 2
 
 
+TYPES_OF_ONE_FUNCTION = """
+import sys
+from cached.jit import kernel
+@kernel
+def total(a, b, c):
+    return a + b + c
+values = {"int": 1, "float": 0.5, "complex": 1j}
+for one in sys.argv[1:]:
+    print(total(*(values[name] for name in one.split(","))))
+"""
+
+
+@needs_jit
+def test_processes_that_compile_one_function_at_once_never_load_each_others_code(tmp_path):
+    package = tmp_path / "cached"
+    package.mkdir()
+    shutil.copy(jit.PACKAGE / "jit.py", package / "jit.py")
+    (package / "__init__.py").touch()
+    (package / "sums.py").write_text(TYPES_OF_ONE_FUNCTION)
+    names = ["int", "float", "complex"]
+    calls = [f"{a},{b},{c}" for a in names for b in names for c in names]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    program = [sys.executable, "-m", "cached.sums"]
+    orders = [calls, calls[::-1]]
+    running = [subprocess.Popen([*program, *order], env=environment, stdout=subprocess.PIPE) for order in orders]
+    first, second = (process.communicate()[0].split() for process in running)
+    again = subprocess.run([*program, *calls], env=environment, capture_output=True, check=True).stdout.split()
+    assert len(first) == len(calls)
+    assert first == second[::-1] == again
+
+
 def test_kernels_run_without_compilation():
     program = """
 import numpy as np, core
