@@ -1,6 +1,6 @@
 """Everything that has a target, measured beside the installed scikit-learn in one run, as one Markdown table.
 
-python -m benchmarks                            # all subjects; about an hour on two cores
+python -m benchmarks                            # all subjects; about a quarter of an hour on two cores
 python -m benchmarks fit predict --repeats 1
 python -m benchmarks fit --trees 5 --rows 5000  # a quick look, whose figures say little
 
