@@ -127,6 +127,7 @@ def _opened(
     node: int,
     room: GrowthRoom,
 ) -> Opened:
+    """`open_node` as a function of its own, since growth best first asks for it in two places."""
     return open_node(criterion, features, tree_rows, pending, limits, tree_weight, nodes, node, room)
 
 
@@ -140,6 +141,7 @@ def _split(
     node: int,
     room: GrowthRoom,
 ) -> tuple[Pending, Pending]:
+    """`split_node` without counting references, which growth best first does for its lists."""
     return split_node(features, tree_rows, pending, opened, nodes, node, room)
 
 
