@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.packed_trees import NODE_DTYPES, PackedTrees, Used, count_mixed, pack
+from core.kernels.packed_trees import NODE_DTYPES, PackedTrees, count_mixed, pack, put_ballots
 from core.kernels.traversal import mean_leaf_values
 from core.kernels.tree_nodes import LEAF, TreeNodes
 from core.tree_structure import Trees
@@ -54,12 +54,13 @@ def packed_trees(trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
     """The prediction layout of `trees` for rows of type `width`, filled tree by tree."""
     n_inner = sum(int(np.count_nonzero(nodes.children_left != LEAF)) for nodes in trees)
     n_mixed = sum(count_mixed(nodes.children_left, _leaf_votes(nodes, vote)) for nodes in trees)
+    n_classes = trees[0].value.shape[1]
     packed = PackedTrees(
-        np.empty(n_inner, NODE_DTYPES[width]),
-        np.empty(len(trees), np.int32),
-        np.empty((n_mixed, trees[0].value.shape[1])),
+        np.empty(n_classes + n_mixed + n_inner, NODE_DTYPES[width]),
+        np.empty(len(trees), np.uint32),
+        np.empty((n_mixed, n_classes)),
     )
-    used = Used(0, 0, 0)
+    used = put_ballots(packed)
     for nodes in trees:
         exact = nodes._replace(threshold=_rounded_down(nodes.threshold, width))
         used = pack(exact, _leaf_votes(nodes, vote), packed, used)

@@ -1,16 +1,16 @@
 """Trees laid out for prediction alone: what a walk reads at one node lies in one piece.
 
-Only inner nodes are kept; a leaf is a negative number in its parent and says what the leaf votes for:
+    nodes     | ballot 0 | ballot 1 | ... | inner node | inner node | ...
+    a node    | threshold | column << 1 | left | right |    16 bytes for float32 rows, 24 for float64 rows
+                                          position of a child in `nodes`
 
-    nodes     | threshold | column << 1 | left | right |   16 bytes for float32 rows, 24 for float64 rows
-                                           |       |
-              >= 0: position in `nodes` ---+-------+--- < 0: ~ballot of a leaf
-    ballot    0 .. n_classes - 1: one whole vote for that class;  n_classes + i: row i of `mixed`
+A leaf is known by what it votes for, its ballot: 0 .. n_classes - 1 is one whole vote for that class, n_classes + i is
+row i of `mixed`. All leaves with the same ballot share one node, whose children are itself: a walk that has arrived may
+be moved on with the others, and stays. Trees grown until their leaves are pure thus need memory for inner nodes alone,
+8 or 12 bytes per node of the tree (plus 24 and 8 per class for a leaf that is not pure).
 
-The low bit beside the column is 1 where a missing value goes left. A tree's nodes follow each other in preorder, the
-child with more training rows first: the likelier walk stays in one line of the cache. Leaves of trees grown until they
-are pure need no memory, and neither do leaves take part in a walk: half the nodes of a tree are leaves, so the layout
-takes 8 or 12 bytes per node of the tree (plus 8 per class for a leaf that is not pure).
+The low bit beside the column is 1 where a missing value goes left. A tree's inner nodes follow each other in preorder,
+the child with more training rows first: the likelier walk stays in one line of the cache.
 """
 
 from typing import NamedTuple
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from core.kernels.jit import kernel
 from core.kernels.tree_nodes import LEAF, TreeNodes
 
-_LINKS = [("column", np.int32), ("left", np.int32), ("right", np.int32)]
-#: One inner node, by the width of the rows that walk it.
+_LINKS = [("column", np.uint32), ("left", np.uint32), ("right", np.uint32)]
+#: One node, by the width of the rows that walk it.
 NODE_DTYPES = {
     width: np.dtype([("threshold", width), *_LINKS], align=True) for width in (np.dtype("f4"), np.dtype("f8"))
 }
@@ -31,8 +31,8 @@ NODE_DTYPES = {
 class PackedTrees(NamedTuple):
     """Trees as drawn above. Positions count through all trees."""
 
-    nodes: NDArray[np.void]  # (inner node,) one of NODE_DTYPES
-    roots: NDArray[np.int32]  # (tree,): position of the root, or ~ballot of a tree that is one leaf
+    nodes: NDArray[np.void]  # (ballot + inner node,) one of NODE_DTYPES
+    roots: NDArray[np.uint32]  # (tree,): position of the root, the ballot of a tree that is one leaf
     mixed: NDArray[np.float64]  # (leaf that is not one whole vote, class)
 
 
@@ -42,6 +42,21 @@ class Used(NamedTuple):
     nodes: int
     roots: int
     mixed: int
+
+
+@kernel
+def n_ballots(trees: PackedTrees) -> int:
+    """How many nodes are leaves; they come first."""
+    return int(trees.mixed.shape[0] + trees.mixed.shape[1])
+
+
+@kernel
+def put_ballots(out: PackedTrees) -> Used:
+    """Fill the nodes that are leaves; returns what is used then."""
+    for ballot in range(n_ballots(out)):
+        leaf = out.nodes[ballot]
+        leaf["threshold"], leaf["column"], leaf["left"], leaf["right"] = 0.0, 0, ballot, ballot
+    return Used(n_ballots(out), 0, 0)
 
 
 @kernel
@@ -97,7 +112,7 @@ def _vote_at_leaves(
     mixed: NDArray[np.float64],
     n_mixed: int,
 ) -> int:
-    """Fill the positions of a tree's leaves with ~ballot and append to `mixed`; returns its rows used so far."""
+    """Fill the positions of a tree's leaves with their ballots and append to `mixed`; returns its rows used so far."""
     for node in range(counts.shape[0]):
         if counts[node] == 0:
             ballot = _sole_class(leaf_votes[node])
@@ -105,7 +120,7 @@ def _vote_at_leaves(
                 mixed[n_mixed] = leaf_votes[node]
                 ballot = leaf_votes.shape[1] + n_mixed
                 n_mixed += 1
-            positions[node] = ~ballot
+            positions[node] = ballot
     return n_mixed
 
 
