@@ -15,6 +15,7 @@ from core.kernels.growing_node import GrowthLimits, GrowthRoom, new_growth_room
 from core.kernels.growth import grow_best_first, grow_depth_first
 from core.kernels.partition import TreeRows
 from core.kernels.random_state import bootstrap_counts
+from core.kernels.sides import TABLE_LENGTH
 from core.kernels.tree_nodes import TreeNodes
 from core.tree_structure import Trees
 
@@ -83,6 +84,15 @@ class GrowthProblem(NamedTuple):
     rooms: Rooms
 
 
+def with_tables_for(criterion: Criterion, tree_rows: TreeRows) -> Criterion:
+    """`criterion`, told whether its tables have all that the classes of any node of the tree can weigh."""
+    if not hasattr(criterion, "only_tabled"):
+        return criterion
+    weights = tree_rows.weights
+    heaviest = np.bincount(tree_rows.labels, weights).max()
+    return criterion._replace(only_tabled=bool(heaviest < TABLE_LENGTH and (weights == np.floor(weights)).all()))
+
+
 GrowOne = Callable[[NDArray[np.uint64]], TreeNodes]
 
 
@@ -96,6 +106,7 @@ def grow_tree(
     """Grow one tree on the rows of positive weight. Raises FitStopped when the monitor asked for it."""
     rows = np.flatnonzero(weights > 0).astype(np.uint32)
     tree_rows = TreeRows(rows, problem.labels[rows], weights[rows])
+    criterion = with_tables_for(criterion, tree_rows)
     grow = grow_best_first if problem.limits.max_leaf_nodes else grow_depth_first
     with np.errstate(over="ignore"):  # the generator wraps around on purpose; plain Python would warn
         grown = grow(
