@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from core.exceptions import FitStopped
 from core.kernels.criteria import Criterion
+from core.kernels.criteria_entropy import Entropy
+from core.kernels.criteria_norm import GeneralizedCrossEntropyImpurity
 from core.kernels.features import BinnedFeatures
 from core.kernels.growing_node import GrowthLimits, GrowthRoom, new_growth_room
 from core.kernels.growth import grow_best_first, grow_depth_first
@@ -86,7 +88,7 @@ class GrowthProblem(NamedTuple):
 
 def with_tables_for(criterion: Criterion, tree_rows: TreeRows) -> Criterion:
     """`criterion`, told whether its tables have all that the classes of any node of the tree can weigh."""
-    if not hasattr(criterion, "only_tabled"):
+    if not isinstance(criterion, Entropy | GeneralizedCrossEntropyImpurity):
         return criterion
     weights = tree_rows.weights
     heaviest = np.bincount(tree_rows.labels, weights).max()

@@ -24,7 +24,7 @@ _BITS_OF_ONE = _EXPONENT_BIAS << _MANTISSA_BITS
 
 
 class PowerTables(NamedTuple):
-    """What `power_of` reads for one exponent a, 0 < a < 1."""
+    """What `power_of` reads for one exponent a, 0 <= a < 1."""
 
     scales: NDArray[np.float64]  # (2^e)^a at the biased exponent e of x
     cells: NDArray[np.float64]  # (cell, c | 1 / c | c^a)

@@ -16,8 +16,10 @@ from numba.extending import is_jitted
 
 import core.kernels
 from core.binning import bin_features
+from core.growing import with_tables_for
 from core.kernels import criteria, dispatch, jit, node_codes, partition, powers, random_state, splitting
-from core.kernels.sides import NOTHING
+from core.kernels.partition import TreeRows
+from core.kernels.sides import NOTHING, TABLE_LENGTH
 from tests.core import oracles
 from tests.core.criteria_by_hand import ONE_OF_EACH, node_impurity
 
@@ -220,17 +222,38 @@ def test_only_corrected_labels_need_all_classes():
     assert needing == {"SignedGini"}
 
 
-@pytest.mark.parametrize("loss", ["entropy", "credal", {"kind": "gce", "q": 0.3}, {"kind": "gce", "q": 0.95}], ids=str)
+@pytest.mark.parametrize("loss", ["entropy", "credal"])
 def test_tables_of_whole_weights_change_no_bit(loss):
     tabled = core.parse_loss(loss).criterion(3)
-    bare = tabled._replace(**{tabled._fields[-1]: np.zeros(1)})
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        weights = np.floor(rng.uniform(1, 10 ** rng.uniform(0.5, 5), 3))
+    bare = tabled._replace(weighted_logs=np.zeros(1))
+    for weights in some_whole_weights():
         assert node_impurity(tabled, weights) == node_impurity(bare, weights)
 
 
-@pytest.mark.parametrize("exponent", [0.04, 0.3, 0.5, 0.99])
+@pytest.mark.parametrize("loss", ["entropy", {"kind": "gce", "q": 0.3}, {"kind": "gce", "q": 0.95}], ids=str)
+def test_a_tree_of_whole_weights_needs_tables_only(loss):
+    asking = core.parse_loss(loss).criterion(3)
+    for weights in some_whole_weights(TABLE_LENGTH):
+        rows = TreeRows(np.arange(3), np.arange(3), weights)
+        trusting = with_tables_for(asking, rows)
+        assert (trusting.only_tabled, asking.only_tabled) == (True, False)
+        assert node_impurity(trusting, weights) == pytest.approx(node_impurity(asking, weights), rel=1e-14)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 2.5, 1.0], [1.0, TABLE_LENGTH - 1.0, 1.0]])
+def test_fractions_and_heavy_classes_are_not_looked_up(weights):
+    asking = core.parse_loss("entropy").criterion(2)
+    rows = TreeRows(np.arange(3), np.array([0, 1, 1]), np.array(weights))
+    assert not with_tables_for(asking, rows).only_tabled
+    assert with_tables_for(core.parse_loss("gini").criterion(2), rows) == core.parse_loss("gini").criterion(2)
+
+
+def some_whole_weights(end=1e5):
+    rng = np.random.default_rng(0)
+    return [np.floor(rng.uniform(1, end ** rng.uniform(0.1, 1.0), 3)) for _ in range(100)]
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.04, 0.3, 0.5, 0.99])
 def test_powers_from_tables_are_powers(exponent):
     tables = powers.new_power_tables(exponent)
     rng = np.random.default_rng(0)
