@@ -22,24 +22,21 @@ class NodeRows(NamedTuple):
 
 
 @inner_kernel
-def _gather_by_row(codes_by_row: NDArray[Any], rows: NDArray[np.uint32], feature: int, gathered: NDArray[Any]) -> None:
+def _gather_by_row(
+    codes_by_row: NDArray[Any], rows: NDArray[np.uint32], feature: int, gathered: NDArray[Any]
+) -> tuple[int, int]:
+    lowest = highest = codes_by_row[rows[0], feature]
     for i in range(rows.shape[0]):
-        gathered[i] = codes_by_row[rows[i], feature]
+        code = codes_by_row[rows[i], feature]
+        gathered[i] = code
+        lowest, highest = min(lowest, code), max(highest, code)
+    return int(np.int64(lowest)), int(np.int64(highest))
 
 
 @inner_kernel
 def _gather_by_column(column: NDArray[Any], rows: NDArray[np.uint32], gathered: NDArray[Any]) -> None:
     for i in range(rows.shape[0]):
         gathered[i] = column[rows[i]]
-
-
-@inlined_kernel
-def gather_codes(features: BinnedFeatures, feature: int, rows: NDArray[np.uint32], gathered: NDArray[Any]) -> None:
-    """Copy one feature's codes of a node side by side into `gathered` (n_node,)."""
-    if rows.shape[0] <= MOST_ROWS_BY_ROW:
-        _gather_by_row(features.codes_by_row, rows, feature, gathered)
-    else:
-        _gather_by_column(features.codes[feature], rows, gathered)
 
 
 @inner_kernel
@@ -50,6 +47,27 @@ def code_range(codes: NDArray[Any], n_rows: int) -> tuple[int, int]:
         lowest = min(lowest, codes[i])
         highest = max(highest, codes[i])
     return int(np.int64(lowest)), int(np.int64(highest))
+
+
+@inlined_kernel
+def gather_codes(
+    features: BinnedFeatures, feature: int, rows: NDArray[np.uint32], gathered: NDArray[Any]
+) -> tuple[int, int]:
+    """Copy one feature's codes of a node side by side into `gathered` (n_node,); returns the lowest and the highest."""
+    if rows.shape[0] <= MOST_ROWS_BY_ROW:
+        return _gather_by_row(features.codes_by_row, rows, feature, gathered)
+    _gather_by_column(features.codes[feature], rows, gathered)
+    return code_range(gathered, rows.shape[0])
+
+
+@inner_kernel
+def count_up_to(codes: NDArray[Any], n_rows: int, last_code: int, also: int) -> int:
+    """How many of the first `n_rows` codes are at most `last_code`, or are `also`."""
+    last, other = codes.dtype.type(last_code), codes.dtype.type(also)
+    n_counted = 0
+    for i in range(n_rows):
+        n_counted += int(codes[i] <= last) | int(codes[i] == other)
+    return n_counted
 
 
 @inner_kernel

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import inlined_kernel, inner_kernel
+from core.kernels.jit import inlined_kernel, inner_kernel, kernel
+from core.kernels.packed_sums import PackedRows
 
 
 class TreeRows(NamedTuple):
@@ -18,6 +19,25 @@ class TreeRows(NamedTuple):
     rows: NDArray[np.uint32]
     labels: NDArray[np.uint16]
     weights: NDArray[np.float64]
+
+
+class SpareRows(NamedTuple):
+    """Room for the rows of one side; all arrays (n_rows,)."""
+
+    rows: NDArray[np.uint32]
+    labels: NDArray[np.uint16]
+    weights: NDArray[np.float64]
+    words: NDArray[np.uint64]
+
+
+@kernel
+def new_spare_rows(n_rows: int) -> SpareRows:
+    return SpareRows(
+        np.empty(n_rows, dtype=np.uint32),
+        np.empty(n_rows, dtype=np.uint16),
+        np.empty(n_rows, dtype=np.float64),
+        np.empty(n_rows, dtype=np.uint64),
+    )
 
 
 @inner_kernel
@@ -39,10 +59,15 @@ def _move(values: NDArray[Any], goes_left: NDArray[np.uint8], spare: NDArray[Any
 
 
 @inlined_kernel
-def partition(goes_left: NDArray[np.uint8], tree_rows: TreeRows, start: int, stop: int, spare: TreeRows) -> None:
+def partition(
+    goes_left: NDArray[np.uint8], tree_rows: TreeRows, packed: PackedRows, start: int, stop: int, spare: SpareRows
+) -> None:
     """Reorder rows[start:stop]; goes_left (stop - start,) holds 1 for rows that go left and 0 for others. `spare` needs
-    room for the right side, its content is overwritten.
+    room for the right side, its content is overwritten. Of packed rows, only the words move along.
     """
     _move(tree_rows.rows[start:stop], goes_left, spare.rows)
-    _move(tree_rows.labels[start:stop], goes_left, spare.labels)
-    _move(tree_rows.weights[start:stop], goes_left, spare.weights)
+    if packed.n_fitting > 0:
+        _move(packed.words[start:stop], goes_left, spare.words)
+    else:
+        _move(tree_rows.labels[start:stop], goes_left, spare.labels)
+        _move(tree_rows.weights[start:stop], goes_left, spare.weights)
