@@ -134,11 +134,11 @@ def _classes_present(class_weights: NDArray[np.float64], found: PresentClasses, 
     """List the classes that occur, or all of them; returns how many are listed."""
     n_listed = 0
     for k in range(class_weights.shape[0]):
-        if all_classes or class_weights[k] > 0.0:
-            found.numbers[n_listed] = k
-            found.weights[n_listed] = class_weights[k]
-            found.position[k] = n_listed
-            n_listed += 1
+        # without a branch: which classes are there is a coin toss; what is not listed is written over
+        found.numbers[n_listed] = k
+        found.weights[n_listed] = class_weights[k]
+        found.position[k] = n_listed
+        n_listed += int(all_classes or class_weights[k] > 0.0)
     return n_listed
 
 

@@ -22,15 +22,9 @@ class NodeRows(NamedTuple):
 
 
 @inner_kernel
-def _gather_by_row(
-    codes_by_row: NDArray[Any], rows: NDArray[np.uint32], feature: int, gathered: NDArray[Any]
-) -> tuple[int, int]:
-    lowest = highest = codes_by_row[rows[0], feature]
+def _gather_by_row(codes_by_row: NDArray[Any], rows: NDArray[np.uint32], feature: int, gathered: NDArray[Any]) -> None:
     for i in range(rows.shape[0]):
-        code = codes_by_row[rows[i], feature]
-        gathered[i] = code
-        lowest, highest = min(lowest, code), max(highest, code)
-    return int(np.int64(lowest)), int(np.int64(highest))
+        gathered[i] = codes_by_row[rows[i], feature]
 
 
 @inner_kernel
@@ -55,8 +49,9 @@ def gather_codes(
 ) -> tuple[int, int]:
     """Copy one feature's codes of a node side by side into `gathered` (n_node,); returns the lowest and the highest."""
     if rows.shape[0] <= MOST_ROWS_BY_ROW:
-        return _gather_by_row(features.codes_by_row, rows, feature, gathered)
-    _gather_by_column(features.codes[feature], rows, gathered)
+        _gather_by_row(features.codes_by_row, rows, feature, gathered)
+    else:
+        _gather_by_column(features.codes[feature], rows, gathered)
     return code_range(gathered, rows.shape[0])
 
 

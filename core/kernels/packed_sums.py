@@ -70,10 +70,10 @@ def packed_rows(
 
 
 @inner_kernel
-def _add_lanes(total: np.uint64, lanes: NDArray[np.int64], n_bits: int, class_weights: ClassWeights) -> None:
-    lane = (np.uint64(1) << np.uint64(n_bits)) - np.uint64(1)
-    for k in range(lanes.shape[0]):
-        class_weights[k] += float(np.int64((total >> np.uint64(n_bits * lanes[k])) & lane))
+def _add_lanes(total: np.uint64, packed: PackedRows, class_weights: ClassWeights) -> None:
+    lane = (np.uint64(1) << np.uint64(packed.n_bits)) - np.uint64(1)
+    for k in range(packed.lanes.shape[0]):
+        class_weights[k] += float(np.int64((total >> np.uint64(packed.n_bits * packed.lanes[k])) & lane))
 
 
 @inner_kernel
@@ -84,14 +84,15 @@ def _sum_block(words: NDArray[np.uint64], start: int, stop: int) -> np.uint64:
     return total
 
 
-@inner_kernel
+@inlined_kernel
 def sum_words(packed: PackedRows, class_weights: ClassWeights) -> None:
     """Fill class_weights (class asked for,)."""
-    n_rows = packed.words.shape[0]
+    n_rows, start = packed.words.shape[0], 0
     class_weights[:] = 0.0
-    for start in range(0, n_rows, packed.n_fitting):
-        total = _sum_block(packed.words, start, min(start + packed.n_fitting, n_rows))
-        _add_lanes(total, packed.lanes, packed.n_bits, class_weights)
+    while start < n_rows:
+        stop = min(start + packed.n_fitting, n_rows)
+        _add_lanes(_sum_block(packed.words, start, stop), packed, class_weights)
+        start = stop
 
 
 @inner_kernel
@@ -106,11 +107,12 @@ def _sum_block_up_to(
     return total
 
 
-@inner_kernel
+@inlined_kernel
 def sum_up_to(codes: NDArray[Any], packed: PackedRows, last_code: int, also: int, class_weights: ClassWeights) -> None:
     """Fill class_weights (class asked for,) with those of the rows whose code is at most `last_code`, or is `also`."""
-    n_rows = packed.words.shape[0]
+    n_rows, start = packed.words.shape[0], 0
     class_weights[:] = 0.0
-    for start in range(0, n_rows, packed.n_fitting):
-        total = _sum_block_up_to(codes, packed.words, start, min(start + packed.n_fitting, n_rows), last_code, also)
-        _add_lanes(total, packed.lanes, packed.n_bits, class_weights)
+    while start < n_rows:
+        stop = min(start + packed.n_fitting, n_rows)
+        _add_lanes(_sum_block_up_to(codes, packed.words, start, stop, last_code, also), packed, class_weights)
+        start = stop

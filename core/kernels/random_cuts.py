@@ -26,14 +26,13 @@ def draw_threshold(low: float, high: float, random_state: NDArray[np.uint64]) ->
 @inner_kernel
 def last_code_below(bin_low: NDArray[np.float64], lowest: int, highest: int, threshold: float) -> int:
     """The last code in [lowest, highest) whose bin starts at or below `threshold`; `lowest` does."""
-    first, last = lowest, highest - 1
-    while first < last:
-        middle = (first + last + 1) // 2
-        if bin_low[middle] <= threshold:
-            first = middle
-        else:
-            last = middle - 1
-    return first
+    # invariant: the code is in [first, first + n_left); without a branch, as which half it is in is a coin toss
+    first, n_left = np.uint64(lowest), np.uint64(highest - lowest)
+    while n_left > 1:
+        half = n_left >> np.uint64(1)
+        first += half * np.uint64(bin_low[first + half] <= threshold)
+        n_left -= half
+    return int(np.int64(first))
 
 
 @inner_kernel
