@@ -197,7 +197,9 @@ def grow_best_first(
             child = Pending(child.start, child.stop, child.depth, node, child.is_left, 0, child.seed)
             number = len(waiting)
             waiting.append(child)
-            opened.append(_opened(criterion, features, tree_rows, packed, child, limits, tree_weight, nodes, number, room))
+            opened.append(
+                _opened(criterion, features, tree_rows, packed, child, limits, tree_weight, nodes, number, room)
+            )
             states.append(room.random_state[0])
             heapq.heappush(queue, _place_in_queue(opened[number], number))
         n_leaves += 1

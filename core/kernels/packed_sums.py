@@ -62,7 +62,9 @@ def packed_rows(
     lanes: NDArray[np.int64],
     is_wanted: bool,
 ) -> PackedRows:
-    """The rows packed into `words` (at least row,) if that is wanted and they fit; class k lies in lane k = lanes[k]."""
+    """The rows packed into `words` (row or more,) if that is wanted and they fit; `lanes` are 0, 1, ... For kernels
+    only: no references are counted to the views in what it returns.
+    """
     n_rows, n_classes, n_fitting = classes.shape[0], lanes.shape[0], 0
     if is_wanted:
         n_fitting = pack_weights(classes, weights, n_classes, words)

@@ -132,7 +132,7 @@ def best_cut(
     room: SearchRoom,
     best: Cut,
 ) -> Cut:
-    """The best of `best` and all cuts of the feature whose `codes` (n_node,) were gathered, which leave `least` rows on both sides.
+    """The best of `best` and all cuts of the feature with these `codes` which leave `least` rows on both sides.
 
     Missing values have the highest code of all. They stay on the right first, then on the left.
     """
@@ -169,9 +169,7 @@ def best_cut(
 
 
 @inner_kernel
-def split_of(
-    criterion: Criterion, totals: NodeTotals, features: BinnedFeatures, cut: Cut, sees_missing: bool
-) -> Split:
+def split_of(criterion: Criterion, totals: NodeTotals, features: BinnedFeatures, cut: Cut, sees_missing: bool) -> Split:
     """The split that makes `cut`: without a threshold of its own, half way to the next value present in the node, and
     infinite after the last one.
     """
