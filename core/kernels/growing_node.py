@@ -181,6 +181,36 @@ def _may_split(pending: Pending, class_weights: NDArray[np.float64], limits: Gro
 
 
 @inlined_kernel
+def _weigh_classes(tree_rows: TreeRows, packed: PackedRows, start: int, stop: int, room: GrowthRoom) -> None:
+    """Fill room.class_weights for rows[start:stop]."""
+    if packed.n_fitting > 0:
+        words = packed.words[start:stop]
+        sum_words(PackedRows(words, packed.lanes, packed.n_fitting, packed.n_bits), room.class_weights)
+    else:
+        labels, weights = tree_rows.labels[start:stop], tree_rows.weights[start:stop]
+        _sum_by_class(labels, weights, room.class_weights, room.search.scan.workspace)
+
+
+@inlined_kernel
+def _rows_to_search(
+    tree_rows: TreeRows, packed: PackedRows, start: int, stop: int, n_listed: int, random_cuts: bool, room: GrowthRoom
+) -> tuple[NodeRows, PackedRows]:
+    """rows[start:stop] with the first `n_listed` of room.present as their classes. Where a tree is packed, labels and
+    weights did not move with its rows and mean nothing.
+    """
+    rows, classes, weights = tree_rows.rows[start:stop], tree_rows.labels[start:stop], tree_rows.weights[start:stop]
+    if packed.n_fitting > 0:
+        words, lanes = packed.words[start:stop], room.present.numbers[:n_listed]
+        return NodeRows(rows, classes, weights), PackedRows(words, lanes, packed.n_fitting, packed.n_bits)
+    if n_listed < room.class_weights.shape[0]:
+        positions = room.positions[: stop - start]
+        _positions(classes, room.present.position, positions)
+        classes = positions
+    lanes = room.search.lanes[:n_listed]
+    return NodeRows(rows, classes, weights), packed_rows(classes, weights, room.search.words, lanes, random_cuts)
+
+
+@inlined_kernel
 def open_node(
     criterion: Criterion,
     features: BinnedFeatures,
@@ -195,33 +225,21 @@ def open_node(
 ) -> Opened:
     """Record a node as a leaf, and find the split that lowers the training risk by more than the least decrease."""
     start, stop = pending.start, pending.stop
-    labels, weights = tree_rows.labels[start:stop], tree_rows.weights[start:stop]
     class_weights, present = room.class_weights, room.present
-    if packed.n_fitting > 0:
-        sum_words(PackedRows(packed.words[start:stop], packed.lanes, packed.n_fitting, packed.n_bits), class_weights)
-    else:
-        _sum_by_class(labels, weights, class_weights, room.search.scan.workspace)
+    _weigh_classes(tree_rows, packed, start, stop, room)
     n_listed = _classes_present(class_weights, present, needs_all_classes(criterion))
     impurity = node_impurity(criterion, present.weights[:n_listed], room.search.scan.workspace[:n_listed])
     weight = _record_leaf(nodes, node, pending, class_weights, impurity)
     room.random_state[0] = pending.seed
     if not _may_split(pending, class_weights, limits):
         return CLOSED
-    classes = labels
-    if packed.n_fitting > 0:
-        of_node = PackedRows(packed.words[start:stop], present.numbers[:n_listed], packed.n_fitting, packed.n_bits)
-    else:
-        if n_listed < class_weights.shape[0]:
-            classes = room.positions[: stop - start]
-            _positions(labels, present.position, classes)
-        lanes = room.search.lanes[:n_listed]
-        of_node = packed_rows(classes, weights, room.search.words, lanes, limits.search.random_cuts)
+    rows, words = _rows_to_search(tree_rows, packed, start, stop, n_listed, limits.search.random_cuts, room)
     split, n_constant, buffer = best_split(
         criterion,
         NodeTotals(stop - start, weight, present.weights[:n_listed], impurity),
         features,
-        NodeRows(tree_rows.rows[start:stop], classes, weights),
-        of_node,
+        rows,
+        words,
         limits.search,
         pending.n_constant,
         room.random_state,

@@ -81,6 +81,26 @@ def children_of(criterion: Criterion, left: ClassWeights, right: ClassWeights, w
 
 
 @inlined_kernel
+def _weigh_sides(
+    codes: NDArray[Any],
+    node: NodeRows,
+    packed: PackedRows,
+    class_weights: ClassWeights,
+    last_left_code: int,
+    left_too: int,
+    sides: ClassWeights,
+) -> None:
+    """Fill `sides` as `_sum_sides` does, from words where rows are packed."""
+    if packed.n_fitting > 0:
+        n_classes = class_weights.shape[0]
+        sum_up_to(codes, packed, last_left_code, left_too, sides[:n_classes])
+        for k in range(n_classes):
+            sides[n_classes + k] = class_weights[k] - sides[k]
+    else:
+        _sum_sides(codes, node.classes, node.weights, last_left_code, left_too, sides)
+
+
+@inlined_kernel
 def random_cut(
     criterion: Criterion,
     totals: NodeTotals,
@@ -116,13 +136,8 @@ def random_cut(
         threshold = max(threshold, features.bin_high[offset + last_left_code])
     for missing_goes_left in (False, True):
         left_too = missing_code if missing_goes_left else last_left_code
-        if packed.n_fitting > 0:
-            sum_up_to(codes, packed, last_left_code, left_too, left)
-            for k in range(n_classes):
-                right[k] = totals.class_weights[k] - left[k]
-        else:
-            _sum_sides(codes, node.classes, node.weights, last_left_code, left_too, sides)
-        n_left = 1
+        _weigh_sides(codes, node, packed, totals.class_weights, last_left_code, left_too, sides)
+        n_left = 1  # or more, where no value is missing: the lowest code lies on the left, the highest on the right
         if has_missing or min_samples_leaf > 1:
             n_left = count_up_to(codes, totals.n_rows, last_left_code, left_too)
         if min(n_left, totals.n_rows - n_left) >= max(min_samples_leaf, 1):
