@@ -24,6 +24,8 @@ from core.kernels.features import BinnedFeatures
 
 #: Columns copied together: one pass over a cache line of a C-ordered X serves several features.
 _BLOCK = 16
+#: Bytes that the processor loads together.
+_CACHE_LINE = 64
 #: Most distinct values that are found by hashing; more are found by sorting.
 _MOST_HASHED = 256
 
@@ -43,7 +45,7 @@ class _Codes(NamedTuple):
     """Both copies of the codes, still empty."""
 
     by_column: NDArray[Any]  # (feature, row)
-    by_row: NDArray[Any]  # (row, feature)
+    by_row: NDArray[Any]  # (row, feature or more)
 
 
 def bin_features(X: NDArray[Any], max_bins: int | None, n_threads: int = 1) -> BinnedFeatures:
@@ -58,7 +60,18 @@ def bin_features(X: NDArray[Any], max_bins: int | None, n_threads: int = 1) -> B
 
 def _empty_codes(shape: tuple[int, ...], width: Any) -> _Codes:
     n_rows, n_features = shape
-    return _Codes(np.empty((n_features, n_rows), dtype=width), np.empty((n_rows, n_features), dtype=width))
+    return _Codes(np.empty((n_features, n_rows), dtype=width), _within_cache_lines(n_rows, n_features, np.dtype(width)))
+
+
+def _within_cache_lines(n_rows: int, n_features: int, width: np.dtype[Any]) -> NDArray[Any]:
+    """An empty array (row, feature or more), C order. Small nodes read codes of rows that lie anywhere: where rows are
+    short, each is as long as a power of two and so lies within one cache line.
+    """
+    n_bytes = n_features * width.itemsize
+    n_cells = n_features if n_bytes > _CACHE_LINE else (1 << (n_bytes - 1).bit_length()) // width.itemsize
+    room = np.empty(n_rows * n_cells * width.itemsize + _CACHE_LINE, dtype=np.uint8)
+    first = -room.ctypes.data % _CACHE_LINE
+    return room[first : first + n_rows * n_cells * width.itemsize].view(width).reshape(n_rows, n_cells)
 
 
 def _binned(X: NDArray[Any], max_bins: int | None, n_threads: int, codes: _Codes) -> BinnedFeatures:

@@ -14,7 +14,7 @@ class BinnedFeatures(NamedTuple):
     """
 
     codes: NDArray[Any]  # uint8, uint16 or uint32, whatever the largest code needs; (feature, row)
-    codes_by_row: NDArray[Any]  # the same, (row, feature)
+    codes_by_row: NDArray[Any]  # the same, (row, feature), behind the features whatever fills up a row
     n_bins: NDArray[np.int64]  # (feature,)
     bin_offsets: NDArray[np.int64]  # (feature + 1,)
     bin_low: NDArray[np.float64]

@@ -5,6 +5,7 @@ from itertools import count
 import numpy as np
 
 from core.binning import bin_features
+from core.kernels import packed_sums
 from core.kernels.features import BinnedFeatures
 from core.kernels.node_codes import NodeRows
 from core.kernels.tree_nodes import LEAF, TreeNodes
@@ -41,6 +42,13 @@ def node_of(classes, weights):
     """All rows 0, 1, ... as one node."""
     rows = np.arange(len(classes), dtype=np.uint32)
     return NodeRows(rows, np.asarray(classes, dtype=np.uint16), np.asarray(weights, dtype=np.float64))
+
+
+def packed_as(classes, weights, n_classes):
+    """The rows with their words, which hold nothing where they do not fit."""
+    words = np.empty(len(classes), dtype=np.uint64)
+    n_fitting = packed_sums.pack_weights(classes, weights, n_classes, words)
+    return packed_sums.PackedRows(words, np.arange(n_classes), n_fitting, packed_sums.bits_of_class(n_classes))
 
 
 def class_weights_by_code(codes, classes, weights):

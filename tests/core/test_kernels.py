@@ -18,6 +18,7 @@ import core.kernels
 from core.binning import bin_features
 from core.growing import with_tables_for
 from core.kernels import criteria, dispatch, jit, node_codes, partition, powers, random_state, splitting
+from core.kernels.packed_sums import PackedRows
 from core.kernels.partition import TreeRows
 from core.kernels.sides import NOTHING, TABLE_LENGTH
 from tests.core import oracles
@@ -281,22 +282,25 @@ def test_midpoints_separate():
     assert splitting.midpoint(1.0, 2.0) == 1.5
 
 
-def test_partition_is_stable_and_moves_everything_together():
+@pytest.mark.parametrize("missing_left", [False, True])
+@pytest.mark.parametrize("packs", [False, True])
+def test_partition_is_stable_and_moves_everything_together(missing_left, packs):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 6, size=50).astype(np.uint8)  # 5 = missing
-    for missing_left in [False, True]:
-        rows = rng.permutation(50).astype(np.int32)
-        of_node = codes[rows[5:45]]
-        tree_rows = partition.TreeRows(rows.copy(), (rows * 2).astype(np.uint16), rows * 3.0)
-        spare = partition.TreeRows(*(np.empty_like(array) for array in tree_rows))
-        goes_left = np.empty(40, dtype=np.uint8)
-        cut = 5 + node_codes.mark_up_to(of_node, 40, 2, 5 if missing_left else 2, goes_left)
-        partition.partition(goes_left, tree_rows, 5, 45, spare)
-        inside = rows[5:45].tolist()
-        left = [r for r in inside if codes[r] <= 2 or (missing_left and codes[r] == 5)]
-        right = [r for r in inside if r not in set(left)]
-        assert tree_rows.rows.tolist() == [*rows[:5], *left, *right, *rows[45:]]
-        assert cut == 5 + len(left)
+    rows = rng.permutation(50).astype(np.uint32)
+    tree_rows = partition.TreeRows(rows.copy(), (rows * 2).astype(np.uint16), rows * 3.0)
+    packed = PackedRows(rows.astype(np.uint64) * np.uint64(4), np.arange(1), 20 if packs else 0, 32)
+    goes_left = np.empty(40, dtype=np.uint8)
+    cut = 5 + node_codes.mark_up_to(codes[rows[5:45]], 40, 2, 5 if missing_left else 2, goes_left)
+    partition.partition(goes_left, tree_rows, packed, 5, 45, partition.new_spare_rows(50))
+    inside = rows[5:45].tolist()
+    left = [r for r in inside if codes[r] <= 2 or (missing_left and codes[r] == 5)]
+    right = [r for r in inside if r not in set(left)]
+    assert tree_rows.rows.tolist() == [*rows[:5], *left, *right, *rows[45:]]
+    assert cut == 5 + len(left)
+    if packs:
+        np.testing.assert_array_equal(packed.words, tree_rows.rows * 4)
+    else:
         np.testing.assert_array_equal(tree_rows.labels, tree_rows.rows * 2)
         np.testing.assert_array_equal(tree_rows.weights, tree_rows.rows * 3.0)
 
