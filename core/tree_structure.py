@@ -7,20 +7,23 @@ Each tree keeps the arrays that it grew in, from growth over votes to the artefa
 in memory, and nobody may need it twice. Whoever works on all of it goes tree by tree.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.traversal import find_leaves
-from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.kernels.tree_nodes import LEAF, TreeNodes, class_distributions
 
 #: What a fit keeps; a single tree is a tuple of one.
 Trees = tuple[TreeNodes, ...]
 
 
 class Tree:
-    """One tree under scikit-learn's attribute names; arrays are views, a leaf has children -1 and feature -2."""
+    """One tree under scikit-learn's attribute names; a leaf has children -1 and feature -2. Arrays are views, but for two
+    that are made when first asked for.
+    """
 
     def __init__(self, nodes: TreeNodes, n_features: int) -> None:
         self.n_features = n_features
@@ -31,10 +34,21 @@ class Tree:
         self.threshold = nodes.threshold
         self.missing_go_to_left = nodes.missing_go_to_left
         self.impurity = nodes.impurity
-        self.n_node_samples = nodes.n_node_samples
         self.weighted_n_node_samples = nodes.weighted_n_node_samples
-        #: (node, 1, class): the weighted class distribution of the node
-        self.value = nodes.value[:, np.newaxis, :]
+
+    def shows(self, nodes: TreeNodes) -> bool:
+        """Whether this is the tree of `nodes`."""
+        return self._nodes is nodes
+
+    @cached_property
+    def n_node_samples(self) -> NDArray[np.int64]:
+        """(node,): how many rows reached the node."""
+        return self._nodes.n_node_samples.astype(np.int64)
+
+    @cached_property
+    def value(self) -> NDArray[np.float64]:
+        """(node, 1, class): the weighted class distribution of the node."""
+        return class_distributions(self._nodes)[:, np.newaxis, :]
 
     @property
     def node_count(self) -> int:
@@ -51,7 +65,7 @@ class Tree:
     @property
     def n_classes(self) -> NDArray[np.int64]:
         """(1,): the number of classes."""
-        return np.array([self.value.shape[2]], dtype=np.int64)
+        return np.array([self._nodes.mixed.shape[1]], dtype=np.int64)
 
     @property
     def max_depth(self) -> int:

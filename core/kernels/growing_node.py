@@ -14,7 +14,7 @@ from core.kernels.partition import TreeRows, partition
 from core.kernels.random_state import next_word
 from core.kernels.scanning import NodeTotals
 from core.kernels.splitting import NO_SPLIT, SearchLimits, SearchRoom, Split, best_split, new_search_room
-from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes, new_nodes
+from core.kernels.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, new_growing_nodes
 
 #: Gains are compared with min_risk_decrease up to this much rounding.
 GAIN_TOLERANCE = 1e-12
@@ -72,7 +72,7 @@ class GrowthRoom(NamedTuple):
     tree there can be; what no tree fills costs no memory.
     """
 
-    nodes: TreeNodes
+    nodes: GrowingNodes
     stack: Stack
 
     spare: TreeRows
@@ -87,7 +87,7 @@ class GrowthRoom(NamedTuple):
 def new_growth_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> GrowthRoom:
     """Room for trees on at most `n_rows` rows."""
     return GrowthRoom(
-        new_nodes(2 * n_rows, n_classes),
+        new_growing_nodes(2 * n_rows, n_classes),
         Stack(np.empty((n_rows + 1, _STACK_COLUMNS), dtype=np.int64), np.empty(n_rows + 1, dtype=np.uint64)),
         TreeRows(
             np.empty(n_rows, dtype=np.uint32), np.empty(n_rows, dtype=np.uint16), np.empty(n_rows, dtype=np.float64)
@@ -145,7 +145,7 @@ def _positions(labels: NDArray[np.uint16], position: NDArray[np.uint16], positio
 
 @inner_kernel
 def _record_leaf(
-    nodes: TreeNodes, node: int, pending: Pending, class_weights: NDArray[np.float64], impurity: float
+    nodes: GrowingNodes, node: int, pending: Pending, class_weights: NDArray[np.float64], impurity: float
 ) -> float:
     """Write a node as a leaf and link it to its parent; returns its weight."""
     if pending.parent >= 0:
@@ -183,7 +183,7 @@ def open_node(
     pending: Pending,
     limits: GrowthLimits,
     tree_weight: float,
-    nodes: TreeNodes,
+    nodes: GrowingNodes,
     node: int,
     room: GrowthRoom,
 ) -> Opened:
@@ -224,7 +224,7 @@ def split_node(
     tree_rows: TreeRows,
     pending: Pending,
     opened: Opened,
-    nodes: TreeNodes,
+    nodes: GrowingNodes,
     node: int,
     room: GrowthRoom,
 ) -> tuple[Pending, Pending]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.jit import kernel
-from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.kernels.tree_nodes import LEAF, TreeNodes, sole_class
 
 _LINKS = [("column", np.int32), ("left", np.int32), ("right", np.int32)]
 #: One inner node, by the width of the rows that walk it.
@@ -45,24 +45,11 @@ class Used(NamedTuple):
 
 
 @kernel
-def _sole_class(leaf_vote: NDArray[np.float64]) -> int:
-    """The class that gets exactly one whole vote while the others get none, or -1."""
-    sole = -1
-    for k in range(leaf_vote.shape[0]):
-        if leaf_vote[k] != 0.0:
-            if sole >= 0 or leaf_vote[k] != 1.0:
-                return -1
-            sole = k
-    return sole
-
-
-@kernel
-def count_mixed(children_left: NDArray[np.int32], leaf_votes: NDArray[np.float64]) -> int:
-    """How many leaves vote for more than one class, or not with exactly one vote. leaf_votes: (node, class)."""
+def count_mixed(leaf_votes: NDArray[np.float64]) -> int:
+    """How many votes are for more than one class, or not exactly one vote. leaf_votes: (distribution, class)."""
     count = 0
-    for node in range(children_left.shape[0]):
-        if children_left[node] == LEAF and _sole_class(leaf_votes[node]) < 0:
-            count += 1
+    for i in range(leaf_votes.shape[0]):
+        count += int(sole_class(leaf_votes[i]) < 0)
     return count
 
 
@@ -90,35 +77,33 @@ def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: ND
 
 
 @kernel
-def _vote_at_leaves(
-    leaf_votes: NDArray[np.float64],
-    counts: NDArray[np.int32],
-    positions: NDArray[np.int32],
-    mixed: NDArray[np.float64],
-    n_mixed: int,
+def _list_ballots(
+    leaf_votes: NDArray[np.float64], ballots: NDArray[np.int32], mixed: NDArray[np.float64], n_mixed: int
 ) -> int:
-    """Fill the positions of a tree's leaves with ~ballot and append to `mixed`; returns its rows used so far."""
-    for node in range(counts.shape[0]):
-        if counts[node] == 0:
-            ballot = _sole_class(leaf_votes[node])
-            if ballot < 0:
-                mixed[n_mixed] = leaf_votes[node]
-                ballot = leaf_votes.shape[1] + n_mixed
-                n_mixed += 1
-            positions[node] = ~ballot
+    """Fill ballots (distribution,) and append to `mixed`; returns its rows used so far."""
+    for i in range(leaf_votes.shape[0]):
+        ballots[i] = sole_class(leaf_votes[i])
+        if ballots[i] < 0:
+            mixed[n_mixed] = leaf_votes[i]
+            ballots[i] = leaf_votes.shape[1] + n_mixed
+            n_mixed += 1
     return n_mixed
 
 
 @kernel
 def pack(tree: TreeNodes, leaf_votes: NDArray[np.float64], out: PackedTrees, used: Used) -> Used:
     """Append a tree to `out`, which has room for it; returns what is used then. Thresholds must be exact in the width
-    of `out`'s; leaf_votes: (node, class).
+    of `out`'s; leaf_votes: (distribution, class), what leaves of each of the tree's distributions vote for.
     """
     n_nodes = tree.feature.shape[0]
     counts, positions = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
     _count_inner(tree, counts)
     _place(tree, used.nodes, counts, positions)
-    n_mixed = _vote_at_leaves(leaf_votes, counts, positions, out.mixed, used.mixed)
+    ballots = np.empty(leaf_votes.shape[0], dtype=np.int32)
+    n_mixed = _list_ballots(leaf_votes, ballots, out.mixed, used.mixed)
+    for node in range(n_nodes):
+        if counts[node] == 0:
+            positions[node] = ~ballots[tree.distribution[node]]
     out.roots[used.roots] = positions[0]
     for node in range(n_nodes):
         if counts[node] > 0:

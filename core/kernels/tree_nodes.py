@@ -1,4 +1,14 @@
-"""A grown tree as flat arrays: what growth fills, prediction reads and the artefact stores unchanged."""
+"""A grown tree as flat arrays: what growth leaves, prediction reads and the artefact stores unchanged.
+
+Only leaves know their class distribution, and one that is all of one class needs no numbers for it:
+
+    distribution  | -1 | 3 | -1 | 11 | 0 |        (node,): -1 at inner nodes; with 10 classes
+                         |        |    |
+          all of class 3 +        |    + all of class 0
+                                  + row 11 - 10 = 1 of `mixed`
+
+What an inner node's rows are like follows from the leaves below it.
+"""
 
 from typing import NamedTuple
 
@@ -9,6 +19,7 @@ from core.kernels.jit import inner_kernel, kernel
 
 LEAF = -1  #: children_left and children_right of a leaf
 NO_FEATURE = -2  #: feature of a leaf
+NO_DISTRIBUTION = -1  #: distribution of an inner node
 
 
 class TreeNodes(NamedTuple):
@@ -19,16 +30,31 @@ class TreeNodes(NamedTuple):
     feature: NDArray[np.int32]
     threshold: NDArray[np.float64]
     missing_go_to_left: NDArray[np.uint8]
+    distribution: NDArray[np.int32]  # see above
+    impurity: NDArray[np.float64]
+    n_node_samples: NDArray[np.int32]
+    weighted_n_node_samples: NDArray[np.float64]
+    mixed: NDArray[np.float64]  # (leaf of several classes, class), weighted class distributions, rows sum to 1
+
+
+class GrowingNodes(NamedTuple):
+    """Nodes of a tree that still grows, in any order; room for more than there are. All arrays (node,) but one."""
+
+    children_left: NDArray[np.int32]
+    children_right: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    missing_go_to_left: NDArray[np.uint8]
     value: NDArray[np.float64]  # (node, class), weighted class distribution, rows sum to 1
     impurity: NDArray[np.float64]
-    n_node_samples: NDArray[np.int64]
+    n_node_samples: NDArray[np.int32]
     weighted_n_node_samples: NDArray[np.float64]
 
 
 @kernel
-def new_nodes(capacity: int, n_classes: int) -> TreeNodes:
+def new_growing_nodes(capacity: int, n_classes: int) -> GrowingNodes:
     """Room for `capacity` nodes, still without content."""
-    return TreeNodes(
+    return GrowingNodes(
         np.empty(capacity, dtype=np.int32),
         np.empty(capacity, dtype=np.int32),
         np.empty(capacity, dtype=np.int32),
@@ -36,53 +62,121 @@ def new_nodes(capacity: int, n_classes: int) -> TreeNodes:
         np.empty(capacity, dtype=np.uint8),
         np.empty((capacity, n_classes), dtype=np.float64),
         np.empty(capacity, dtype=np.float64),
-        np.empty(capacity, dtype=np.int64),
+        np.empty(capacity, dtype=np.int32),
         np.empty(capacity, dtype=np.float64),
     )
 
 
+@kernel
+def _new_tree(n_nodes: int, n_mixed: int, n_classes: int) -> TreeNodes:
+    return TreeNodes(
+        np.empty(n_nodes, dtype=np.int32),
+        np.empty(n_nodes, dtype=np.int32),
+        np.empty(n_nodes, dtype=np.int32),
+        np.empty(n_nodes, dtype=np.float64),
+        np.empty(n_nodes, dtype=np.uint8),
+        np.empty(n_nodes, dtype=np.int32),
+        np.empty(n_nodes, dtype=np.float64),
+        np.empty(n_nodes, dtype=np.int32),
+        np.empty(n_nodes, dtype=np.float64),
+        np.empty((n_mixed, n_classes), dtype=np.float64),
+    )
+
+
 @inner_kernel
-def copy_node(source: TreeNodes, old: int, target: TreeNodes, new: int) -> None:
-    """Make node `new` of `target` a copy of node `old`; children keep their numbers."""
-    target.children_left[new] = source.children_left[old]
-    target.children_right[new] = source.children_right[old]
+def sole_class(shares: NDArray[np.float64]) -> int:
+    """The class that has exactly 1 while the others have nothing, or -1. shares: (class,)."""
+    sole = -1
+    for k in range(shares.shape[0]):
+        if shares[k] != 0.0:
+            if sole >= 0 or shares[k] != 1.0:
+                return -1
+            sole = k
+    return sole
+
+
+@inner_kernel
+def _list_in_preorder(
+    nodes: GrowingNodes,
+    old_number: NDArray[np.int32],
+    new_number: NDArray[np.int32],
+    stack: NDArray[np.int32],
+) -> int:
+    """Fill both ways between a node's number and its place in preorder; returns how many leaves are of several
+    classes.
+    """
+    size, n_mixed = min(1, old_number.shape[0]), 0
+    stack[0] = 0
+    for place in range(old_number.shape[0]):
+        size -= 1
+        old = stack[size]
+        old_number[place], new_number[old] = old, place
+        if nodes.children_left[old] != LEAF:
+            stack[size], stack[size + 1] = nodes.children_right[old], nodes.children_left[old]
+            size += 2
+        elif sole_class(nodes.value[old]) < 0:
+            n_mixed += 1
+    return n_mixed
+
+
+@inner_kernel
+def _copy_node(source: GrowingNodes, old: int, target: TreeNodes, new: int) -> None:
+    """Make node `new` of `target` a copy of node `old`, but for what names other entries."""
     target.feature[new] = source.feature[old]
     target.threshold[new] = source.threshold[old]
     target.missing_go_to_left[new] = source.missing_go_to_left[old]
-    for k in range(source.value.shape[1]):
-        target.value[new, k] = source.value[old, k]
     target.impurity[new] = source.impurity[old]
     target.n_node_samples[new] = source.n_node_samples[old]
     target.weighted_n_node_samples[new] = source.weighted_n_node_samples[old]
 
 
-@kernel
-def first_nodes(nodes: TreeNodes, n_nodes: int) -> TreeNodes:
-    """A copy of the first `n_nodes` nodes."""
-    copy = new_nodes(n_nodes, nodes.value.shape[1])
-    for node in range(n_nodes):
-        copy_node(nodes, node, copy, node)
-    return copy
+@inner_kernel
+def _keep_distribution(value: NDArray[np.float64], target: TreeNodes, leaf: int, n_mixed: int) -> int:
+    """Say how the rows of a leaf are distributed; returns how many rows of `mixed` are filled then."""
+    sole = sole_class(value)
+    if sole >= 0:
+        target.distribution[leaf] = sole
+        return n_mixed
+    target.distribution[leaf] = value.shape[0] + n_mixed
+    for k in range(value.shape[0]):
+        target.mixed[n_mixed, k] = value[k]
+    return n_mixed + 1
 
 
 @kernel
-def in_preorder(nodes: TreeNodes) -> TreeNodes:
-    """The same tree with its nodes numbered in preorder."""
-    n_nodes = nodes.feature.shape[0]
+def grown_tree(nodes: GrowingNodes, n_nodes: int) -> TreeNodes:
+    """The first `n_nodes` nodes, which make a whole tree with node 0 as its root, as an array no larger than needed."""
     old_number, new_number = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
-    stack, size = np.zeros(n_nodes + 1, dtype=np.int32), 1
-    for position in range(n_nodes):
-        size -= 1
-        old = stack[size]
-        old_number[position], new_number[old] = old, position
+    n_mixed = _list_in_preorder(nodes, old_number, new_number, np.empty(n_nodes + 1, dtype=np.int32))
+    tree = _new_tree(n_nodes, n_mixed, nodes.value.shape[1])
+    n_kept = 0
+    for new in range(n_nodes):
+        old = old_number[new]
+        _copy_node(nodes, old, tree, new)
+        tree.children_left[new], tree.children_right[new], tree.distribution[new] = LEAF, LEAF, NO_DISTRIBUTION
         if nodes.children_left[old] != LEAF:
-            stack[size], stack[size + 1] = nodes.children_right[old], nodes.children_left[old]
-            size += 2
-    ordered = new_nodes(n_nodes, nodes.value.shape[1])
-    for position in range(n_nodes):
-        old = old_number[position]
-        copy_node(nodes, old, ordered, position)
-        if nodes.children_left[old] != LEAF:
-            ordered.children_left[position] = new_number[nodes.children_left[old]]
-            ordered.children_right[position] = new_number[nodes.children_right[old]]
-    return ordered
+            tree.children_left[new] = new_number[nodes.children_left[old]]
+            tree.children_right[new] = new_number[nodes.children_right[old]]
+        else:
+            n_kept = _keep_distribution(nodes.value[old], tree, new, n_kept)
+    return tree
+
+
+@kernel
+def class_distributions(nodes: TreeNodes) -> NDArray[np.float64]:
+    """The weighted class distribution of every node, (node, class), rows sum to 1. Children come after their parent."""
+    n_nodes, n_classes = nodes.feature.shape[0], nodes.mixed.shape[1]
+    value = np.zeros((n_nodes, n_classes), dtype=np.float64)
+    for node in range(n_nodes - 1, -1, -1):
+        held = nodes.distribution[node]
+        if held == NO_DISTRIBUTION:
+            left, right = nodes.children_left[node], nodes.children_right[node]
+            left_weight, right_weight = nodes.weighted_n_node_samples[left], nodes.weighted_n_node_samples[right]
+            for k in range(n_classes):
+                in_both = value[left, k] * left_weight + value[right, k] * right_weight
+                value[node, k] = in_both / (left_weight + right_weight)
+        elif held < n_classes:
+            value[node, held] = 1.0
+        else:
+            value[node] = nodes.mixed[held - n_classes]
+    return value
