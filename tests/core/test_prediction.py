@@ -12,9 +12,10 @@ import core
 from core import voting
 from core.kernels.row_scans import has_infinity, narrow_exactly
 from core.kernels.traversal import WALKS
-from core.kernels.tree_nodes import TreeNodes
+from core.kernels.tree_nodes import GrowingNodes, TreeNodes
 from core.tree_structure import Trees
 from core.voting import packed_trees, packed_votes, votes
+from tests.core.grown_trees import compact, leaf_distributions
 from tests.core.oracles import leaf_of
 
 INF, NAN = math.inf, math.nan
@@ -23,7 +24,7 @@ F32, F64 = np.dtype("f4"), np.dtype("f8")
 
 def made_tree(left, right, feature, threshold, missing=None, value=None, samples=None) -> TreeNodes:
     n = len(left)
-    return TreeNodes(
+    nodes = GrowingNodes(
         np.array(left, np.int32),
         np.array(right, np.int32),
         np.array(feature, np.int32),
@@ -31,9 +32,10 @@ def made_tree(left, right, feature, threshold, missing=None, value=None, samples
         np.array(missing if missing is not None else [0] * n, np.uint8),
         np.array(value if value is not None else np.random.default_rng(n).dirichlet([1, 1, 1], n), np.float64),
         np.zeros(n),
-        np.array(samples if samples is not None else [1] * n, np.int64),
+        np.array(samples if samples is not None else [1] * n, np.int32),
         np.ones(n),
     )
+    return compact(nodes)
 
 
 def random_tree(rng, n_inner, n_features, n_classes, grid) -> TreeNodes:
@@ -69,9 +71,9 @@ def plain_votes(X, trees: Trees, vote=own_value):
     """One row after the other, one tree after the other, in Python's own floats."""
     out = []
     for row in X.astype(np.float64).tolist():
-        sums = [0.0] * trees[0].value.shape[1]
+        sums = [0.0] * trees[0].mixed.shape[1]
         for nodes in trees:
-            ballot = vote(nodes.value)[leaf_of(nodes, row)].tolist()
+            ballot = vote(leaf_distributions(nodes))[leaf_of(nodes, row)].tolist()
             sums = [a + b for a, b in zip(sums, ballot, strict=True)]
         out.append([total / len(trees) for total in sums])
     return np.array(out)
@@ -130,7 +132,7 @@ def test_leaf_votes_need_not_be_the_nodes_values_nor_probabilities():
     def vote(value):
         return np.array([0.0, -1.5, 1.0, -0.0, 2.0])[(value * 1e6).astype(np.int64) % 5]
 
-    assert len(np.unique(np.concatenate([vote(nodes.value) for nodes in trees]))) == 4
+    assert len(np.unique(np.concatenate([vote(leaf_distributions(nodes)) for nodes in trees]))) == 4
     assert votes(X, trees, vote).tobytes() == plain_votes(X, trees, vote).tobytes()
 
 
