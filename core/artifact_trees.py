@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import ArtifactError
-from core.kernels.tree_nodes import LEAF, NO_DISTRIBUTION, NO_FEATURE, TreeNodes
+from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 from core.tree_structure import Trees
 
 #: An array of the file in pieces that follow each other, so that writing it needs no second copy of the trees.
@@ -26,12 +26,10 @@ _TREE_OFFSETS, _MIXED_OFFSETS, _MIXED = "tree_offsets", "mixed_offsets", "mixed"
 _SUM_TOLERANCE = 1e-6
 #: Arrays of one entry a node.
 _NODE_DTYPES = {
-    "children_left": np.int32,
-    "children_right": np.int32,
     "feature": np.int32,
+    "link": np.int32,
     "threshold": np.float64,
     "missing_go_to_left": np.uint8,
-    "distribution": np.int32,
     "impurity": np.float64,
     "n_node_samples": np.int32,
     "weighted_n_node_samples": np.float64,
@@ -92,34 +90,32 @@ def _check_offsets(offsets: NDArray[Any], n_entries: int, follows: np.ufunc) -> 
 
 
 def _check_children(nodes: TreeNodes) -> None:
-    """Children come after their parent, within its tree: every walk goes down and ends. Leaves have neither child, and
-    every node but the root is the child of one parent, so that subtrees are as large as their nodes are many.
+    """Children come after their parent, within its tree: every walk goes down and ends. Every node but the root is the
+    child of one parent, so that subtrees are as large as their nodes are many.
     """
     n_nodes = len(nodes.feature)
-    inner = np.flatnonzero(nodes.children_left != LEAF)
+    inner = np.flatnonzero(nodes.feature != NO_FEATURE)
+    right = nodes.link[inner]
+    if not ((right > inner + 1) & (right < n_nodes)).all():
+        raise ArtifactError("a node has an impossible child.")
     has_parent = np.zeros(n_nodes, dtype=bool)
-    for children in (nodes.children_left, nodes.children_right):
-        below = children[inner]
-        if np.count_nonzero(children != LEAF) != len(inner) or not ((below > inner) & (below < n_nodes)).all():
-            raise ArtifactError("a node has an impossible child.")
-        has_parent[below] = True
+    has_parent[inner + 1] = has_parent[right] = True
     if n_nodes != 2 * len(inner) + 1 or not has_parent[1:].all():
         raise ArtifactError("a node has no parent, or more than one.")
 
 
 def _check_distributions(nodes: TreeNodes) -> None:
     n_mixed, n_classes = nodes.mixed.shape
-    is_known = (nodes.distribution >= 0) & (nodes.distribution < n_classes + n_mixed)
-    if not np.where(nodes.children_left == LEAF, is_known, nodes.distribution == NO_DISTRIBUTION).all():
+    linked = nodes.link[nodes.feature == NO_FEATURE]
+    if not ((linked >= 0) & (linked < n_classes + n_mixed)).all():
         raise ArtifactError("a leaf has a class distribution that does not exist.")
     if not ((nodes.mixed >= 0).all() and (np.abs(nodes.mixed.sum(axis=1) - 1) < _SUM_TOLERANCE).all()):
         raise ArtifactError("a class distribution does not sum to 1.")
 
 
 def _check_numbers(nodes: TreeNodes, n_features: int) -> None:
-    leaf = nodes.children_left == LEAF
     feature_is_known = (nodes.feature >= 0) & (nodes.feature < n_features)
-    if not np.where(leaf, nodes.feature == NO_FEATURE, feature_is_known).all():
+    if not (feature_is_known | (nodes.feature == NO_FEATURE)).all():
         raise ArtifactError("a node splits on a feature that does not exist.")
     if np.isnan(nodes.threshold).any() or not np.isfinite(nodes.impurity).all():
         raise ArtifactError("a threshold or an impurity is not a number.")

@@ -35,6 +35,11 @@ class _Bins(NamedTuple):
     high: NDArray[np.float64]
 
 
+def _exact(values: NDArray[np.float64]) -> _Bins:
+    """One bin per value."""
+    return _Bins(values, values)
+
+
 class _TooNarrow(Exception):
     """A feature needs more codes than the chosen type holds."""
 
@@ -70,14 +75,15 @@ def _binned(X: NDArray[Any], max_bins: int | None, n_threads: int, codes: _Codes
 
     with ThreadPoolExecutor(n_threads) as pool:
         bins = [one for block in pool.map(encode, range(0, X.shape[1], _BLOCK)) for one in block]
+    low = np.concatenate([one.low for one in bins])
     n_bins = np.array([len(one.low) for one in bins], dtype=np.int64)
     return BinnedFeatures(
         codes=codes.by_column,
         codes_by_row=codes.by_row,
         n_bins=n_bins,
         bin_offsets=np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64),
-        bin_low=np.concatenate([one.low for one in bins]),
-        bin_high=np.concatenate([one.high for one in bins]),
+        bin_low=low,
+        bin_high=low if all(one.low is one.high for one in bins) else np.concatenate([one.high for one in bins]),
     )
 
 
@@ -117,7 +123,7 @@ def _encode_wholes(
     values = wholes.astype(np.float64)
     if max_bins is None or len(values) <= max_bins:
         _refuse_narrow(len(values), n_missing, codes)
-        bins = _Bins(values, values)
+        bins = _exact(values)
     else:
         bins = _lossy_bins(np.repeat(values, counts[wholes]), n_missing, max_bins)
     code_of = np.zeros(len(counts), dtype=codes.dtype)
@@ -146,7 +152,7 @@ def _few_bins(column: NDArray[np.float64], max_bins: int, codes: NDArray[Any]) -
     values = np.empty(max_bins, dtype=np.float64)
     with np.errstate(over="ignore"):  # hashing wraps around on purpose; plain Python would warn
         n_values = encode_few_values(column, max_bins, codes, values)
-    return None if n_values < 0 else _Bins(values[:n_values], values[:n_values])
+    return None if n_values < 0 else _exact(values[:n_values].copy())
 
 
 def _all_values(column: NDArray[np.float64], n_missing: int, codes: NDArray[Any]) -> _Bins:
@@ -154,4 +160,4 @@ def _all_values(column: NDArray[np.float64], n_missing: int, codes: NDArray[Any]
     values = np.unique(column[~np.isnan(column)] if n_missing else column)
     _refuse_narrow(len(values), n_missing, codes)
     encode_by_bins(column, values, codes)
-    return _Bins(values, values)
+    return _exact(values)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.kernels.packed_trees import NODE_DTYPES, PackedTrees, Used, count_mixed, pack
 from core.kernels.traversal import mean_leaf_values
-from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 from core.tree_structure import Trees
 
 #: From class distributions (distribution, class) to what leaves with them add to a prediction, same shape.
@@ -52,7 +52,7 @@ def packed_of(owner: Any, trees: Trees, vote: Vote, width: np.dtype[Any]) -> Pac
 
 def packed_trees(trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
     """The prediction layout of `trees` for rows of type `width`, filled tree by tree."""
-    n_inner = sum(int(np.count_nonzero(nodes.children_left != LEAF)) for nodes in trees)
+    n_inner = sum(int(np.count_nonzero(nodes.feature != NO_FEATURE)) for nodes in trees)
     n_mixed = sum(count_mixed(_leaf_votes(nodes, vote)) for nodes in trees)
     packed = PackedTrees(
         np.empty(n_inner, NODE_DTYPES[width]),

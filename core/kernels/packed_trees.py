@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.jit import kernel
-from core.kernels.tree_nodes import LEAF, TreeNodes, sole_class
+from core.kernels.tree_nodes import NO_FEATURE, TreeNodes, sole_class
 
 _LINKS = [("column", np.int32), ("left", np.int32), ("right", np.int32)]
 #: One inner node, by the width of the rows that walk it.
@@ -58,9 +58,8 @@ def _count_inner(tree: TreeNodes, counts: NDArray[np.int32]) -> None:
     """Fill counts (node,) with the number of inner nodes at and below each node; children come later."""
     for node in range(counts.shape[0] - 1, -1, -1):
         counts[node] = 0
-        if tree.children_left[node] != LEAF:
-            left, right = tree.children_left[node], tree.children_right[node]
-            counts[node] = 1 + counts[left] + counts[right]
+        if tree.feature[node] != NO_FEATURE:
+            counts[node] = 1 + counts[node + 1] + counts[tree.link[node]]
 
 
 @kernel
@@ -69,7 +68,7 @@ def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: ND
     positions[0] = first
     for node in range(counts.shape[0]):
         if counts[node] > 0:
-            near, far = tree.children_left[node], tree.children_right[node]
+            near, far = node + 1, int(tree.link[node])
             if tree.n_node_samples[far] > tree.n_node_samples[near]:
                 near, far = far, near
             positions[near] = positions[node] + 1
@@ -103,13 +102,13 @@ def pack(tree: TreeNodes, leaf_votes: NDArray[np.float64], out: PackedTrees, use
     n_mixed = _list_ballots(leaf_votes, ballots, out.mixed, used.mixed)
     for node in range(n_nodes):
         if counts[node] == 0:
-            positions[node] = ~ballots[tree.distribution[node]]
+            positions[node] = ~ballots[tree.link[node]]
     out.roots[used.roots] = positions[0]
     for node in range(n_nodes):
         if counts[node] > 0:
             packed = out.nodes[positions[node]]
             packed["threshold"] = tree.threshold[node]
             packed["column"] = tree.feature[node] << 1 | tree.missing_go_to_left[node]
-            packed["left"] = positions[tree.children_left[node]]
-            packed["right"] = positions[tree.children_right[node]]
+            packed["left"] = positions[node + 1]
+            packed["right"] = positions[tree.link[node]]
     return Used(used.nodes + counts[0], used.roots + 1, n_mixed)

@@ -1,11 +1,15 @@
 """A grown tree as flat arrays: what growth leaves, prediction reads and the artefact stores unchanged.
 
-Only leaves know their class distribution, and one that is all of one class needs no numbers for it:
+Nodes lie in preorder, so that a left child follows its parent, and only leaves know their class distribution. One link
+a node says what else there is to know; a leaf that is all of one class needs no further numbers:
 
-    distribution  | -1 | 3 | -1 | 11 | 0 |        (node,): -1 at inner nodes; with 10 classes
-                         |        |    |
-          all of class 3 +        |    + all of class 0
-                                  + row 11 - 10 = 1 of `mixed`
+    node     |  0 |  1 |  2 |  3 |  4 |
+    feature  |  4 | -2 |  7 | -2 | -2 |     -2: a leaf
+    link     |  2 |  3 |  4 | 11 |  0 |     with 10 classes: node 1 is all of class 3, node 4 all of class 0,
+                                            node 3 is row 11 - 10 = 1 of `mixed`
+             0 -+- 1
+                +- 2 -+- 3                  inner nodes: the left child is the next node, the right one the link
+                      +- 4
 
 What an inner node's rows are like follows from the leaves below it.
 """
@@ -19,18 +23,15 @@ from core.kernels.jit import inner_kernel, kernel
 
 LEAF = -1  #: children_left and children_right of a leaf
 NO_FEATURE = -2  #: feature of a leaf
-NO_DISTRIBUTION = -1  #: distribution of an inner node
 
 
 class TreeNodes(NamedTuple):
     """Nodes in preorder: the root is 0, a left subtree comes before its right sibling. All arrays (node,) but one."""
 
-    children_left: NDArray[np.int32]
-    children_right: NDArray[np.int32]
     feature: NDArray[np.int32]
+    link: NDArray[np.int32]  # see above
     threshold: NDArray[np.float64]
     missing_go_to_left: NDArray[np.uint8]
-    distribution: NDArray[np.int32]  # see above
     impurity: NDArray[np.float64]
     n_node_samples: NDArray[np.int32]
     weighted_n_node_samples: NDArray[np.float64]
@@ -72,10 +73,8 @@ def _new_tree(n_nodes: int, n_mixed: int, n_classes: int) -> TreeNodes:
     return TreeNodes(
         np.empty(n_nodes, dtype=np.int32),
         np.empty(n_nodes, dtype=np.int32),
-        np.empty(n_nodes, dtype=np.int32),
         np.empty(n_nodes, dtype=np.float64),
         np.empty(n_nodes, dtype=np.uint8),
-        np.empty(n_nodes, dtype=np.int32),
         np.empty(n_nodes, dtype=np.float64),
         np.empty(n_nodes, dtype=np.int32),
         np.empty(n_nodes, dtype=np.float64),
@@ -121,7 +120,7 @@ def _list_in_preorder(
 
 @inner_kernel
 def _copy_node(source: GrowingNodes, old: int, target: TreeNodes, new: int) -> None:
-    """Make node `new` of `target` a copy of node `old`, but for what names other entries."""
+    """Make node `new` of `target` a copy of node `old`, but for its link."""
     target.feature[new] = source.feature[old]
     target.threshold[new] = source.threshold[old]
     target.missing_go_to_left[new] = source.missing_go_to_left[old]
@@ -132,12 +131,12 @@ def _copy_node(source: GrowingNodes, old: int, target: TreeNodes, new: int) -> N
 
 @inner_kernel
 def _keep_distribution(value: NDArray[np.float64], target: TreeNodes, leaf: int, n_mixed: int) -> int:
-    """Say how the rows of a leaf are distributed; returns how many rows of `mixed` are filled then."""
+    """Link a leaf to its class distribution; returns how many rows of `mixed` are filled then."""
     sole = sole_class(value)
     if sole >= 0:
-        target.distribution[leaf] = sole
+        target.link[leaf] = sole
         return n_mixed
-    target.distribution[leaf] = value.shape[0] + n_mixed
+    target.link[leaf] = value.shape[0] + n_mixed
     for k in range(value.shape[0]):
         target.mixed[n_mixed, k] = value[k]
     return n_mixed + 1
@@ -145,7 +144,7 @@ def _keep_distribution(value: NDArray[np.float64], target: TreeNodes, leaf: int,
 
 @kernel
 def grown_tree(nodes: GrowingNodes, n_nodes: int) -> TreeNodes:
-    """The first `n_nodes` nodes, which make a whole tree with node 0 as its root, as an array no larger than needed."""
+    """The first `n_nodes` nodes, which make a whole tree with node 0 as its root, in arrays no larger than needed."""
     old_number, new_number = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
     n_mixed = _list_in_preorder(nodes, old_number, new_number, np.empty(n_nodes + 1, dtype=np.int32))
     tree = _new_tree(n_nodes, n_mixed, nodes.value.shape[1])
@@ -153,10 +152,8 @@ def grown_tree(nodes: GrowingNodes, n_nodes: int) -> TreeNodes:
     for new in range(n_nodes):
         old = old_number[new]
         _copy_node(nodes, old, tree, new)
-        tree.children_left[new], tree.children_right[new], tree.distribution[new] = LEAF, LEAF, NO_DISTRIBUTION
         if nodes.children_left[old] != LEAF:
-            tree.children_left[new] = new_number[nodes.children_left[old]]
-            tree.children_right[new] = new_number[nodes.children_right[old]]
+            tree.link[new] = new_number[nodes.children_right[old]]
         else:
             n_kept = _keep_distribution(nodes.value[old], tree, new, n_kept)
     return tree
@@ -164,19 +161,19 @@ def grown_tree(nodes: GrowingNodes, n_nodes: int) -> TreeNodes:
 
 @kernel
 def class_distributions(nodes: TreeNodes) -> NDArray[np.float64]:
-    """The weighted class distribution of every node, (node, class), rows sum to 1. Children come after their parent."""
+    """The weighted class distribution of every node, (node, class), rows sum to 1."""
     n_nodes, n_classes = nodes.feature.shape[0], nodes.mixed.shape[1]
     value = np.zeros((n_nodes, n_classes), dtype=np.float64)
     for node in range(n_nodes - 1, -1, -1):
-        held = nodes.distribution[node]
-        if held == NO_DISTRIBUTION:
-            left, right = nodes.children_left[node], nodes.children_right[node]
+        link = nodes.link[node]
+        if nodes.feature[node] != NO_FEATURE:
+            left, right = node + 1, link
             left_weight, right_weight = nodes.weighted_n_node_samples[left], nodes.weighted_n_node_samples[right]
             for k in range(n_classes):
                 in_both = value[left, k] * left_weight + value[right, k] * right_weight
                 value[node, k] = in_both / (left_weight + right_weight)
-        elif held < n_classes:
-            value[node, held] = 1.0
+        elif link < n_classes:
+            value[node, link] = 1.0
         else:
-            value[node] = nodes.mixed[held - n_classes]
+            value[node] = nodes.mixed[link - n_classes]
     return value

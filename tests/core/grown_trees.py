@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.kernels.tree_nodes import LEAF, NO_DISTRIBUTION, GrowingNodes, TreeNodes
+from core.kernels.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, TreeNodes
 
 
 def node_bytes(model):
@@ -23,20 +23,19 @@ def at_roots(model, column):
 def compact(nodes: GrowingNodes) -> TreeNodes:
     """The plain twin of what growth keeps of nodes that are in preorder."""
     n_classes = nodes.value.shape[1]
-    distribution, mixed = [], []
-    for child, shares in zip(nodes.children_left, nodes.value.tolist(), strict=True):
-        if child != LEAF:
-            distribution.append(NO_DISTRIBUTION)
+    link, mixed = [], []
+    for right_child, shares in zip(nodes.children_right.tolist(), nodes.value.tolist(), strict=True):
+        if right_child != LEAF:
+            link.append(right_child)
         elif sorted(shares) == [0.0] * (n_classes - 1) + [1.0]:
-            distribution.append(shares.index(1.0))
+            link.append(shares.index(1.0))
         else:
-            distribution.append(n_classes + len(mixed))
+            link.append(n_classes + len(mixed))
             mixed.append(shares)
-    columns = nodes._asdict()
-    del columns["value"]
+    columns = {name: column for name, column in nodes._asdict().items() if name in TreeNodes._fields}
     return TreeNodes(
         **columns,
-        distribution=np.array(distribution, dtype=np.int32),
+        link=np.array(link, dtype=np.int32),
         mixed=np.array(mixed, dtype=np.float64).reshape(-1, n_classes),
     )
 
@@ -44,4 +43,5 @@ def compact(nodes: GrowingNodes) -> TreeNodes:
 def leaf_distributions(nodes: TreeNodes):
     """(node, class): what leaves hold, zero at inner nodes."""
     table = np.concatenate([np.eye(nodes.mixed.shape[1]), nodes.mixed])
-    return np.where((nodes.distribution >= 0)[:, np.newaxis], table[nodes.distribution], 0.0)
+    is_leaf = nodes.feature == NO_FEATURE
+    return np.where(is_leaf[:, np.newaxis], table[np.where(is_leaf, nodes.link, 0)], 0.0)

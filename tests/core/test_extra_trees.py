@@ -113,7 +113,7 @@ def test_constants_known_from_above_use_up_draws_too(n_rows):
     both = both_of_two_drawn(10, 5)
     trees = stumps(X, y, max_features=5, max_depth=2, min_samples_leaf=n_rows // 8)
     # on the right of a root that splits on the telling feature, three classes are left
-    below = np.array([tree.feature[tree.children_right[0]] for tree in trees.trees_ if tree.feature[0] == 3])
+    below = np.array([tree.feature[tree.link[0]] for tree in trees.trees_ if tree.feature[0] == 3])
     assert len(below) > 600
     assert (below == 3).mean() == pytest.approx(both + (1 - both) / 2, abs=0.07)
 

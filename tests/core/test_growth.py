@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import core
 from core.growing import Progress, Rooms, Silent, bootstrap_weights, grow_tree
-from core.kernels.tree_nodes import LEAF, GrowingNodes, class_distributions, grown_tree
+from core.kernels.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, class_distributions, grown_tree
 from core.randomness import SeedTree
 from core.validation import training_data
 from tests.core.grown_trees import compact, leaf_distributions, node_bytes
@@ -44,18 +44,18 @@ def test_what_growth_leaves_is_compact_and_in_preorder(n_splits, seed):
 
 
 def test_of_a_tree_without_nodes_nothing_is_left():
-    assert [len(column) for column in grown_tree(random_tree(np.random.default_rng(0), 3), 0)] == [0] * 10
+    assert [len(column) for column in grown_tree(random_tree(np.random.default_rng(0), 3), 0)] == [0] * 8
 
 
 @unhurried
 @given(st.integers(0, 25), st.integers(0, 2**32 - 1))
 def test_distributions_of_inner_nodes_are_those_of_the_leaves_below(n_splits, seed):
     rng = np.random.default_rng(seed)
-    nodes = compact(random_tree(rng, n_splits))
+    nodes = grown_tree(random_tree(rng, n_splits), 2 * n_splits + 1)
     own = leaf_distributions(nodes) * nodes.weighted_n_node_samples[:, np.newaxis]
     for node in reversed(range(len(nodes.feature))):
-        if nodes.children_left[node] != LEAF:
-            left, right = nodes.children_left[node], nodes.children_right[node]
+        if nodes.feature[node] != NO_FEATURE:
+            left, right = node + 1, nodes.link[node]
             own[node] = own[left] + own[right]
             nodes.weighted_n_node_samples[node] = own[node].sum()
     expected = own / nodes.weighted_n_node_samples[:, np.newaxis]
@@ -77,7 +77,7 @@ def random_tree(rng, n_splits):
     return GrowingNodes(
         left,
         right,
-        rng.integers(0, 9, n_nodes).astype(np.int32),
+        np.where(left != LEAF, rng.integers(0, 9, n_nodes), NO_FEATURE).astype(np.int32),
         rng.random(n_nodes),
         rng.integers(0, 2, n_nodes).astype(np.uint8),
         value,

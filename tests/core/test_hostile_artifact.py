@@ -75,7 +75,7 @@ def test_forging_nothing_changes_nothing(path, content):
         set_in("arrays", "tree_offsets", "dtype", to="<f8"),
         set_in("arrays", "tree_offsets", "shape", to=[1]),
         set_in("arrays", "mixed_offsets", "shape", to=[5]),
-        set_in("arrays", "distribution", "dtype", to="<f8"),
+        set_in("arrays", "link", "dtype", to="<f8"),
         lambda header: header.clear(),
         lambda header: header.pop("schema"),
     ],
@@ -95,18 +95,31 @@ def test_another_format_is_named(path, content, version):
 
 
 @pytest.mark.parametrize("number", [0, -2, 2**31 - 1, -(2**31), 1])
-@pytest.mark.parametrize("name", ["children_left", "children_right"])
+@pytest.mark.parametrize("name", ["link", "feature"])
 def test_a_walk_cannot_leave_the_tree_or_go_in_circles(path, content, name, number):
     path.write_bytes(with_array(content, name, lambda array: array.__setitem__(slice(2, None), number)))
     with pytest.raises(core.ArtifactError):
         core.load(path)
 
 
+def test_the_last_node_has_no_children(path, content):
+    path.write_bytes(with_array(content, "feature", lambda array: array.__setitem__(-1, 0)))
+    with pytest.raises(core.ArtifactError, match="child"):
+        core.load(path)
+
+
 def test_a_node_has_one_parent(path, content):
     """Where both children are the same node, its subtree would count twice on every level."""
-    left = arrays_in(content)["children_left"].copy()
-    path.write_bytes(with_array(content, "children_right", lambda array: array.__setitem__(slice(None), left)))
+    arrays = arrays_in(content)
+    second = np.flatnonzero(arrays["feature"] != -2)[1]
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(second, array[0])))
     with pytest.raises(core.ArtifactError, match="parent"):
+        core.load(path)
+
+
+def test_both_children_are_not_one(path, content):
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(0, 1)))
+    with pytest.raises(core.ArtifactError, match="child"):
         core.load(path)
 
 
@@ -136,13 +149,13 @@ def test_numbers_that_no_tree_holds_are_refused(path, content, name, number):
 
 
 def leaves_in(content):
-    return np.flatnonzero(arrays_in(content)["children_left"] == -1)
+    return np.flatnonzero(arrays_in(content)["feature"] == -2)
 
 
 @pytest.mark.parametrize("number", [-1, -(2**31), 2**31 - 1])
 def test_a_leaf_votes_with_a_distribution_that_there_is(path, content, number):
     for leaf in leaves_in(content)[[0, -1]]:
-        path.write_bytes(with_array(content, "distribution", lambda array, at=leaf: array.__setitem__(at, number)))
+        path.write_bytes(with_array(content, "link", lambda array, at=leaf: array.__setitem__(at, number)))
         with pytest.raises(core.ArtifactError, match="distribution"):
             core.load(path)
 
@@ -151,13 +164,7 @@ def test_a_leaf_votes_with_a_distribution_of_its_own_tree(path, content):
     arrays = arrays_in(content)
     beyond = arrays["mixed"].shape[1] + np.diff(arrays["mixed_offsets"])[0]
     first = leaves_in(content)[0]
-    path.write_bytes(with_array(content, "distribution", lambda array: array.__setitem__(first, beyond)))
-    with pytest.raises(core.ArtifactError, match="distribution"):
-        core.load(path)
-
-
-def test_an_inner_node_holds_no_distribution(path, content):
-    path.write_bytes(with_array(content, "distribution", lambda array: array.__setitem__(0, 0)))
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(first, beyond)))
     with pytest.raises(core.ArtifactError, match="distribution"):
         core.load(path)
 

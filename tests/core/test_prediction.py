@@ -13,16 +13,17 @@ from core import voting
 from core.kernels.row_scans import has_infinity, narrow_exactly
 from core.kernels.traversal import WALKS
 from core.kernels.tree_nodes import GrowingNodes, TreeNodes
-from core.tree_structure import Trees
+from core.tree_structure import Tree, Trees
 from core.voting import packed_trees, packed_votes, votes
 from tests.core.grown_trees import compact, leaf_distributions
 from tests.core.oracles import leaf_of
+from tests.core.search_twins import preorder, renumbered
 
 INF, NAN = math.inf, math.nan
 F32, F64 = np.dtype("f4"), np.dtype("f8")
 
 
-def made_tree(left, right, feature, threshold, missing=None, value=None, samples=None) -> TreeNodes:
+def made_tree(left, right, feature, threshold, missing=None, value=None, samples=None, in_order=True) -> TreeNodes:
     n = len(left)
     nodes = GrowingNodes(
         np.array(left, np.int32),
@@ -35,7 +36,8 @@ def made_tree(left, right, feature, threshold, missing=None, value=None, samples
         np.array(samples if samples is not None else [1] * n, np.int32),
         np.ones(n),
     )
-    return compact(nodes)
+    order = np.array(preorder(nodes) if not in_order else range(n))
+    return compact(renumbered(nodes, np.argsort(order).astype(np.int32)))
 
 
 def random_tree(rng, n_inner, n_features, n_classes, grid) -> TreeNodes:
@@ -60,6 +62,7 @@ def random_tree(rng, n_inner, n_features, n_classes, grid) -> TreeNodes:
         np.where(inner, rng.integers(2, size=n), 0),
         value,
         rng.integers(1, 100, n),
+        in_order=False,
     )
 
 
@@ -69,11 +72,11 @@ def own_value(value):
 
 def plain_votes(X, trees: Trees, vote=own_value):
     """One row after the other, one tree after the other, in Python's own floats."""
-    out = []
+    out, shown = [], [Tree(nodes, X.shape[1]) for nodes in trees]
     for row in X.astype(np.float64).tolist():
         sums = [0.0] * trees[0].mixed.shape[1]
-        for nodes in trees:
-            ballot = vote(leaf_distributions(nodes))[leaf_of(nodes, row)].tolist()
+        for nodes, tree in zip(trees, shown, strict=True):
+            ballot = vote(leaf_distributions(nodes))[leaf_of(tree, row)].tolist()
             sums = [a + b for a, b in zip(sums, ballot, strict=True)]
         out.append([total / len(trees) for total in sums])
     return np.array(out)
