@@ -158,8 +158,7 @@ def _record_leaf(
     weight = 0.0
     for k in range(class_weights.shape[0]):
         weight += class_weights[k]
-    for k in range(class_weights.shape[0]):
-        nodes.value[node, k] = class_weights[k] / weight
+        nodes.class_weights[node, k] = class_weights[k]
     nodes.impurity[node] = impurity
     nodes.n_node_samples[node] = pending.stop - pending.start
     nodes.weighted_n_node_samples[node] = weight

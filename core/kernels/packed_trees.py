@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.jit import kernel
-from core.kernels.tree_nodes import NO_FEATURE, TreeNodes, sole_class
+from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 
 _LINKS = [("column", np.int32), ("left", np.int32), ("right", np.int32)]
 #: One inner node, by the width of the rows that walk it.
@@ -45,11 +45,23 @@ class Used(NamedTuple):
 
 
 @kernel
+def _sole_class(leaf_vote: NDArray[np.float64]) -> int:
+    """The class that gets exactly one whole vote while the others get none, or -1."""
+    sole = -1
+    for k in range(leaf_vote.shape[0]):
+        if leaf_vote[k] != 0.0:
+            if sole >= 0 or leaf_vote[k] != 1.0:
+                return -1
+            sole = k
+    return sole
+
+
+@kernel
 def count_mixed(leaf_votes: NDArray[np.float64]) -> int:
     """How many votes are for more than one class, or not exactly one vote. leaf_votes: (distribution, class)."""
     count = 0
     for i in range(leaf_votes.shape[0]):
-        count += int(sole_class(leaf_votes[i]) < 0)
+        count += int(_sole_class(leaf_votes[i]) < 0)
     return count
 
 
@@ -81,7 +93,7 @@ def _list_ballots(
 ) -> int:
     """Fill ballots (distribution,) and append to `mixed`; returns its rows used so far."""
     for i in range(leaf_votes.shape[0]):
-        ballots[i] = sole_class(leaf_votes[i])
+        ballots[i] = _sole_class(leaf_votes[i])
         if ballots[i] < 0:
             mixed[n_mixed] = leaf_votes[i]
             ballots[i] = leaf_votes.shape[1] + n_mixed

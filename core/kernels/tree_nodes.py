@@ -46,7 +46,7 @@ class GrowingNodes(NamedTuple):
     feature: NDArray[np.int32]
     threshold: NDArray[np.float64]
     missing_go_to_left: NDArray[np.uint8]
-    value: NDArray[np.float64]  # (node, class), weighted class distribution, rows sum to 1
+    class_weights: NDArray[np.float64]  # (node, class)
     impurity: NDArray[np.float64]
     n_node_samples: NDArray[np.int32]
     weighted_n_node_samples: NDArray[np.float64]
@@ -83,15 +83,15 @@ def _new_tree(n_nodes: int, n_mixed: int, n_classes: int) -> TreeNodes:
 
 
 @inner_kernel
-def sole_class(shares: NDArray[np.float64]) -> int:
-    """The class that has exactly 1 while the others have nothing, or -1. shares: (class,)."""
-    sole = -1
-    for k in range(shares.shape[0]):
-        if shares[k] != 0.0:
-            if sole >= 0 or shares[k] != 1.0:
+def _only_class(class_weights: NDArray[np.float64]) -> int:
+    """The one class that has weight, or -1 where several have."""
+    only = -1
+    for k in range(class_weights.shape[0]):
+        if class_weights[k] > 0.0:
+            if only >= 0:
                 return -1
-            sole = k
-    return sole
+            only = k
+    return only
 
 
 @inner_kernel
@@ -113,7 +113,7 @@ def _list_in_preorder(
         if nodes.children_left[old] != LEAF:
             stack[size], stack[size + 1] = nodes.children_right[old], nodes.children_left[old]
             size += 2
-        elif sole_class(nodes.value[old]) < 0:
+        elif _only_class(nodes.class_weights[old]) < 0:
             n_mixed += 1
     return n_mixed
 
@@ -130,15 +130,15 @@ def _copy_node(source: GrowingNodes, old: int, target: TreeNodes, new: int) -> N
 
 
 @inner_kernel
-def _keep_distribution(value: NDArray[np.float64], target: TreeNodes, leaf: int, n_mixed: int) -> int:
+def _keep_distribution(class_weights: NDArray[np.float64], target: TreeNodes, leaf: int, n_mixed: int) -> int:
     """Link a leaf to its class distribution; returns how many rows of `mixed` are filled then."""
-    sole = sole_class(value)
-    if sole >= 0:
-        target.link[leaf] = sole
+    only = _only_class(class_weights)
+    if only >= 0:
+        target.link[leaf] = only
         return n_mixed
-    target.link[leaf] = value.shape[0] + n_mixed
-    for k in range(value.shape[0]):
-        target.mixed[n_mixed, k] = value[k]
+    target.link[leaf] = class_weights.shape[0] + n_mixed
+    for k in range(class_weights.shape[0]):
+        target.mixed[n_mixed, k] = class_weights[k] / target.weighted_n_node_samples[leaf]
     return n_mixed + 1
 
 
@@ -147,7 +147,7 @@ def grown_tree(nodes: GrowingNodes, n_nodes: int) -> TreeNodes:
     """The first `n_nodes` nodes, which make a whole tree with node 0 as its root, in arrays no larger than needed."""
     old_number, new_number = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
     n_mixed = _list_in_preorder(nodes, old_number, new_number, np.empty(n_nodes + 1, dtype=np.int32))
-    tree = _new_tree(n_nodes, n_mixed, nodes.value.shape[1])
+    tree = _new_tree(n_nodes, n_mixed, nodes.class_weights.shape[1])
     n_kept = 0
     for new in range(n_nodes):
         old = old_number[new]
@@ -155,7 +155,7 @@ def grown_tree(nodes: GrowingNodes, n_nodes: int) -> TreeNodes:
         if nodes.children_left[old] != LEAF:
             tree.link[new] = new_number[nodes.children_right[old]]
         else:
-            n_kept = _keep_distribution(nodes.value[old], tree, new, n_kept)
+            n_kept = _keep_distribution(nodes.class_weights[old], tree, new, n_kept)
     return tree
 
 

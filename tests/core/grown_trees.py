@@ -22,16 +22,16 @@ def at_roots(model, column):
 
 def compact(nodes: GrowingNodes) -> TreeNodes:
     """The plain twin of what growth keeps of nodes that are in preorder."""
-    n_classes = nodes.value.shape[1]
+    n_classes = nodes.class_weights.shape[1]
     link, mixed = [], []
-    for right_child, shares in zip(nodes.children_right.tolist(), nodes.value.tolist(), strict=True):
+    for right_child, weights in zip(nodes.children_right.tolist(), nodes.class_weights.tolist(), strict=True):
         if right_child != LEAF:
             link.append(right_child)
-        elif sorted(shares) == [0.0] * (n_classes - 1) + [1.0]:
-            link.append(shares.index(1.0))
+        elif weights.count(0.0) == n_classes - 1:
+            link.append(weights.index(max(weights)))
         else:
             link.append(n_classes + len(mixed))
-            mixed.append(shares)
+            mixed.append([weight / nodes.weighted_n_node_samples[len(link) - 1] for weight in weights])
     columns = {name: column for name, column in nodes._asdict().items() if name in TreeNodes._fields}
     return TreeNodes(
         **columns,

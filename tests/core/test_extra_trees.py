@@ -64,7 +64,8 @@ def test_fractions_of_weights_grow_the_trees_of_whole_weights(loss, n_rows):
     whole, scaled = (extra_trees(loss=loss).fit(X, y, sample_weight=np.full(n_rows, w)) for w in (1.0, 0.3))
     for column in ("feature", "threshold"):
         assert at_all_nodes(whole, column).tolist() == at_all_nodes(scaled, column).tolist()
-    np.testing.assert_allclose(at_all_nodes(whole, "value"), at_all_nodes(scaled, "value"), atol=1e-12)
+    assert at_all_nodes(whole, "link").tolist() == at_all_nodes(scaled, "link").tolist()
+    np.testing.assert_allclose(at_all_nodes(whole, "mixed"), at_all_nodes(scaled, "mixed"), atol=1e-12)
 
 
 def test_whole_weights_are_rows_written_out():

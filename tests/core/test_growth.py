@@ -71,19 +71,19 @@ def random_tree(rng, n_splits):
         node = leaves.pop(rng.integers(len(leaves)))
         left[node], right[node] = 2 * split + 1, 2 * split + 2
         leaves += [2 * split + 1, 2 * split + 2]
-    value = rng.dirichlet(np.ones(3), n_nodes)
+    class_weights = rng.random((n_nodes, 3))
     pure = rng.random(n_nodes) < 0.5
-    value[pure] = np.eye(3)[rng.integers(3, size=pure.sum())]
+    class_weights[pure] *= np.eye(3)[rng.integers(3, size=pure.sum())]
     return GrowingNodes(
         left,
         right,
         np.where(left != LEAF, rng.integers(0, 9, n_nodes), NO_FEATURE).astype(np.int32),
         rng.random(n_nodes),
         rng.integers(0, 2, n_nodes).astype(np.uint8),
-        value,
+        class_weights,
         rng.random(n_nodes),
         rng.integers(1, 99, n_nodes).astype(np.int32),
-        rng.random(n_nodes),
+        class_weights.sum(axis=1),
     )
 
 
