@@ -5,6 +5,7 @@ Any other is cut into bins of nearly equal size. All codes are as wide as the la
 feature has missing values next to 256 bins, or more bins than that.
 """
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -44,6 +45,15 @@ class _TooNarrow(Exception):
     """A feature needs more codes than the chosen type holds."""
 
 
+class _Block(threading.local):
+    """Columns side by side, one block a thread for all its features: one large piece of memory goes back to the system,
+    while many in turn would stay with the process for the rest of the fit.
+    """
+
+    def __init__(self, X: NDArray[Any]) -> None:
+        self.columns = np.empty((min(_BLOCK, X.shape[1]), X.shape[0]), dtype=X.dtype)
+
+
 class _Codes(NamedTuple):
     """Both copies of the codes, still empty."""
 
@@ -67,9 +77,11 @@ def _empty_codes(shape: tuple[int, ...], width: Any) -> _Codes:
 
 
 def _binned(X: NDArray[Any], max_bins: int | None, n_threads: int, codes: _Codes) -> BinnedFeatures:
+    room = _Block(X)
+
     def encode(first: int) -> list[_Bins]:
         block = codes.by_column[first : first + _BLOCK]
-        bins = [_encode(column, max_bins, block[j]) for j, column in enumerate(_contiguous_columns(X, first))]
+        bins = [_encode(column, max_bins, block[j]) for j, column in enumerate(_contiguous_columns(X, first, room))]
         codes.by_row[:, first : first + len(block)] = block.T
         return bins
 
@@ -87,11 +99,13 @@ def _binned(X: NDArray[Any], max_bins: int | None, n_threads: int, codes: _Codes
     )
 
 
-def _contiguous_columns(X: NDArray[Any], first: int) -> Iterator[NDArray[np.float64]]:
+def _contiguous_columns(X: NDArray[Any], first: int, room: _Block) -> Iterator[NDArray[np.float64]]:
     """Columns first, first + 1, ... of one block, which is copied in the width of X and widened column by column.
     Adding zero turns -0.0 into 0.0: equal values get equal bits.
     """
-    for column in np.array(X[:, first : first + _BLOCK].T, order="C"):
+    columns = room.columns[: X.shape[1] - first]
+    np.copyto(columns, X[:, first : first + _BLOCK].T)
+    for column in columns:
         yield np.add(column, 0.0, dtype=np.float64)
 
 

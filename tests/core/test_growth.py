@@ -43,6 +43,15 @@ def test_what_growth_leaves_is_compact_and_in_preorder(n_splits, seed):
     assert same_bytes(grown_tree(roomy, len(nodes.feature)), compact(ordered))
 
 
+def test_a_node_takes_37_bytes_and_a_leaf_of_several_classes_8_more_a_class():
+    X, y, _ = tie_free(0)
+    for limits, mixed in (({}, 0), ({"min_samples_leaf": 9}, 8 * 3)):
+        tree = core.TreeClassifier(**limits).fit(X, y)
+        (nodes,) = tree.trees_
+        n_mixed = np.count_nonzero(tree.tree_.impurity[tree.tree_.children_left == LEAF])
+        assert sum(array.nbytes for array in nodes) == 37 * tree.tree_.node_count + mixed * n_mixed
+
+
 def test_of_a_tree_without_nodes_nothing_is_left():
     assert [len(column) for column in grown_tree(random_tree(np.random.default_rng(0), 3), 0)] == [0] * 8
 

@@ -269,3 +269,17 @@ def test_bytes_of_the_layout():
         packed = packed_trees((pure,), own_value, width)
         assert packed.nodes.nbytes == n_bytes
         assert packed.mixed.size == 0
+
+
+def test_the_tree_shown_stays_until_another_fit():
+    """Users ask it for one node after the other."""
+    X = np.arange(4.0)[:, np.newaxis]
+    model = core.TreeClassifier().fit(X, [0, 0, 1, 1])
+    shown = model.tree_
+    assert model.tree_ is shown
+    assert model.tree_.value is shown.value
+    assert shown.value.tolist() == [[[0.5, 0.5]], [[1.0, 0.0]], [[0.0, 1.0]]]
+    assert (shown.children_left.tolist(), shown.children_right.tolist()) == ([1, -1, -1], [2, -1, -1])
+    assert (shown.n_node_samples.dtype, shown.n_node_samples.tolist()) == (np.int64, [4, 2, 2])
+    assert copy.deepcopy(model).tree_ is not shown
+    assert model.fit(X, [0, 1, 1, 1]).tree_.value.tolist()[0] == [[0.25, 0.75]]
