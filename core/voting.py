@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from core.kernels.packed_trees import NODE_DTYPES, PackedTrees, count_mixed, pack, put_ballots
 from core.kernels.traversal import mean_leaf_values
-from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 from core.tree_structure import Trees
 
-#: From the class distributions of nodes (node, class) to what leaves with them add to a prediction, same shape.
+#: From class distributions (distribution, class) to what leaves with them add to a prediction, same shape.
 Vote = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 #: Bytes of the rows that pass through all trees together: they stay in the cache while the trees come by.
@@ -52,9 +52,9 @@ def packed_of(owner: Any, trees: Trees, vote: Vote, width: np.dtype[Any]) -> Pac
 
 def packed_trees(trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
     """The prediction layout of `trees` for rows of type `width`, filled tree by tree."""
-    n_inner = sum(int(np.count_nonzero(nodes.children_left != LEAF)) for nodes in trees)
-    n_mixed = sum(count_mixed(nodes.children_left, _leaf_votes(nodes, vote)) for nodes in trees)
-    n_classes = trees[0].value.shape[1]
+    n_inner = sum(int(np.count_nonzero(nodes.feature != NO_FEATURE)) for nodes in trees)
+    n_mixed = sum(count_mixed(_leaf_votes(nodes, vote)) for nodes in trees)
+    n_classes = trees[0].mixed.shape[1]
     packed = PackedTrees(
         np.empty(n_classes + n_mixed + n_inner, NODE_DTYPES[width]),
         np.empty(len(trees), np.uint32),
@@ -68,8 +68,9 @@ def packed_trees(trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
 
 
 def _leaf_votes(nodes: TreeNodes, vote: Vote) -> NDArray[np.float64]:
-    """What each leaf of a tree adds, (node, class), as kernels take it."""
-    return np.require(vote(nodes.value), np.float64, ["C", "W"])
+    """What leaves of each of a tree's distributions add, (distribution, class), as kernels take it."""
+    of_one_class = np.eye(nodes.mixed.shape[1])
+    return np.require(vote(np.concatenate([of_one_class, nodes.mixed])), np.float64, ["C", "W"])
 
 
 def _rounded_down(thresholds: NDArray[np.float64], width: np.dtype[Any]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from core.kernels.partition import SpareRows, TreeRows, new_spare_rows, partitio
 from core.kernels.random_state import next_word
 from core.kernels.scanning import NodeTotals
 from core.kernels.splitting import NO_SPLIT, SearchLimits, SearchRoom, Split, best_split, new_search_room
-from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes, new_nodes
+from core.kernels.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, new_growing_nodes
 
 #: Gains are compared with min_risk_decrease up to this much rounding.
 GAIN_TOLERANCE = 1e-12
@@ -77,7 +77,7 @@ class GrowthRoom(NamedTuple):
     tree there can be; what no tree fills costs no memory.
     """
 
-    nodes: TreeNodes
+    nodes: GrowingNodes
     stack: Stack
 
     words: NDArray[np.uint64]  # (row,), of the whole tree, see packed_sums
@@ -93,7 +93,7 @@ class GrowthRoom(NamedTuple):
 def new_growth_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> GrowthRoom:
     """Room for trees on at most `n_rows` rows."""
     return GrowthRoom(
-        new_nodes(2 * n_rows, n_classes),
+        new_growing_nodes(2 * n_rows, n_classes),
         Stack(np.empty((n_rows + 1, _STACK_COLUMNS), dtype=np.int64), np.empty(n_rows + 1, dtype=np.uint64)),
         np.empty(n_rows, dtype=np.uint64),
         new_spare_rows(n_rows),
@@ -150,7 +150,7 @@ def _positions(labels: NDArray[np.uint16], position: NDArray[np.uint16], positio
 
 @inner_kernel
 def _record_leaf(
-    nodes: TreeNodes, node: int, pending: Pending, class_weights: NDArray[np.float64], impurity: float
+    nodes: GrowingNodes, node: int, pending: Pending, class_weights: NDArray[np.float64], impurity: float
 ) -> float:
     """Write a node as a leaf and link it to its parent; returns its weight."""
     if pending.parent >= 0:
@@ -163,8 +163,7 @@ def _record_leaf(
     weight = 0.0
     for k in range(class_weights.shape[0]):
         weight += class_weights[k]
-    for k in range(class_weights.shape[0]):
-        nodes.value[node, k] = class_weights[k] / weight
+        nodes.class_weights[node, k] = class_weights[k]
     nodes.impurity[node] = impurity
     nodes.n_node_samples[node] = pending.stop - pending.start
     nodes.weighted_n_node_samples[node] = weight
@@ -219,7 +218,7 @@ def open_node(
     pending: Pending,
     limits: GrowthLimits,
     tree_weight: float,
-    nodes: TreeNodes,
+    nodes: GrowingNodes,
     node: int,
     room: GrowthRoom,
 ) -> Opened:
@@ -258,7 +257,7 @@ def split_node(
     packed: PackedRows,
     pending: Pending,
     opened: Opened,
-    nodes: TreeNodes,
+    nodes: GrowingNodes,
     node: int,
     room: GrowthRoom,
 ) -> tuple[Pending, Pending]:

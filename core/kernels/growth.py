@@ -27,7 +27,7 @@ from core.kernels.node_codes import gather_codes
 from core.kernels.packed_sums import PackedRows, packed_rows
 from core.kernels.partition import TreeRows
 from core.kernels.random_state import next_word
-from core.kernels.tree_nodes import TreeNodes, first_nodes, in_preorder
+from core.kernels.tree_nodes import GrowingNodes, TreeNodes, grown_tree
 
 #: Decreases are ranked in multiples of 2**-40, about 1e-12, so that rounding does not decide which of two equal ones
 #: goes first. Equal shares of rows are often halves of halves: a power of two keeps those off the borders.
@@ -35,7 +35,7 @@ _RANKS_PER_UNIT = 2.0**40
 
 
 class Grown(NamedTuple):
-    """The nodes, and whether growth ran to its end."""
+    """The nodes, and whether growth ran to its end; a tree that has not is of no use."""
 
     nodes: TreeNodes
     finished: bool
@@ -121,7 +121,7 @@ def grow_depth_first(
     root = _root(tree_rows.rows.shape[0], random_state)
     tree_weight, packed = tree_rows.weights.sum(), _pack(tree_rows, limits, room)
     n_nodes, finished = _grow_nodes(features, tree_rows, packed, criterion, limits, tree_weight, root, stop_flag, room)
-    return Grown(first_nodes(room.nodes, n_nodes), finished)
+    return Grown(grown_tree(room.nodes, n_nodes if finished else 0), finished)
 
 
 @inner_kernel
@@ -133,7 +133,7 @@ def _opened(
     pending: Pending,
     limits: GrowthLimits,
     tree_weight: float,
-    nodes: TreeNodes,
+    nodes: GrowingNodes,
     node: int,
     room: GrowthRoom,
 ) -> Opened:
@@ -148,7 +148,7 @@ def _split(
     packed: PackedRows,
     pending: Pending,
     opened: Opened,
-    nodes: TreeNodes,
+    nodes: GrowingNodes,
     node: int,
     room: GrowthRoom,
 ) -> tuple[Pending, Pending]:
@@ -203,4 +203,4 @@ def grow_best_first(
             states.append(room.random_state[0])
             heapq.heappush(queue, _place_in_queue(opened[number], number))
         n_leaves += 1
-    return Grown(in_preorder(first_nodes(nodes, len(waiting))), stop_flag[0] == 0)
+    return Grown(grown_tree(nodes, len(waiting)), stop_flag[0] == 0)

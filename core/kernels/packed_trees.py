@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.jit import kernel
-from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 
 _LINKS = [("column", np.uint32), ("left", np.uint32), ("right", np.uint32)]
 #: One node, by the width of the rows that walk it.
@@ -72,12 +72,11 @@ def _sole_class(leaf_vote: NDArray[np.float64]) -> int:
 
 
 @kernel
-def count_mixed(children_left: NDArray[np.int32], leaf_votes: NDArray[np.float64]) -> int:
-    """How many leaves vote for more than one class, or not with exactly one vote. leaf_votes: (node, class)."""
+def count_mixed(leaf_votes: NDArray[np.float64]) -> int:
+    """How many votes are for more than one class, or not exactly one vote. leaf_votes: (distribution, class)."""
     count = 0
-    for node in range(children_left.shape[0]):
-        if children_left[node] == LEAF and _sole_class(leaf_votes[node]) < 0:
-            count += 1
+    for i in range(leaf_votes.shape[0]):
+        count += int(_sole_class(leaf_votes[i]) < 0)
     return count
 
 
@@ -86,9 +85,8 @@ def _count_inner(tree: TreeNodes, counts: NDArray[np.int32]) -> None:
     """Fill counts (node,) with the number of inner nodes at and below each node; children come later."""
     for node in range(counts.shape[0] - 1, -1, -1):
         counts[node] = 0
-        if tree.children_left[node] != LEAF:
-            left, right = tree.children_left[node], tree.children_right[node]
-            counts[node] = 1 + counts[left] + counts[right]
+        if tree.feature[node] != NO_FEATURE:
+            counts[node] = 1 + counts[node + 1] + counts[tree.link[node]]
 
 
 @kernel
@@ -97,7 +95,7 @@ def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: ND
     positions[0] = first
     for node in range(counts.shape[0]):
         if counts[node] > 0:
-            near, far = tree.children_left[node], tree.children_right[node]
+            near, far = node + 1, int(tree.link[node])
             if tree.n_node_samples[far] > tree.n_node_samples[near]:
                 near, far = far, near
             positions[near] = positions[node] + 1
@@ -105,41 +103,39 @@ def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: ND
 
 
 @kernel
-def _vote_at_leaves(
-    leaf_votes: NDArray[np.float64],
-    counts: NDArray[np.int32],
-    positions: NDArray[np.int32],
-    mixed: NDArray[np.float64],
-    n_mixed: int,
+def _list_ballots(
+    leaf_votes: NDArray[np.float64], ballots: NDArray[np.int32], mixed: NDArray[np.float64], n_mixed: int
 ) -> int:
-    """Fill the positions of a tree's leaves with their ballots and append to `mixed`; returns its rows used so far."""
-    for node in range(counts.shape[0]):
-        if counts[node] == 0:
-            ballot = _sole_class(leaf_votes[node])
-            if ballot < 0:
-                mixed[n_mixed] = leaf_votes[node]
-                ballot = leaf_votes.shape[1] + n_mixed
-                n_mixed += 1
-            positions[node] = ballot
+    """Fill ballots (distribution,) and append to `mixed`; returns its rows used so far."""
+    for i in range(leaf_votes.shape[0]):
+        ballots[i] = _sole_class(leaf_votes[i])
+        if ballots[i] < 0:
+            mixed[n_mixed] = leaf_votes[i]
+            ballots[i] = leaf_votes.shape[1] + n_mixed
+            n_mixed += 1
     return n_mixed
 
 
 @kernel
 def pack(tree: TreeNodes, leaf_votes: NDArray[np.float64], out: PackedTrees, used: Used) -> Used:
     """Append a tree to `out`, which has room for it; returns what is used then. Thresholds must be exact in the width
-    of `out`'s; leaf_votes: (node, class).
+    of `out`'s; leaf_votes: (distribution, class), what leaves of each of the tree's distributions vote for.
     """
     n_nodes = tree.feature.shape[0]
     counts, positions = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
     _count_inner(tree, counts)
     _place(tree, used.nodes, counts, positions)
-    n_mixed = _vote_at_leaves(leaf_votes, counts, positions, out.mixed, used.mixed)
+    ballots = np.empty(leaf_votes.shape[0], dtype=np.int32)
+    n_mixed = _list_ballots(leaf_votes, ballots, out.mixed, used.mixed)
+    for node in range(n_nodes):
+        if counts[node] == 0:
+            positions[node] = ballots[tree.link[node]]
     out.roots[used.roots] = positions[0]
     for node in range(n_nodes):
         if counts[node] > 0:
             packed = out.nodes[positions[node]]
             packed["threshold"] = tree.threshold[node]
             packed["column"] = tree.feature[node] << 1 | tree.missing_go_to_left[node]
-            packed["left"] = positions[tree.children_left[node]]
-            packed["right"] = positions[tree.children_right[node]]
+            packed["left"] = positions[node + 1]
+            packed["right"] = positions[tree.link[node]]
     return Used(used.nodes + counts[0], used.roots + 1, n_mixed)

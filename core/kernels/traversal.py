@@ -20,7 +20,7 @@ from core.kernels.jit import kernel
 from core.kernels.packed_trees import PackedTrees, n_ballots
 from core.kernels.prefetch import prefetch
 from core.kernels.row_scans import has_missing
-from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 
 #: Walks under way at once: enough to hide the way to memory, few enough to stay in the cache of first level.
 WALKS = 256
@@ -44,10 +44,10 @@ class Walks(NamedTuple):
 @kernel
 def _leaf_of_row(X: NDArray[Any], row: int, nodes: TreeNodes) -> int:
     node = 0
-    while nodes.children_left[node] != LEAF:
+    while nodes.feature[node] != NO_FEATURE:
         value = X[row, nodes.feature[node]]
         goes_left = nodes.missing_go_to_left[node] != 0 if np.isnan(value) else value <= nodes.threshold[node]
-        node = nodes.children_left[node] if goes_left else nodes.children_right[node]
+        node = node + 1 if goes_left else nodes.link[node]
     return node
 
 

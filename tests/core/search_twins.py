@@ -8,7 +8,7 @@ from core.binning import bin_features
 from core.kernels import packed_sums
 from core.kernels.features import BinnedFeatures
 from core.kernels.node_codes import NodeRows
-from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.kernels.tree_nodes import LEAF, GrowingNodes
 
 WIDTHS = [np.uint8, np.uint16, np.uint32]
 
@@ -72,7 +72,7 @@ def allowed_codes(codes, missing_code, least, missing_goes_left):
 
 def renumbered(nodes, numbers):
     """The same tree with node i called numbers[i]."""
-    moved = TreeNodes(*(np.empty_like(column) for column in nodes))
+    moved = GrowingNodes(*(np.empty_like(column) for column in nodes))
     for column, target in zip(nodes, moved, strict=True):
         target[numbers] = column
     for children in (moved.children_left, moved.children_right):
