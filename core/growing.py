@@ -3,21 +3,18 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import FitStopped
-from core.kernels.criteria import Criterion
-from core.kernels.criteria_entropy import Entropy
-from core.kernels.criteria_norm import GeneralizedCrossEntropyImpurity
+from core.kernels.criteria import TRUSTED_TABLES, Criterion
 from core.kernels.features import BinnedFeatures
 from core.kernels.growing_node import GrowthLimits, GrowthRoom, new_growth_room
 from core.kernels.growth import grow_best_first, grow_depth_first
 from core.kernels.partition import TreeRows
 from core.kernels.random_state import bootstrap_counts
-from core.kernels.sides import TABLE_LENGTH
 from core.kernels.tree_nodes import TreeNodes
 from core.tree_structure import Trees
 
@@ -88,11 +85,12 @@ class GrowthProblem(NamedTuple):
 
 def with_tables_for(criterion: Criterion, tree_rows: TreeRows) -> Criterion:
     """`criterion`, told whether its tables have all that the classes of any node of the tree can weigh."""
-    if not isinstance(criterion, Entropy | GeneralizedCrossEntropyImpurity):
+    table = TRUSTED_TABLES[type(criterion)]
+    if table is None:
         return criterion
-    weights = tree_rows.weights
-    heaviest = np.bincount(tree_rows.labels, weights).max()
-    return criterion._replace(only_tabled=bool(heaviest < TABLE_LENGTH and (weights == np.floor(weights)).all()))
+    weights, n_tabled = tree_rows.weights, len(getattr(criterion, table))
+    is_tabled = np.bincount(tree_rows.labels, weights).max() < n_tabled and (weights == np.floor(weights)).all()
+    return cast(Criterion, cast(Any, criterion)._replace(only_tabled=bool(is_tabled)))
 
 
 GrowOne = Callable[[NDArray[np.uint64]], TreeNodes]

@@ -75,11 +75,13 @@ class TreeClassifier(GrownClassifier):
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""
-        return self.tree_.max_depth
+        self._check_is_fitted("trees_")
+        return Tree(self.trees_[0], self.n_features_in_).max_depth
 
     def get_n_leaves(self) -> int:
         """Number of leaves."""
-        return self.tree_.n_leaves
+        self._check_is_fitted("trees_")
+        return Tree(self.trees_[0], self.n_features_in_).n_leaves
 
     def _n_trees(self) -> int:
         return 1

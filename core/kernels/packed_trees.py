@@ -7,7 +7,8 @@
 A leaf is known by what it votes for, its ballot: 0 .. n_classes - 1 is one whole vote for that class, n_classes + i is
 row i of `mixed`. All leaves with the same ballot share one node, whose children are itself: a walk that has arrived may
 be moved on with the others, and stays. Trees grown until their leaves are pure thus need memory for inner nodes alone,
-8 or 12 bytes per node of the tree (plus 24 and 8 per class for a leaf that is not pure).
+8 or 12 bytes per node of the tree (plus a node and 8 bytes per class for a leaf that is not pure, and a node for each
+class).
 
 The low bit beside the column is 1 where a missing value goes left. A tree's inner nodes follow each other in preorder,
 the child with more training rows first: the likelier walk stays in one line of the cache.
@@ -41,7 +42,6 @@ class Used(NamedTuple):
 
     nodes: int
     roots: int
-    mixed: int
 
 
 @kernel
@@ -56,28 +56,7 @@ def put_ballots(out: PackedTrees) -> Used:
     for ballot in range(n_ballots(out)):
         leaf = out.nodes[ballot]
         leaf["threshold"], leaf["column"], leaf["left"], leaf["right"] = 0.0, 0, ballot, ballot
-    return Used(n_ballots(out), 0, 0)
-
-
-@kernel
-def _sole_class(leaf_vote: NDArray[np.float64]) -> int:
-    """The class that gets exactly one whole vote while the others get none, or -1."""
-    sole = -1
-    for k in range(leaf_vote.shape[0]):
-        if leaf_vote[k] != 0.0:
-            if sole >= 0 or leaf_vote[k] != 1.0:
-                return -1
-            sole = k
-    return sole
-
-
-@kernel
-def count_mixed(leaf_votes: NDArray[np.float64]) -> int:
-    """How many votes are for more than one class, or not exactly one vote. leaf_votes: (distribution, class)."""
-    count = 0
-    for i in range(leaf_votes.shape[0]):
-        count += int(_sole_class(leaf_votes[i]) < 0)
-    return count
+    return Used(n_ballots(out), 0)
 
 
 @kernel
@@ -90,7 +69,7 @@ def _count_inner(tree: TreeNodes, counts: NDArray[np.int32]) -> None:
 
 
 @kernel
-def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: NDArray[np.int32]) -> None:
+def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: NDArray[np.int64]) -> None:
     """Fill positions of the inner nodes: preorder from `first` on, the child with more training rows first."""
     positions[0] = first
     for node in range(counts.shape[0]):
@@ -103,30 +82,14 @@ def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: ND
 
 
 @kernel
-def _list_ballots(
-    leaf_votes: NDArray[np.float64], ballots: NDArray[np.int32], mixed: NDArray[np.float64], n_mixed: int
-) -> int:
-    """Fill ballots (distribution,) and append to `mixed`; returns its rows used so far."""
-    for i in range(leaf_votes.shape[0]):
-        ballots[i] = _sole_class(leaf_votes[i])
-        if ballots[i] < 0:
-            mixed[n_mixed] = leaf_votes[i]
-            ballots[i] = leaf_votes.shape[1] + n_mixed
-            n_mixed += 1
-    return n_mixed
-
-
-@kernel
-def pack(tree: TreeNodes, leaf_votes: NDArray[np.float64], out: PackedTrees, used: Used) -> Used:
+def pack(tree: TreeNodes, ballots: NDArray[np.int64], out: PackedTrees, used: Used) -> Used:
     """Append a tree to `out`, which has room for it; returns what is used then. Thresholds must be exact in the width
-    of `out`'s; leaf_votes: (distribution, class), what leaves of each of the tree's distributions vote for.
+    of `out`'s; ballots: (distribution,), what leaves of each of the tree's distributions vote for.
     """
     n_nodes = tree.feature.shape[0]
-    counts, positions = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
+    counts, positions = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int64)
     _count_inner(tree, counts)
     _place(tree, used.nodes, counts, positions)
-    ballots = np.empty(leaf_votes.shape[0], dtype=np.int32)
-    n_mixed = _list_ballots(leaf_votes, ballots, out.mixed, used.mixed)
     for node in range(n_nodes):
         if counts[node] == 0:
             positions[node] = ballots[tree.link[node]]
@@ -138,4 +101,4 @@ def pack(tree: TreeNodes, leaf_votes: NDArray[np.float64], out: PackedTrees, use
             packed["column"] = tree.feature[node] << 1 | tree.missing_go_to_left[node]
             packed["left"] = positions[node + 1]
             packed["right"] = positions[tree.link[node]]
-    return Used(used.nodes + counts[0], used.roots + 1, n_mixed)
+    return Used(used.nodes + counts[0], used.roots + 1)

@@ -3,7 +3,7 @@
     x = 2^e m with 1 <= m < 2; c = the middle of m's cell, one of N_CELLS; u = (m - c) / c
     x^a = (2^e)^a c^a (1 + u)^a
 
-|u| <= 1 / (2 N_CELLS), where three terms of the binomial series leave less than rounding.
+|u| <= 1 / (2 N_CELLS), where three terms of the binomial series leave about what rounding does.
 """
 
 import math

@@ -168,10 +168,10 @@ def class_distributions(nodes: TreeNodes) -> NDArray[np.float64]:
         link = nodes.link[node]
         if nodes.feature[node] != NO_FEATURE:
             left, right = node + 1, link
-            left_weight, right_weight = nodes.weighted_n_node_samples[left], nodes.weighted_n_node_samples[right]
+            both = nodes.weighted_n_node_samples[left] + nodes.weighted_n_node_samples[right]
+            share = nodes.weighted_n_node_samples[left] / both  # divided first: tiny weights times shares would vanish
             for k in range(n_classes):
-                in_both = value[left, k] * left_weight + value[right, k] * right_weight
-                value[node, k] = in_both / (left_weight + right_weight)
+                value[node, k] = value[left, k] * share + value[right, k] * (1.0 - share)
         elif link < n_classes:
             value[node, link] = 1.0
         else:

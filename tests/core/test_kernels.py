@@ -13,11 +13,13 @@ import numba
 import numpy as np
 import pytest
 from numba.extending import is_jitted
+from numpy.testing import assert_array_equal
 
 import core.kernels
 from core.binning import bin_features
 from core.growing import with_tables_for
 from core.kernels import criteria, dispatch, jit, node_codes, partition, powers, random_state, splitting
+from core.kernels.criteria_norm import power_of_weight
 from core.kernels.packed_sums import PackedRows
 from core.kernels.partition import TreeRows
 from core.kernels.sides import NOTHING, TABLE_LENGTH
@@ -196,7 +198,7 @@ def test_the_search_loop_names_no_criterion():
 def test_every_criterion_has_all_its_rows():
     types = {type(one) for one in ONE_OF_EACH}
     tables = [value for name, value in vars(criteria).items() if name.isupper() and isinstance(value, dict)]
-    assert len(tables) == 8
+    assert len(tables) == 9
     assert all(set(table) == types for table in tables)
 
 
@@ -247,6 +249,28 @@ def test_fractions_and_heavy_classes_are_not_looked_up(weights):
     rows = TreeRows(np.arange(3), np.array([0, 1, 1]), np.array(weights))
     assert not with_tables_for(asking, rows).only_tabled
     assert with_tables_for(core.parse_loss("gini").criterion(2), rows) == core.parse_loss("gini").criterion(2)
+
+
+@pytest.mark.parametrize("order", [1.02, 2.0, np.nextafter(3.0, 2.0), 3.0, 10 / 3, 25.0])
+def test_powers_of_any_weight_without_a_table(order):
+    criterion = core.GeneralizedCrossEntropy(1.0 - 1.0 / order).criterion(2)._replace(order=order)
+    criterion = criterion._replace(fraction=powers.new_power_tables(order % 1.0))
+    assert power_of_weight(criterion, 0.0) == 0.0
+    for exponent in np.random.default_rng(0).uniform(-12, 32, 500):
+        weight = 2.0**exponent
+        assert power_of_weight(criterion, weight) == pytest.approx(weight**order, rel=1e-14)
+
+
+@pytest.mark.parametrize("loss", ["entropy", "gce"])
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_trees_are_the_same_with_and_without_tables(loss, splitter):
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.integers(0, 40, (600, 6)), rng.integers(0, 4, 600), rng.integers(1, 5, 600)
+    model = core.TreeClassifier(loss=loss, splitter=splitter, random_state=0)
+    whole = model.fit(X, y, weights).tree_
+    broken = model.fit(X, y, weights * 0.7).tree_
+    assert_array_equal(whole.feature, broken.feature)
+    assert_array_equal(whole.threshold, broken.threshold)
 
 
 def some_whole_weights(end=1e5):

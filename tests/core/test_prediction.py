@@ -3,6 +3,7 @@
 import copy
 import gc
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -283,3 +284,17 @@ def test_the_tree_shown_stays_until_another_fit():
     assert (shown.n_node_samples.dtype, shown.n_node_samples.tolist()) == (np.int64, [4, 2, 2])
     assert copy.deepcopy(model).tree_ is not shown
     assert model.fit(X, [0, 1, 1, 1]).tree_.value.tolist()[0] == [[0.25, 0.75]]
+
+
+def test_many_classes_at_few_leaves_take_little_memory():
+    n_classes = 20_000
+    value = np.zeros((3, n_classes))
+    value[1, 7], value[2] = 1.0, 1.0 / n_classes
+    stump = made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, 0, 0], value=value)
+    tracemalloc.start()
+    shares = votes(np.array([[0.0], [1.0]]), (stump,), core.GeneralizedCrossEntropy().vote)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert shares[0, 7] == 1.0
+    assert shares[1] == pytest.approx(np.full(n_classes, 1.0 / n_classes))
+    assert peak < 64 * 2**20  # the square of the classes would be 3 GB
