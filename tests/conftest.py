@@ -25,8 +25,11 @@ _COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Compile the kernels that a long run will need beside its first tests, on another processor."""
-    if len(session.items) >= _LONG_RUN and not numba.config.DISABLE_JIT:
+    """Compile the kernels that a long run will need beside its first tests, on another processor. Where tests run on
+    several processors themselves, they are that other one.
+    """
+    shares_work = hasattr(session.config, "workerinput") or session.config.getoption("numprocesses", 0)
+    if len(session.items) >= _LONG_RUN and not numba.config.DISABLE_JIT and not shares_work:
         program = [sys.executable, "-c", "import core; core.warm_up()"]
         session.config.stash[_COMPILER] = subprocess.Popen(program, cwd=session.config.rootpath)
 
