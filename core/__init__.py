@@ -11,6 +11,7 @@ from core.exceptions import (
     InvalidLoss,
     InvalidNoise,
     InvalidParameter,
+    SolverFailed,
     UnsupportedArtifact,
 )
 from core.forest import ExtraTreesClassifier, ForestClassifier
@@ -69,6 +70,7 @@ __all__ = [
     "Parameter",
     "RankingGain",
     "RootGini",
+    "SolverFailed",
     "SquaredError",
     "TransitionMatrix",
     "Tree",

@@ -31,6 +31,12 @@ class FitMonitor(Protocol):
         """`completed` units of the phase are done."""
 
 
+class Stoppable(Protocol):
+    """Whatever holds the flag that stops a fit."""
+
+    stop_flag: NDArray[np.uint8]  # (1,)
+
+
 class Silent:
     """The monitor of a fit that nobody watches."""
 
@@ -95,7 +101,21 @@ def grow_tree(
 ) -> TreeNodes:
     """Grow one tree on the rows of positive weight. Raises FitStopped when the monitor asked for it."""
     rows = np.flatnonzero(weights > 0).astype(np.uint32)
-    tree_rows = TreeRows(rows, problem.labels[rows], weights[rows])
+    nodes = grow_on_rows(problem, TreeRows(rows, problem.labels[rows], weights[rows]), criterion, random_state, progress)
+    progress.tree_done()
+    return nodes
+
+
+def grow_on_rows(
+    problem: GrowthProblem,
+    tree_rows: TreeRows,
+    criterion: Criterion,
+    random_state: NDArray[np.uint64],
+    progress: Stoppable,
+) -> TreeNodes:
+    """Grow one tree on `tree_rows`, whose labels need not be those of the problem, and order them by leaf, in the order
+    of the leaves' nodes. Raises FitStopped when the monitor asked for it.
+    """
     grow = grow_best_first if problem.limits.max_leaf_nodes else grow_depth_first
     with np.errstate(over="ignore"):  # the generator wraps around on purpose; plain Python would warn
         grown = grow(
@@ -109,7 +129,6 @@ def grow_tree(
         )
     if not grown.finished:
         raise FitStopped("the fit was stopped by its monitor; nothing was kept.")
-    progress.tree_done()
     return grown.nodes
 
 
