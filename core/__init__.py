@@ -1,6 +1,9 @@
 """Trees and forests for data whose labels cannot be fully trusted: arrays in, arrays out."""
 
 from core.artifact import load, save
+from core.boosting.certificate import Certificate
+from core.boosting.rmboost import RMBoostClassifier
+from core.boosting.rules import Rule
 from core.distribution_loss import DistributionLoss
 from core.evaluation import evaluate
 from core.exceptions import (
@@ -49,6 +52,7 @@ __all__ = [
     "Alternative",
     "ArtifactError",
     "Bounds",
+    "Certificate",
     "CoreError",
     "CredalEntropy",
     "CrossEntropy",
@@ -68,8 +72,10 @@ __all__ = [
     "NegativeExponential",
     "NoisyLabels",
     "Parameter",
+    "RMBoostClassifier",
     "RankingGain",
     "RootGini",
+    "Rule",
     "SolverFailed",
     "SquaredError",
     "TransitionMatrix",

@@ -67,15 +67,18 @@ class Progress:
 
 
 class Rooms(threading.local):
-    """One workspace a thread, made when the thread grows its first tree and gone with the thread."""
+    """One workspace a thread, made when the thread grows its first tree and gone with the thread. A tree may hold each
+    row of the features `n_copies` times.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, n_copies: int = 1) -> None:
+        self._n_copies = n_copies
         self._room: GrowthRoom | None = None
 
     def of_this_thread(self, features: BinnedFeatures, n_classes: int) -> GrowthRoom:
         """Room for any tree on these features."""
         if self._room is None:
-            self._room = new_growth_room(features, features.codes.shape[1], n_classes)
+            self._room = new_growth_room(features, self._n_copies * features.codes.shape[1], n_classes)
         return self._room
 
 
@@ -101,7 +104,9 @@ def grow_tree(
 ) -> TreeNodes:
     """Grow one tree on the rows of positive weight. Raises FitStopped when the monitor asked for it."""
     rows = np.flatnonzero(weights > 0).astype(np.uint32)
-    nodes = grow_on_rows(problem, TreeRows(rows, problem.labels[rows], weights[rows]), criterion, random_state, progress)
+    nodes = grow_on_rows(
+        problem, TreeRows(rows, problem.labels[rows], weights[rows]), criterion, random_state, progress
+    )
     progress.tree_done()
     return nodes
 

@@ -29,7 +29,7 @@ _ROWS_PER_THREAD = 256
 class _Held(NamedTuple):
     """Layouts of `trees` by width of the rows; a new fit brings new trees, for which these count no more."""
 
-    trees: Trees
+    trees: Any
     by_width: dict[np.dtype[Any], PackedTrees]
 
 
@@ -37,7 +37,12 @@ _HELD: WeakKeyDictionary[Any, _Held] = WeakKeyDictionary()
 
 
 def packed_of(owner: Any, trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
-    """The layout of the owner's trees for rows of type `width`, made once for each fit.
+    """The layout of the owner's trees for rows of type `width`, made once for each fit."""
+    return held_layout(owner, trees, width, lambda: packed_trees(trees, vote, width))
+
+
+def held_layout(owner: Any, trees: Any, width: np.dtype[Any], make: Callable[[], PackedTrees]) -> PackedTrees:
+    """What `make` makes of the owner's trees, made once for each fit and width.
 
     Threads that ask at the same time may each make one; they are equal. Kept until the owner goes away.
     """
@@ -46,7 +51,7 @@ def packed_of(owner: Any, trees: Trees, vote: Vote, width: np.dtype[Any]) -> Pac
         held = _HELD[owner] = _Held(trees, {})
     packed = held.by_width.get(width)
     if packed is None:
-        packed = held.by_width[width] = packed_trees(trees, vote, width)
+        packed = held.by_width[width] = make()
     return packed
 
 
@@ -61,7 +66,7 @@ def packed_trees(trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
     )
     used = Used(0, 0, 0)
     for nodes in trees:
-        exact = nodes._replace(threshold=_rounded_down(nodes.threshold, width))
+        exact = nodes._replace(threshold=rounded_down(nodes.threshold, width))
         used = pack(exact, _leaf_votes(nodes, vote), packed, used)
     return packed
 
@@ -71,7 +76,7 @@ def _leaf_votes(nodes: TreeNodes, vote: Vote) -> NDArray[np.float64]:
     return np.require(vote(nodes.value), np.float64, ["C", "W"])
 
 
-def _rounded_down(thresholds: NDArray[np.float64], width: np.dtype[Any]) -> NDArray[np.float64]:
+def rounded_down(thresholds: NDArray[np.float64], width: np.dtype[Any]) -> NDArray[np.float64]:
     """The largest number of type `width` that is not above each threshold, as float64.
 
     For x of that type, x <= threshold says the same before and after.

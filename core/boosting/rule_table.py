@@ -1,7 +1,7 @@
 """What the rules of a fit say about its training rows, kept as compactly as rules allow.
 
-    leaves    (rule, row)   uint8: the leaf of each row, one byte for a row and a round
-    outputs   (rule, leaf)  float64: what the rule says in each of its leaves
+leaves    (rule, row)   uint8: the leaf of each row, one byte for a row and a round
+outputs   (rule, leaf)  float64: what the rule says in each of its leaves
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """What many rules say together about many rows, from the leaf of each row in each rule.
 
-    leaves    rule 0 | 0 3 3 1 ... |   one byte for a row and a rule: the number of the row's leaf
-              rule 1 | 2 2 0 1 ... |
-    outputs   rule 0 | -1.0 1.0 -1.0 0.2 |   what the rule says in each of its leaves
+leaves    rule 0 | 0 3 3 1 ... |   one byte for a row and a rule: the number of the row's leaf
+          rule 1 | 2 2 0 1 ... |
+outputs   rule 0 | -1.0 1.0 -1.0 0.2 |   what the rule says in each of its leaves
 """
 
 import numpy as np
