@@ -104,9 +104,8 @@ def grow_tree(
 ) -> TreeNodes:
     """Grow one tree on the rows of positive weight. Raises FitStopped when the monitor asked for it."""
     rows = np.flatnonzero(weights > 0).astype(np.uint32)
-    nodes = grow_on_rows(
-        problem, TreeRows(rows, problem.labels[rows], weights[rows]), criterion, random_state, progress
-    )
+    tree_rows = TreeRows(rows, problem.labels[rows], weights[rows])
+    nodes = grow_on_rows(problem, tree_rows, criterion, random_state, progress)
     progress.tree_done()
     return nodes
 

@@ -57,5 +57,4 @@ class SeedTree:
 
     def kernel_state(self, tree: int) -> NDArray[np.uint64]:
         """The state of one tree, uint64 (1,)."""
-        state: NDArray[np.uint64] = self._child([Purpose.GROWTH, tree]).generate_state(1, np.uint64)
-        return state
+        return self._child([Purpose.GROWTH, tree]).generate_state(1, np.uint64).astype(np.uint64, copy=False)

@@ -149,7 +149,7 @@ class RMBoostClassifier(BoostedClassifier):
         chances = 0.5 + scores / beyond
         total = chances.sum(axis=1, keepdims=True)
         even = np.full_like(chances, 1 / chances.shape[1])
-        return np.divide(chances, total, out=even, where=total > 0)
+        return np.asarray(np.divide(chances, total, out=even, where=total > 0))
 
 
 def _summed(paths: list[NDArray[np.float64]]) -> NDArray[np.float64]:

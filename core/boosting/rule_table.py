@@ -38,7 +38,8 @@ class RuleTable:
 
     def outputs_at(self, rules: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """What `rules` say about some rows, (row, rule)."""
-        return self._outputs[rules[np.newaxis, :], self._leaves[np.ix_(rules, rows)].T]
+        outputs: NDArray[np.float64] = self._outputs[rules[np.newaxis, :], self._leaves[np.ix_(rules, rows)].T]
+        return outputs
 
     def average(self, row_weights: NDArray[np.float64], rule: int) -> float:
         """Sum over rows of row_weights (row,), of either sign, times what the rule says."""
