@@ -1,8 +1,12 @@
 """Trees and forests for data whose labels cannot be fully trusted: arrays in, arrays out."""
 
 from core.artifact import load, save
+from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
+from core.boosting.brownboost import BrownBoostClassifier
 from core.boosting.certificate import Certificate
+from core.boosting.lpboost import LPBoostClassifier
 from core.boosting.rmboost import RMBoostClassifier
+from core.boosting.robustboost import RobustBoostClassifier
 from core.boosting.rules import Rule
 from core.distribution_loss import DistributionLoss
 from core.evaluation import evaluate
@@ -48,10 +52,12 @@ __all__ = [
     "ESTIMATORS",
     "LOSSES",
     "NOISE_KINDS",
+    "AdaBoostClassifier",
     "AdaptiveNegativeExponential",
     "Alternative",
     "ArtifactError",
     "Bounds",
+    "BrownBoostClassifier",
     "Certificate",
     "CoreError",
     "CredalEntropy",
@@ -62,11 +68,14 @@ __all__ = [
     "FitStopped",
     "ForestClassifier",
     "GeneralizedCrossEntropy",
+    "GentleBoostClassifier",
     "Holdout",
     "InvalidInput",
     "InvalidLoss",
     "InvalidNoise",
     "InvalidParameter",
+    "LPBoostClassifier",
+    "LogitBoostClassifier",
     "Loss",
     "MeanAbsoluteError",
     "NegativeExponential",
@@ -74,6 +83,7 @@ __all__ = [
     "Parameter",
     "RMBoostClassifier",
     "RankingGain",
+    "RobustBoostClassifier",
     "RootGini",
     "Rule",
     "SolverFailed",

@@ -68,6 +68,7 @@ class BaseLearner:
         self._criterion = criterion
         self._states = states
         self._progress = progress
+        self._last: TreeNodes | None = None
 
     def grow(self, signed_weights: NDArray[np.float64]) -> GrownRule:
         """A tree for rows of label sign(signed_weights) and weight |signed_weights|. Raises FitStopped."""
@@ -82,11 +83,18 @@ class BaseLearner:
         (row,) and above zero. Under the Gini impurity its splits are those of least squares on the targets
         (positive - negative) / (positive + negative) with weights positive + negative.
         """
-        rows = np.tile(np.arange(len(positive), dtype=np.uint32), 2)
-        labels = np.repeat(np.array([_POSITIVE, _NEGATIVE], dtype=np.uint16), len(positive))
-        weights = np.concatenate([positive, negative])
+        both = positive + negative
+        once = np.flatnonzero(both > _NO_SHARE * both.sum()).astype(np.uint32)
+        rows = np.tile(once, 2)
+        labels = np.repeat(np.array([_POSITIVE, _NEGATIVE], dtype=np.uint16), len(once))
+        weights = np.concatenate([positive[once], negative[once]])
         unit = _unit_of(float(weights.max()))
         return self._grown(TreeRows(rows, labels, weights / unit), unit, n_copies=2)
+
+    def silent_rule(self) -> Rule:
+        """The last tree as a rule that says nothing."""
+        assert self._last is not None
+        return Rule(self._last, np.zeros(len(self._last.feature), dtype=np.float64))
 
     def _grown(self, tree_rows: TreeRows, unit: float, n_copies: int) -> GrownRule:
         nodes = grow_on_rows(self._problem, tree_rows, self._criterion, next(self._states), self._progress)
@@ -99,14 +107,15 @@ class BaseLearner:
         leaf_of_row = self._leaf_of_row(nodes, leaves, tree_rows.rows)
         nodes.n_node_samples[:] //= n_copies
         weigh_in(unit, (nodes,))
+        self._last = nodes
         return GrownRule(nodes, leaf_of_row, sums, totals)
 
     def _leaf_of_row(self, nodes: TreeNodes, leaves: NDArray[np.int64], rows: NDArray[np.uint32]) -> NDArray[np.uint8]:
         """Rows of weight zero took no part in growth and walk down the tree."""
         leaf_of_row = np.empty(len(self._X), dtype=np.uint8)
-        if len(rows) < len(self._X):
-            others = np.ones(len(self._X), dtype=bool)
-            others[rows] = False
+        others = np.ones(len(self._X), dtype=bool)
+        others[rows] = False
+        if others.any():
             at_nodes = np.empty(int(others.sum()), dtype=np.int32)
             find_leaves(np.array(self._X[others], order="C"), nodes, at_nodes)
             leaf_of_row[others] = np.searchsorted(leaves, at_nodes)

@@ -142,7 +142,12 @@ class BoostedClassifier(ClassifierContract):
         )
         shares, generator = data.weights / data.weights.sum(), seeds.generator(Purpose.RESAMPLING)
         signs = (np.where(data.labels.codes == positive, 1.0, -1.0) for positive in positives)
-        return [self._boost(BinaryProblem(of_class, shares, generator), learner) for of_class in signs]
+        return [self._one(BinaryProblem(of_class, shares, generator), learner) for of_class in signs]
+
+    def _one(self, problem: BinaryProblem, learner: BaseLearner) -> Boosted:
+        """The rounds of one problem. Where they end before the first rule, one without weight stands for none."""
+        boosted = self._boost(problem, learner)
+        return boosted if boosted.rules else boosted._replace(rules=[learner.silent_rule()], weights=np.zeros(1))
 
     def _growth_problem(self, data: TrainingData) -> GrowthProblem:
         limits = GrowthLimits(
@@ -157,6 +162,14 @@ class BoostedClassifier(ClassifierContract):
         )
         features = bin_features(data.X, self.max_bins, thread_count(self.n_jobs))
         return GrowthProblem(features, data.labels.codes.astype(np.uint16), 2, limits, Rooms(self._n_copies))
+
+    def found_facts(self) -> dict[str, Any]:
+        """What the fit found beside its rules, as JSON; `restore_found` takes it back."""
+        return {"n_rounds": self.n_rounds_, "stop_reason": self.stop_reason_}
+
+    def restore_found(self, facts: dict[str, Any]) -> None:
+        """Set what `found_facts` gave. Raises KeyError, TypeError and ValueError for what it would not give."""
+        self.n_rounds_, self.stop_reason_ = count_of(facts["n_rounds"]), str(facts["stop_reason"])
 
     def _keep(self, boosted: list[Boosted]) -> None:
         columns = np.repeat(np.arange(len(boosted)), [len(one.rules) for one in boosted])
@@ -218,7 +231,22 @@ class BoostedClassifier(ClassifierContract):
         self._check_is_fitted("weighted_rules_")
         rows = prediction_rows(self, X)
         weighted = self.weighted_rules_
-        if not weighted.rules:
-            return np.zeros((len(rows), weighted.n_scores), dtype=np.float64)
         packed = held_layout(self, weighted, rows.dtype, lambda: packed_rules(weighted, rows.dtype))
         return packed_votes(rows, packed, thread_count(self.n_jobs)) * len(weighted.rules)
+
+
+def count_of(value: Any) -> int:
+    """A count from JSON. Raises ValueError for anything else."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{value!r} is no count")
+    return value
+
+
+def finite_numbers(values: Any) -> NDArray[np.float64]:
+    """A list of JSON as an array (value,). Raises TypeError and ValueError unless all are finite numbers."""
+    if not (isinstance(values, list) and all(type(value) in (int, float) for value in values)):
+        raise TypeError("not a list of numbers")
+    numbers = np.array(values, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError("a number is not finite")
+    return numbers

@@ -11,26 +11,23 @@ whatever n is.
 Signs: alpha_i >= 0 belongs to u_i mu <= 1/2, beta_i >= 0 to u_i mu >= -1/2; rows outside the set have neither.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from core.boosting.rule_table import RuleTable
-from core.exceptions import SolverFailed
+from core.boosting.solver import UNLIMITED, new_solver, run_to_optimum
 
 MARGIN_LIMIT = 0.5
-#: How far margins, and the solver's own answers, may be from what they should be.
+#: How far margins may be from what they should be.
 MARGIN_TOLERANCE = 1e-8
-SOLVER_TOLERANCE = 1e-9
 #: Rows that join the working set at a time: as many as half the rules, and at least these.
 _FEWEST_JOINING = 32
 #: Violated rows looked at for each that joins; many are alike, and one of those is enough.
 _LOOKED_AT = 4
 #: Margins are told apart to this many digits.
 _MARGIN_DIGITS = 9
-_UNLIMITED = 2**31 - 1
 
 
 class Solution(NamedTuple):
@@ -51,7 +48,7 @@ class MinimaxProgram:
         signs: NDArray[np.float64],
         shares: NDArray[np.float64],
         regularization: float,
-        iteration_limit: int = _UNLIMITED,
+        iteration_limit: int = UNLIMITED,
     ) -> None:
         self._table = table
         self._signed_shares = signs * shares
@@ -59,7 +56,7 @@ class MinimaxProgram:
         self._rules = np.empty(0, dtype=np.int64)
         self._rows = np.empty(0, dtype=np.int64)
         self._margins = np.zeros(len(signs), dtype=np.float64)
-        self._solver = _new_solver(iteration_limit)
+        self._solver = new_solver(iteration_limit)
         #: The last optimum: before any rule, to guess with even chances.
         self.solution = Solution(self._rules, np.empty(0), np.zeros(len(signs)), MARGIN_LIMIT)
 
@@ -113,13 +110,7 @@ class MinimaxProgram:
 
     def _solved(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
         """mu, alpha - beta of the working set, and the objective less 1/2."""
-        self._solver.run()
-        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            self._solver.clearSolver()  # once more without what was known, which may have been what stood in the way
-            self._solver.run()
-        status = self._solver.getModelStatus()
-        if status != highspy.HighsModelStatus.kOptimal:
-            raise SolverFailed(self._solver.modelStatusToString(status), self.solution)
+        run_to_optimum(self._solver, self.solution)
         found = self._solver.getSolution()
         parts = np.array(found.col_value)
         # the solver's multipliers are those of a minimisation: not positive where an upper limit binds
@@ -134,22 +125,6 @@ class MinimaxProgram:
         limit = np.full(len(rows), MARGIN_LIMIT)
         self._solver.addRows(len(rows), -limit, limit, entries.size, starts, columns, entries.ravel())
         self._rows = np.concatenate([self._rows, rows])
-
-
-def _new_solver(iteration_limit: int) -> Any:
-    solver = highspy.Highs()
-    options = {
-        "output_flag": False,
-        "threads": 1,
-        "solver": "simplex",
-        "presolve": "off",  # presolving gives up what the last run knew
-        "primal_feasibility_tolerance": SOLVER_TOLERANCE,
-        "dual_feasibility_tolerance": SOLVER_TOLERANCE,
-        "simplex_iteration_limit": iteration_limit,
-    }
-    for name, value in options.items():
-        solver.setOptionValue(name, value)
-    return solver
 
 
 def _most_violated(margins: NDArray[np.float64], n_most: int) -> NDArray[np.int64]:

@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.boosting.base_learner import BaseLearner, GrownRule
-from core.boosting.boosted_classifier import BinaryProblem, Boosted, BoostedClassifier, LeavesOfRule, NumberOfRounds
+from core.boosting.boosted_classifier import (
+    BinaryProblem,
+    Boosted,
+    BoostedClassifier,
+    LeavesOfRule,
+    NumberOfRounds,
+    count_of,
+    finite_numbers,
+)
 from core.boosting.certificate import Certificate, FittedRule, certify, tree_vc_dimension
 from core.boosting.minimax_rounds import RoundLimits, run_rounds
 from core.exceptions import InvalidInput, InvalidParameter
@@ -137,6 +145,24 @@ class RMBoostClassifier(BoostedClassifier):
         self.class_risks_ = np.array([one.found["risk"] for one in boosted])
         self.minimax_risk_ = float(self.class_risks_.sum())
         self.risk_path_ = _summed([one.found["path"] for one in boosted])
+
+    def found_facts(self) -> dict[str, Any]:
+        return {
+            **super().found_facts(),
+            "class_risks": self.class_risks_.tolist(),
+            "risk_path": self.risk_path_.tolist(),
+            "regularization": self.regularization_,
+            "n_rows": self.n_rows_,
+        }
+
+    def restore_found(self, facts: dict[str, Any]) -> None:
+        super().restore_found(facts)
+        self.class_risks_ = finite_numbers(facts["class_risks"])
+        self.risk_path_ = finite_numbers(facts["risk_path"])
+        self.minimax_risk_ = float(self.class_risks_.sum())
+        if len(self.class_risks_) != self.weighted_rules_.n_scores:
+            raise ValueError("there is not one risk a problem")
+        self.regularization_, self.n_rows_ = float(facts["regularization"]), count_of(facts["n_rows"])
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """The randomised rule (8). With more classes, each class's own chance by (8) as a share of their sum; rows with

@@ -34,7 +34,8 @@ class RuleTable:
 
     def outputs_of(self, rule: int) -> NDArray[np.float64]:
         """What one rule says about each row, (row,)."""
-        return self._outputs[rule][self._leaves[rule]]
+        outputs: NDArray[np.float64] = self._outputs[rule][self._leaves[rule]]
+        return outputs
 
     def outputs_at(self, rules: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """What `rules` say about some rows, (row, rule)."""

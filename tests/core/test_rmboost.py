@@ -86,10 +86,10 @@ def test_the_edge_ends_the_rounds():
 def test_no_rule_is_worth_a_price_of_one():
     X, y = noisy_problem()
     model = core.RMBoostClassifier(regularization=1.0).fit(X, y)
-    assert (model.n_rounds_, model.stop_reason_, len(model.rules_), model.minimax_risk_) == (0, "edge", 0, 0.5)
+    assert (model.n_rounds_, model.stop_reason_, model.minimax_risk_) == (0, "edge", 0.5)
     assert (model.predict_proba(X) == 0.5).all()
     assert (model.predict(X) == 0).all()
-    assert model.rule_outputs(X).shape == (len(X), 0)
+    assert model.rule_weights_.tolist() == [0.0]
 
 
 def test_prediction_follows_the_margin():
