@@ -251,3 +251,13 @@ def test_same_seed_same_bytes_for_any_threads(booster):
     one = booster(n_rounds=6, max_features=2, random_state=3, n_jobs=1).fit(X, y)
     two = booster(n_rounds=6, max_features=2, random_state=3, n_jobs=2).fit(X, y)
     assert one.decision_function(X).tobytes() == two.decision_function(X).tobytes()
+
+
+@pytest.mark.parametrize("booster", BOOSTERS[1:], ids=lambda booster: booster.__name__)
+def test_weights_are_rows_written_out(booster):
+    X, y, _ = problem_without_ties(n_rows=60)
+    weights = np.random.default_rng(1).integers(0, 4, len(y))
+    weighted = booster(n_rounds=4).fit(X, y, sample_weight=weights)
+    written_out = booster(n_rounds=4).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    if booster is not core.LPBoostClassifier:  # whose optima need not be unique
+        np.testing.assert_allclose(weighted.decision_function(X), written_out.decision_function(X), atol=1e-9)
