@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 
 from core.boosting.base_learner import BaseLearner, GrownRule
 from core.boosting.boosted_classifier import BinaryProblem, Boosted, BoostedClassifier, LeavesOfRule, NumberOfRounds
@@ -94,6 +93,8 @@ class AdditiveBooster(BoostedClassifier):
         return Boosted(rules, np.array(weights, dtype=np.float64), len(rules), stop_reason or "n_rounds", {})
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        from scipy.special import expit, softmax  # noqa: PLC0415  (a slow import that only boosters need)
+
         if scores.shape[1] == 1:
             return np.column_stack([expit(-2 * scores[:, 0]), expit(2 * scores[:, 0])])
         return np.asarray(softmax(2 * scores, axis=1))
@@ -148,6 +149,8 @@ class LogitBoostClassifier(AdditiveBooster):
     _n_copies = 2
 
     def _addition(self, problem: BinaryProblem, learner: BaseLearner, scores: NDArray[np.float64]) -> Addition:
+        from scipy.special import expit  # noqa: PLC0415  (a slow import that only boosters need)
+
         chances, largest = expit(2 * scores), 2 * LARGEST_RESPONSE
         curvature = np.maximum(chances * expit(-2 * scores), _LEAST_CURVATURE)
         # y* - q without cancellation, for y* in {0, 1}

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc
 
 from core.boosting.boosted_classifier import LeavesOfRule, NumberOfRounds
 from core.boosting.clocked import ClockedBooster
@@ -41,6 +40,8 @@ class _BrownianClock:
             return np.asarray(np.exp(-((margins + (self.time_left - elapsed)) ** 2) / self._scale))
 
     def potentials(self, margins: NDArray[np.float64], elapsed: float) -> NDArray[np.float64]:
+        from scipy.special import erfc  # noqa: PLC0415  (a slow import that only boosters need)
+
         with np.errstate(under="ignore"):
             return np.asarray(erfc((margins + (self.time_left - elapsed)) / np.sqrt(self._scale)))
 

@@ -5,7 +5,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, softmax
 
 from core.boosting.base_learner import BaseLearner
 from core.boosting.boosted_classifier import BinaryProblem, Boosted, BoostedClassifier
@@ -74,6 +73,8 @@ class ClockedBooster(BoostedClassifier):
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """(1 + erf(score)) / 2, and with more classes shares of its odds."""
+        from scipy.special import log_ndtr, softmax  # noqa: PLC0415  (a slow import that only boosters need)
+
         of_class, of_rest = log_ndtr(np.sqrt(2) * scores), log_ndtr(-np.sqrt(2) * scores)
         if scores.shape[1] == 1:
             return np.asarray(np.exp(np.column_stack([of_rest[:, 0], of_class[:, 0]])))

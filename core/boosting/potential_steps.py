@@ -7,8 +7,6 @@ pay for: at the least potential over the rule's weight, where rule and rows are 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from scipy.optimize import brentq
-
 #: Absolute tolerances of weights and of time, in units of the clock.
 _WEIGHT_TOLERANCE = 1e-10
 _TIME_TOLERANCE = 1e-10
@@ -35,6 +33,8 @@ def solve_step(
     Bracketing finds it whatever the functions look like in between: the first root in the weight for each time tried,
     and the time at which the potential is back. No weight exceeds `largest_weight`, which a rule without error gets.
     """
+    from scipy.optimize import brentq  # noqa: PLC0415  (a slow import that only boosters need)
+
     before = potential(0.0, 0.0)
 
     def gain(elapsed: float) -> float:
@@ -50,6 +50,8 @@ def solve_step(
 
 def _best_weight(correlation: StepFunction, elapsed: float, largest_weight: float) -> float:
     """Where the correlation first comes down to zero as the weight grows from zero."""
+    from scipy.optimize import brentq  # noqa: PLC0415  (a slow import that only boosters need)
+
     if correlation(0.0, elapsed) <= 0:
         return 0.0
     low, high = 0.0, _FIRST_WEIGHT

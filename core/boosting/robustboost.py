@@ -4,7 +4,6 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc, erfinv
 
 from core.boosting.boosted_classifier import LeavesOfRule, NumberOfRounds
 from core.boosting.clocked import ClockedBooster
@@ -41,6 +40,8 @@ class _RobustClock:
     """
 
     def __init__(self, error_goal: float, margin_goal: float, margin_spread: float) -> None:
+        from scipy.special import erfinv  # noqa: PLC0415  (a slow import that only boosters need)
+
         self._theta = margin_goal
         self._spread = margin_spread
         self.time_left = 1.0
@@ -61,6 +62,8 @@ class _RobustClock:
             return np.asarray(np.exp(-(self._scaled(margins, elapsed) ** 2)))
 
     def potentials(self, margins: NDArray[np.float64], elapsed: float) -> NDArray[np.float64]:
+        from scipy.special import erfc  # noqa: PLC0415  (a slow import that only boosters need)
+
         with np.errstate(under="ignore"):
             return np.asarray(erfc(self._scaled(margins, elapsed)) / 2)
 
