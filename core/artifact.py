@@ -28,7 +28,7 @@ from core.exceptions import ArtifactError, UnsupportedArtifact
 from core.registry import AnyClassifier
 
 MAGIC = b"BRISTLE\x01"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _ALIGNMENT = 64
 _DIGEST_BYTES = 32
 _PREFIX_BYTES = len(MAGIC) + 8
@@ -71,7 +71,7 @@ def save(estimator: AnyClassifier, path: str | Path, *, schema: Mapping[str, Any
 def load(path: str | Path) -> AnyClassifier:
     """Read what `save` wrote; arrays stay mapped to the file. `schema_` holds its schema (None without one).
 
-    Raises ArtifactError for a file that is damaged or hostile, UnsupportedArtifact for one of a later format.
+    Raises ArtifactError for a file that is damaged or hostile, UnsupportedArtifact for one of another format.
     """
     content = _mapped(Path(path))
     _check_digest(content)
@@ -168,7 +168,8 @@ def _header(content: NDArray[np.uint8]) -> dict[str, Any]:
         raise ArtifactError("the header names no format version.")
     if header["format"] != FORMAT_VERSION:
         raise UnsupportedArtifact(
-            f"the file has format version {header['format']}, this library reads {FORMAT_VERSION}; use a newer one."
+            f"the file has format version {header['format']}, this library reads {FORMAT_VERSION}; use the version of "
+            "the library that wrote it."
         )
     return header
 

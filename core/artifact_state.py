@@ -19,8 +19,6 @@ from core.tree_structure import Trees
 
 #: Parameters that do not change the result and therefore not the file either.
 _NOT_KEPT = frozenset({"n_jobs"})
-#: Parameters that the first files of this format lack; those were fitted with the defaults.
-_LATER_PARAMETERS = frozenset({"oob_score", "max_leaf_nodes", "splitter"})
 #: "<U" is text of any length, "|O" labels of mixed types.
 _CLASS_DTYPES = frozenset(
     {"<U", "|O", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"}
@@ -123,15 +121,14 @@ def _rebuilt(state: State) -> AnyClassifier:
     if facts["lambda"] is not None and isinstance(estimator, GrownClassifier):
         estimator.lambda_ = _finite(facts["lambda"])
         estimator.tuning_scores_ = {_finite(key): _finite(score) for key, score in facts["tuning_scores"]}
-    if facts.get("oob_score") is not None and isinstance(estimator, GrownClassifier):
+    if facts["oob_score"] is not None and isinstance(estimator, GrownClassifier):
         estimator.oob_score_ = _finite(facts["oob_score"])
     return estimator
 
 
 def _checked_params(kind: str, params: dict[str, Any]) -> dict[str, Any]:
     known: dict[str, Parameter] = {p.name: p for p in parameters(kind)}
-    values = {name: known[name].default for name in _LATER_PARAMETERS & known.keys()}
-    values |= {name: _param_value(value) for name, value in params.items()}
+    values = {name: _param_value(value) for name, value in params.items()}
     if set(values) != set(known) - _NOT_KEPT:
         raise ArtifactError(f"the parameters are not those of {kind!r}.")
     for name, value in values.items():

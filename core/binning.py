@@ -5,6 +5,7 @@ Any other is cut into bins of nearly equal size. All codes are as wide as the la
 feature has missing values next to 256 bins, or more bins than that.
 """
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -24,6 +25,8 @@ from core.kernels.features import BinnedFeatures
 
 #: Columns copied together: one pass over a cache line of a C-ordered X serves several features.
 _BLOCK = 16
+#: Bytes that the processor loads together.
+_CACHE_LINE = 64
 #: Most distinct values that are found by hashing; more are found by sorting.
 _MOST_HASHED = 256
 
@@ -35,15 +38,29 @@ class _Bins(NamedTuple):
     high: NDArray[np.float64]
 
 
+def _exact(values: NDArray[np.float64]) -> _Bins:
+    """One bin per value."""
+    return _Bins(values, values)
+
+
 class _TooNarrow(Exception):
     """A feature needs more codes than the chosen type holds."""
+
+
+class _Block(threading.local):
+    """Columns side by side, one block a thread for all its features: one large piece of memory goes back to the system,
+    while many in turn would stay with the process for the rest of the fit.
+    """
+
+    def __init__(self, X: NDArray[Any]) -> None:
+        self.columns = np.empty((min(_BLOCK, X.shape[1]), X.shape[0]), dtype=X.dtype)
 
 
 class _Codes(NamedTuple):
     """Both copies of the codes, still empty."""
 
     by_column: NDArray[Any]  # (feature, row)
-    by_row: NDArray[Any]  # (row, feature)
+    by_row: NDArray[Any]  # (row, feature or more)
 
 
 def bin_features(X: NDArray[Any], max_bins: int | None, n_threads: int = 1) -> BinnedFeatures:
@@ -58,34 +75,50 @@ def bin_features(X: NDArray[Any], max_bins: int | None, n_threads: int = 1) -> B
 
 def _empty_codes(shape: tuple[int, ...], width: Any) -> _Codes:
     n_rows, n_features = shape
-    return _Codes(np.empty((n_features, n_rows), dtype=width), np.empty((n_rows, n_features), dtype=width))
+    return _Codes(np.empty((n_features, n_rows), dtype=width), _within_cache_lines(n_rows, n_features, np.dtype(width)))
+
+
+def _within_cache_lines(n_rows: int, n_features: int, width: np.dtype[Any]) -> NDArray[Any]:
+    """An empty array (row, feature or more), C order. Small nodes read codes of rows that lie anywhere: where rows are
+    short, each is as long as a power of two and so lies within one cache line.
+    """
+    n_bytes = n_features * width.itemsize
+    n_cells = n_features if n_bytes > _CACHE_LINE else (1 << (n_bytes - 1).bit_length()) // width.itemsize
+    room = np.empty(n_rows * n_cells * width.itemsize + _CACHE_LINE, dtype=np.uint8)
+    first = -room.ctypes.data % _CACHE_LINE
+    return room[first : first + n_rows * n_cells * width.itemsize].view(width).reshape(n_rows, n_cells)
 
 
 def _binned(X: NDArray[Any], max_bins: int | None, n_threads: int, codes: _Codes) -> BinnedFeatures:
+    room = _Block(X)
+
     def encode(first: int) -> list[_Bins]:
         block = codes.by_column[first : first + _BLOCK]
-        bins = [_encode(column, max_bins, block[j]) for j, column in enumerate(_contiguous_columns(X, first))]
+        bins = [_encode(column, max_bins, block[j]) for j, column in enumerate(_contiguous_columns(X, first, room))]
         codes.by_row[:, first : first + len(block)] = block.T
         return bins
 
     with ThreadPoolExecutor(n_threads) as pool:
         bins = [one for block in pool.map(encode, range(0, X.shape[1], _BLOCK)) for one in block]
+    low = np.concatenate([one.low for one in bins])
     n_bins = np.array([len(one.low) for one in bins], dtype=np.int64)
     return BinnedFeatures(
         codes=codes.by_column,
         codes_by_row=codes.by_row,
         n_bins=n_bins,
         bin_offsets=np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64),
-        bin_low=np.concatenate([one.low for one in bins]),
-        bin_high=np.concatenate([one.high for one in bins]),
+        bin_low=low,
+        bin_high=low if all(one.low is one.high for one in bins) else np.concatenate([one.high for one in bins]),
     )
 
 
-def _contiguous_columns(X: NDArray[Any], first: int) -> Iterator[NDArray[np.float64]]:
+def _contiguous_columns(X: NDArray[Any], first: int, room: _Block) -> Iterator[NDArray[np.float64]]:
     """Columns first, first + 1, ... of one block, which is copied in the width of X and widened column by column.
     Adding zero turns -0.0 into 0.0: equal values get equal bits.
     """
-    for column in np.array(X[:, first : first + _BLOCK].T, order="C"):
+    columns = room.columns[: X.shape[1] - first]
+    np.copyto(columns, X[:, first : first + _BLOCK].T)
+    for column in columns:
         yield np.add(column, 0.0, dtype=np.float64)
 
 
@@ -117,7 +150,7 @@ def _encode_wholes(
     values = wholes.astype(np.float64)
     if max_bins is None or len(values) <= max_bins:
         _refuse_narrow(len(values), n_missing, codes)
-        bins = _Bins(values, values)
+        bins = _exact(values)
     else:
         bins = _lossy_bins(np.repeat(values, counts[wholes]), n_missing, max_bins)
     code_of = np.zeros(len(counts), dtype=codes.dtype)
@@ -146,7 +179,7 @@ def _few_bins(column: NDArray[np.float64], max_bins: int, codes: NDArray[Any]) -
     values = np.empty(max_bins, dtype=np.float64)
     with np.errstate(over="ignore"):  # hashing wraps around on purpose; plain Python would warn
         n_values = encode_few_values(column, max_bins, codes, values)
-    return None if n_values < 0 else _Bins(values[:n_values], values[:n_values])
+    return None if n_values < 0 else _exact(values[:n_values].copy())
 
 
 def _all_values(column: NDArray[np.float64], n_missing: int, codes: NDArray[Any]) -> _Bins:
@@ -154,4 +187,4 @@ def _all_values(column: NDArray[np.float64], n_missing: int, codes: NDArray[Any]
     values = np.unique(column[~np.isnan(column)] if n_missing else column)
     _refuse_narrow(len(values), n_missing, codes)
     encode_by_bins(column, values, codes)
-    return _Bins(values, values)
+    return _exact(values)

@@ -6,7 +6,7 @@
     │   ├── InvalidLoss           invalid_loss           not a loss, or a parameter of a loss is wrong
     │   └── InvalidNoise          invalid_noise          not a kind of noise, or a transition matrix is wrong
     ├── ArtifactError             corrupt_artifact       the file is damaged or was not written by this library
-    │   └── UnsupportedArtifact   unsupported_artifact   the file is newer than this library
+    │   └── UnsupportedArtifact   unsupported_artifact   the file has a format of another version
     ├── FitStopped                fit_stopped            the monitor asked the fit to stop
     └── SolverFailed              solver_failed          a linear program was not solved to its optimum
 

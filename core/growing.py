@@ -3,13 +3,13 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import FitStopped
-from core.kernels.criteria import Criterion
+from core.kernels.criteria import TRUSTED_TABLES, Criterion
 from core.kernels.features import BinnedFeatures
 from core.kernels.growing_node import GrowthLimits, GrowthRoom, new_growth_room
 from core.kernels.growth import grow_best_first, grow_depth_first
@@ -92,6 +92,16 @@ class GrowthProblem(NamedTuple):
     rooms: Rooms
 
 
+def with_tables_for(criterion: Criterion, tree_rows: TreeRows) -> Criterion:
+    """`criterion`, told whether its tables have all that the classes of any node of the tree can weigh."""
+    table = TRUSTED_TABLES[type(criterion)]
+    if table is None:
+        return criterion
+    weights, n_tabled = tree_rows.weights, len(getattr(criterion, table))
+    is_tabled = np.bincount(tree_rows.labels, weights).max() < n_tabled and (weights == np.floor(weights)).all()
+    return cast(Criterion, cast(Any, criterion)._replace(only_tabled=bool(is_tabled)))
+
+
 GrowOne = Callable[[NDArray[np.uint64]], TreeNodes]
 
 
@@ -120,6 +130,7 @@ def grow_on_rows(
     """Grow one tree on `tree_rows`, whose labels need not be those of the problem, and order them by leaf, in the order
     of the leaves' nodes. Raises FitStopped when the monitor asked for it.
     """
+    criterion = with_tables_for(criterion, tree_rows)
     grow = grow_best_first if problem.limits.max_leaf_nodes else grow_depth_first
     with np.errstate(over="ignore"):  # the generator wraps around on purpose; plain Python would warn
         grown = grow(

@@ -175,8 +175,8 @@ class GeneralizedCrossEntropy(Loss):
         order = 1.0 / (1.0 - self.q)
         if order > LARGEST_TABLED_ORDER:
             return NearMisclassification(1.0 / self.q, order, 1.0 - self.q)
-        root = _power_tables(1.0 - self.q)
-        return GeneralizedCrossEntropyImpurity(1.0 / self.q, order, 1.0 - self.q, root, _powers(order))
+        root, fraction = _power_tables(1.0 - self.q), _power_tables(order % 1.0)
+        return GeneralizedCrossEntropyImpurity(1.0 / self.q, order, 1.0 - self.q, root, _powers(order), fraction)
 
     def leaf_value(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.q == 0:

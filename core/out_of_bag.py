@@ -61,7 +61,7 @@ def out_of_bag_votes(
     Raises FitStopped when `stop_flag` (1,) is set.
     """
     contiguous = np.ascontiguousarray(X)
-    total = np.zeros((len(X), trees[0].value.shape[1]), dtype=np.float64)
+    total = np.zeros((len(X), trees[0].mixed.shape[1]), dtype=np.float64)
     n_trees = np.zeros(len(X), dtype=np.int64)
 
     def votes_of(tree: int) -> _TreeVotes:

@@ -1,5 +1,8 @@
 """One decision tree."""
 
+from typing import Any
+from weakref import WeakKeyDictionary
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +24,10 @@ from core.growth_parameters import (
 from core.kernels.criteria import Criterion
 from core.randomness import SeedTree
 from core.tree_structure import Tree, Trees
+
+#: Trees that users have looked at: beside their estimators, never in them, so that copies and artefacts know nothing of
+#: them.
+_SHOWN: WeakKeyDictionary[Any, Tree] = WeakKeyDictionary()
 
 
 class TreeClassifier(GrownClassifier):
@@ -59,17 +66,22 @@ class TreeClassifier(GrownClassifier):
 
     @property
     def tree_(self) -> Tree:
-        """The fitted tree, as views of the stored arrays."""
+        """The fitted tree; the same object until another fit, which keeps what users asked of it."""
         self._check_is_fitted("trees_")
-        return Tree(self.trees_[0], self.n_features_in_)
+        shown = _SHOWN.get(self)
+        if shown is None or not shown.shows(self.trees_[0]):
+            shown = _SHOWN[self] = Tree(self.trees_[0], self.n_features_in_)
+        return shown
 
     def get_depth(self) -> int:
         """Edges from the root to the deepest leaf."""
-        return self.tree_.max_depth
+        self._check_is_fitted("trees_")
+        return Tree(self.trees_[0], self.n_features_in_).max_depth
 
     def get_n_leaves(self) -> int:
         """Number of leaves."""
-        return self.tree_.n_leaves
+        self._check_is_fitted("trees_")
+        return Tree(self.trees_[0], self.n_features_in_).n_leaves
 
     def _n_trees(self) -> int:
         return 1

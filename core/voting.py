@@ -10,12 +10,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.packed_trees import NODE_DTYPES, PackedTrees, Used, count_mixed, pack
+from core.kernels.packed_trees import NODE_DTYPES, PackedTrees, pack, put_ballots
 from core.kernels.traversal import mean_leaf_values
-from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 from core.tree_structure import Trees
 
-#: From the class distributions of nodes (node, class) to what leaves with them add to a prediction, same shape.
+#: From class distributions (distribution, class) to what leaves with them add to a prediction, same shape.
 Vote = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 #: Bytes of the rows that pass through all trees together: they stay in the cache while the trees come by.
@@ -24,6 +24,10 @@ _BYTES_PER_BLOCK = 512 * 1024
 _FEWEST_ROWS = 64
 #: Fewest rows worth the start of a thread.
 _ROWS_PER_THREAD = 256
+
+
+#: Numbers of class distributions that are asked for their votes together.
+_NUMBERS_AT_ONCE = 2**20
 
 
 class _Held(NamedTuple):
@@ -57,23 +61,54 @@ def held_layout(owner: Any, trees: Any, width: np.dtype[Any], make: Callable[[],
 
 def packed_trees(trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
     """The prediction layout of `trees` for rows of type `width`, filled tree by tree."""
-    n_inner = sum(int(np.count_nonzero(nodes.children_left != LEAF)) for nodes in trees)
-    n_mixed = sum(count_mixed(nodes.children_left, _leaf_votes(nodes, vote)) for nodes in trees)
-    packed = PackedTrees(
-        np.empty(n_inner, NODE_DTYPES[width]),
-        np.empty(len(trees), np.int32),
-        np.empty((n_mixed, trees[0].value.shape[1])),
-    )
-    used = Used(0, 0, 0)
+    ballots: list[_Ballots] = []
     for nodes in trees:
+        ballots.append(_ballots_of(nodes, vote, sum(len(one.mixed) for one in ballots)))
+    mixed = np.concatenate([one.mixed for one in ballots])
+    n_inner = sum(int(np.count_nonzero(nodes.feature != NO_FEATURE)) for nodes in trees)
+    n_nodes = mixed.shape[1] + len(mixed) + n_inner
+    packed = PackedTrees(np.empty(n_nodes, NODE_DTYPES[width]), np.empty(len(trees), np.uint32), mixed)
+    used = put_ballots(packed)
+    for nodes, one in zip(trees, ballots, strict=True):
         exact = nodes._replace(threshold=rounded_down(nodes.threshold, width))
-        used = pack(exact, _leaf_votes(nodes, vote), packed, used)
+        used = pack(exact, one.numbers, packed, used)
     return packed
 
 
-def _leaf_votes(nodes: TreeNodes, vote: Vote) -> NDArray[np.float64]:
-    """What each leaf of a tree adds, (node, class), as kernels take it."""
-    return np.require(vote(nodes.value), np.float64, ["C", "W"])
+class _Ballots(NamedTuple):
+    """What the leaves of one tree vote for."""
+
+    numbers: NDArray[np.int64]  # (distribution,): ballots, 0 where no leaf has the distribution
+    mixed: NDArray[np.float64]  # (leaf that is not one whole vote, class)
+
+
+def _ballots_of(nodes: TreeNodes, vote: Vote, n_mixed: int) -> _Ballots:
+    """Ballots of a tree that follows others with `n_mixed` mixed leaves. Only distributions that some leaf has are
+    looked at, and few of them at once: all of them would take the square of the number of classes.
+    """
+    n_classes = nodes.mixed.shape[1]
+    linked = np.flatnonzero(np.bincount(nodes.link[nodes.feature == NO_FEATURE]))
+    numbers = np.zeros(n_classes + len(nodes.mixed), dtype=np.int64)
+    mixed = [np.empty((0, n_classes))]
+    at_once = max(1, _NUMBERS_AT_ONCE // n_classes)
+    for first in range(0, len(linked), at_once):
+        some = linked[first : first + at_once]
+        votes = vote(_distributions(nodes, some))
+        is_whole = (np.count_nonzero(votes, axis=1) == 1) & (votes.max(axis=1) == 1.0)
+        next_mixed = n_classes + n_mixed + sum(map(len, mixed))
+        numbers[some] = np.where(is_whole, votes.argmax(axis=1), next_mixed + np.cumsum(~is_whole) - 1)
+        mixed.append(votes[~is_whole])
+    return _Ballots(numbers, np.concatenate(mixed))
+
+
+def _distributions(nodes: TreeNodes, links: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Class distributions of leaves by their links, (link, class)."""
+    n_classes = nodes.mixed.shape[1]
+    rows = np.zeros((len(links), n_classes))
+    is_pure = links < n_classes
+    rows[np.flatnonzero(is_pure), links[is_pure]] = 1.0
+    rows[~is_pure] = nodes.mixed[links[~is_pure] - n_classes]
+    return rows
 
 
 def rounded_down(thresholds: NDArray[np.float64], width: np.dtype[Any]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.evaluation import evaluate
 from core.forest import ForestClassifier
-from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes
+from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 from core.loss_parsing import parse_loss
 from core.losses import LOSSES
 from core.registry import AnyClassifier
@@ -69,15 +69,14 @@ def _stump() -> TreeClassifier:
     """A fitted tree of one split that no kernel has grown."""
     stump: Any = TreeClassifier()
     nodes = TreeNodes(
-        children_left=np.array([1, LEAF, LEAF], dtype=np.int32),
-        children_right=np.array([2, LEAF, LEAF], dtype=np.int32),
         feature=np.array([0, NO_FEATURE, NO_FEATURE], dtype=np.int32),
+        link=np.array([2, 0, 2], dtype=np.int32),
         threshold=np.array([0.5, 0.0, 0.0]),
         missing_go_to_left=np.zeros(3, dtype=np.uint8),
-        value=np.array([[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]]),
         impurity=np.zeros(3),
-        n_node_samples=np.array([2, 1, 1], dtype=np.int64),
-        weighted_n_node_samples=np.array([2.0, 1.0, 1.0]),
+        n_node_samples=np.array([5, 1, 4], dtype=np.int32),
+        weighted_n_node_samples=np.array([5.0, 1.0, 4.0]),
+        mixed=np.array([[0.25, 0.75]]),
     )
     stump.trees_ = (nodes,)
     stump.classes_, stump.loss_, stump.n_features_in_ = np.arange(2), parse_loss("gini"), 2

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.packed_trees import NODE_DTYPES, PackedTrees, Used, count_mixed, pack
+from core.kernels.packed_trees import NODE_DTYPES, PackedTrees, pack, put_ballots
 from core.kernels.traversal import find_leaves
-from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 from core.tree_structure import Tree
 from core.voting import rounded_down
 
@@ -37,7 +37,7 @@ class WeightedRules(NamedTuple):
 
 def leaf_numbers(nodes: TreeNodes) -> NDArray[np.int64]:
     """The nodes that are leaves, from left to right."""
-    return np.flatnonzero(nodes.children_left == LEAF)
+    return np.flatnonzero(nodes.feature == NO_FEATURE)
 
 
 def outputs_of(rules: Sequence[Rule], X: NDArray[Any]) -> NDArray[np.float64]:
@@ -62,21 +62,31 @@ def importances_of(weighted: WeightedRules, n_features: int) -> NDArray[np.float
 def packed_rules(weighted: WeightedRules, width: np.dtype[Any]) -> PackedTrees:
     """The prediction layout of the rules: what a leaf votes is what it adds to the scores."""
     votes = [_votes_of(weighted, j) for j in range(len(weighted.rules))]
-    trees = [rule.nodes for rule in weighted.rules]
-    n_inner = sum(int(np.count_nonzero(nodes.children_left != LEAF)) for nodes in trees)
-    n_mixed = sum(count_mixed(nodes.children_left, vote) for nodes, vote in zip(trees, votes, strict=True))
-    packed = PackedTrees(
-        np.empty(n_inner, NODE_DTYPES[width]), np.empty(len(trees), np.int32), np.empty((n_mixed, weighted.n_scores))
-    )
-    used = Used(0, 0, 0)
-    for nodes, vote in zip(trees, votes, strict=True):
-        used = pack(nodes._replace(threshold=rounded_down(nodes.threshold, width)), vote, packed, used)
+    n_inner = sum(len(rule.nodes.feature) - len(of_rule) for rule, of_rule in zip(weighted.rules, votes, strict=True))
+    mixed = np.concatenate(votes)
+    n_nodes = weighted.n_scores + len(mixed) + n_inner
+    packed = PackedTrees(np.empty(n_nodes, NODE_DTYPES[width]), np.empty(len(votes), np.uint32), mixed)
+    used, first = put_ballots(packed), weighted.n_scores
+    for rule, of_rule in zip(weighted.rules, votes, strict=True):
+        ballots = np.arange(first, first + len(of_rule))
+        used = pack(_with_leaves_apart(rule.nodes, width), ballots, packed, used)
+        first += len(of_rule)
     return packed
 
 
+def _with_leaves_apart(nodes: TreeNodes, width: np.dtype[Any]) -> TreeNodes:
+    """The tree for rows of type `width`, each leaf linked to its number: leaves of one class distribution may say
+    different things.
+    """
+    link, leaves = nodes.link.copy(), leaf_numbers(nodes)
+    link[leaves] = np.arange(len(leaves))
+    return nodes._replace(link=link, threshold=rounded_down(nodes.threshold, width))
+
+
 def _votes_of(weighted: WeightedRules, j: int) -> NDArray[np.float64]:
-    """What each node of rule j adds to the scores, (node, score)."""
-    outputs = weighted.rules[j].outputs
-    votes = np.zeros((len(outputs), weighted.n_scores), dtype=np.float64)
-    votes[:, weighted.columns[j]] = weighted.weights[j] * outputs
+    """What each leaf of rule j adds to the scores, (leaf, score)."""
+    rule = weighted.rules[j]
+    leaves = leaf_numbers(rule.nodes)
+    votes = np.zeros((len(leaves), weighted.n_scores), dtype=np.float64)
+    votes[:, weighted.columns[j]] = weighted.weights[j] * rule.outputs[leaves]
     return votes

@@ -4,7 +4,7 @@ A criterion sees a cut as two sides that grow class by class. `REMEMBER` says wh
 added to a side, `RISKS` reads the side's risk from that, `CHILDREN` makes one number of two sides' risks, which the
 scan minimises, `GAINS` the gain of the split from that, and `RISK_DECREASES` what the stop rule compares. A criterion
 that does not split into two risks has a row in `PAIR_GAINS` instead of one in `CHILDREN`. To add one: a NamedTuple
-and its functions in a file of its family, its rows below, and an entry in `ALL_CRITERIA`. The search and growth loops
+and its functions in a file of its family, and its rows below. The search and growth loops
 are compiled anew per type and never change.
 
 Impurities are unnormalised (Wilton and Ye 2024, Theorems 1 and 8), natural logarithm; risk = weight times impurity.
@@ -161,3 +161,10 @@ RISK_DECREASES: dict[type[Any], Any] = {
 }
 SPLITS_INTO_RISKS: dict[type[Any], Any] = {**dict.fromkeys(RISKS, _yes), Twoing: _no, Ranking: _no}
 NEEDS_ALL_CLASSES: dict[type[Any], Any] = {**dict.fromkeys(RISKS, _no), SignedGini: _yes}
+
+#: The field with a table of a function of whole weights that is read without asking once `only_tabled` is set.
+TRUSTED_TABLES: dict[type[Any], str | None] = {
+    **dict.fromkeys(RISKS, None),
+    Entropy: "weighted_logs",
+    GeneralizedCrossEntropyImpurity: "powers",
+}

@@ -14,6 +14,7 @@ class Entropy(NamedTuple):
     """-sum p log p: the minimum of the cross-entropy loss."""
 
     weighted_logs: NDArray[np.float64]  # w log w at w = 0, 1, ...
+    only_tabled: bool = False  # no class will ever weigh what `weighted_logs` lacks
 
 
 class Credal(NamedTuple):
@@ -63,7 +64,11 @@ def weighted_logs(
 ) -> tuple[float, float]:
     """spread = sum of w log w over classes."""
     table, after = criterion.weighted_logs, before + added
-    return side.spread + (weighted_log(table, after) - weighted_log(table, before)), max(side.largest, after)
+    if criterion.only_tabled:
+        change = table[np.uint64(np.int64(after))] - table[np.uint64(np.int64(before))]
+    else:
+        change = weighted_log(table, after) - weighted_log(table, before)
+    return side.spread + change, max(side.largest, after)
 
 
 @inner_kernel

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from core.kernels.jit import inner_kernel, kernel
 from core.kernels.powers import PowerTables, power_of
-from core.kernels.sides import ClassWeights, Side, is_pure, table_index
+from core.kernels.sides import ClassWeights, Side, is_pure
 
 #: Up to this order no power of a class weight overflows: rows weigh less than 2 and are fewer than 2^31.
 LARGEST_TABLED_ORDER = 25.0
@@ -33,6 +33,8 @@ class GeneralizedCrossEntropyImpurity(NamedTuple):
     inverse_order: float
     root: PowerTables  # of exponent 1 / r
     powers: NDArray[np.float64]  # w^r at w = 0, 1, ...
+    fraction: PowerTables  # of exponent r - floor(r)
+    only_tabled: bool = False  # no class will ever weigh what `powers` lacks
 
 
 class NearMisclassification(NamedTuple):
@@ -59,11 +61,24 @@ def power_table(order: float, length: int) -> NDArray[np.float64]:
 
 
 @inner_kernel
+def power_of_weight(criterion: GeneralizedCrossEntropyImpurity, weight: float) -> float:
+    """weight^r without a function call, around which the scan would have to save its registers."""
+    if weight == 0.0:
+        return 0.0
+    power, base, n = power_of(criterion.fraction, weight), weight, int(criterion.order)
+    while n > 0:
+        if n % 2 == 1:
+            power *= base
+        base *= base
+        n //= 2
+    return power
+
+
+@inner_kernel
 def tabled_power(criterion: GeneralizedCrossEntropyImpurity, weight: float) -> float:
-    index = table_index(criterion.powers, weight)
-    if index >= 0:
-        return float(criterion.powers[index])
-    return math.pow(weight, criterion.order)
+    if criterion.only_tabled:
+        return float(criterion.powers[np.uint64(np.int64(weight))])
+    return power_of_weight(criterion, weight)
 
 
 @inner_kernel

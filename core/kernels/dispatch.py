@@ -74,8 +74,12 @@ def side_of(criterion: Criterion, class_weights: ClassWeights, workspace: ClassW
     side = NOTHING
     workspace[:] = 0.0
     for k in range(class_weights.shape[0]):
-        if class_weights[k] > 0.0:
-            side = with_weight(criterion, side, workspace, k, class_weights[k])
+        added = class_weights[k]
+        if added > 0.0:
+            # as `with_weight`, which would have to load the 0 that was stored a moment ago
+            spread, largest = _remember(criterion, side, workspace, k, 0.0, added)
+            workspace[k] = added
+            side = Side(side.weight + added, spread, largest)
     return side
 
 

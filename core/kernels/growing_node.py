@@ -9,12 +9,13 @@ from core.kernels.criteria import Criterion
 from core.kernels.dispatch import needs_all_classes, node_impurity, risk_decrease
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
-from core.kernels.node_codes import NodeRows, code_range, gather_codes, mark_up_to
-from core.kernels.partition import TreeRows, partition
+from core.kernels.node_codes import NodeRows, mark_up_to
+from core.kernels.packed_sums import PackedRows, packed_rows, sum_words
+from core.kernels.partition import SpareRows, TreeRows, new_spare_rows, partition
 from core.kernels.random_state import next_word
 from core.kernels.scanning import NodeTotals
 from core.kernels.splitting import NO_SPLIT, SearchLimits, SearchRoom, Split, best_split, new_search_room
-from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes, new_nodes
+from core.kernels.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, new_growing_nodes
 
 #: Gains are compared with min_risk_decrease up to this much rounding.
 GAIN_TOLERANCE = 1e-12
@@ -50,6 +51,10 @@ class Opened(NamedTuple):
     split: Split
     decrease: float
     n_constant: int
+    buffer: int  # until another node is opened, SearchRoom.codes[buffer] are the codes of the split's feature
+
+
+CLOSED = Opened(NO_SPLIT, 0.0, 0, 0)
 
 
 class PresentClasses(NamedTuple):
@@ -72,10 +77,11 @@ class GrowthRoom(NamedTuple):
     tree there can be; what no tree fills costs no memory.
     """
 
-    nodes: TreeNodes
+    nodes: GrowingNodes
     stack: Stack
 
-    spare: TreeRows
+    words: NDArray[np.uint64]  # (row,), of the whole tree, see packed_sums
+    spare: SpareRows
     positions: NDArray[np.uint16]  # (row,), place of the row's class among those of its node
     class_weights: NDArray[np.float64]
     present: PresentClasses
@@ -87,11 +93,10 @@ class GrowthRoom(NamedTuple):
 def new_growth_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> GrowthRoom:
     """Room for trees on at most `n_rows` rows."""
     return GrowthRoom(
-        new_nodes(2 * n_rows, n_classes),
+        new_growing_nodes(2 * n_rows, n_classes),
         Stack(np.empty((n_rows + 1, _STACK_COLUMNS), dtype=np.int64), np.empty(n_rows + 1, dtype=np.uint64)),
-        TreeRows(
-            np.empty(n_rows, dtype=np.uint32), np.empty(n_rows, dtype=np.uint16), np.empty(n_rows, dtype=np.float64)
-        ),
+        np.empty(n_rows, dtype=np.uint64),
+        new_spare_rows(n_rows),
         np.empty(n_rows, dtype=np.uint16),
         np.zeros(n_classes, dtype=np.float64),
         PresentClasses(
@@ -129,11 +134,11 @@ def _classes_present(class_weights: NDArray[np.float64], found: PresentClasses, 
     """List the classes that occur, or all of them; returns how many are listed."""
     n_listed = 0
     for k in range(class_weights.shape[0]):
-        if all_classes or class_weights[k] > 0.0:
-            found.numbers[n_listed] = k
-            found.weights[n_listed] = class_weights[k]
-            found.position[k] = n_listed
-            n_listed += 1
+        # without a branch: which classes are there is a coin toss; what is not listed is written over
+        found.numbers[n_listed] = k
+        found.weights[n_listed] = class_weights[k]
+        found.position[k] = n_listed
+        n_listed += int(all_classes or class_weights[k] > 0.0)
     return n_listed
 
 
@@ -145,7 +150,7 @@ def _positions(labels: NDArray[np.uint16], position: NDArray[np.uint16], positio
 
 @inner_kernel
 def _record_leaf(
-    nodes: TreeNodes, node: int, pending: Pending, class_weights: NDArray[np.float64], impurity: float
+    nodes: GrowingNodes, node: int, pending: Pending, class_weights: NDArray[np.float64], impurity: float
 ) -> float:
     """Write a node as a leaf and link it to its parent; returns its weight."""
     if pending.parent >= 0:
@@ -158,8 +163,7 @@ def _record_leaf(
     weight = 0.0
     for k in range(class_weights.shape[0]):
         weight += class_weights[k]
-    for k in range(class_weights.shape[0]):
-        nodes.value[node, k] = class_weights[k] / weight
+        nodes.class_weights[node, k] = class_weights[k]
     nodes.impurity[node] = impurity
     nodes.n_node_samples[node] = pending.stop - pending.start
     nodes.weighted_n_node_samples[node] = weight
@@ -176,37 +180,65 @@ def _may_split(pending: Pending, class_weights: NDArray[np.float64], limits: Gro
 
 
 @inlined_kernel
+def _weigh_classes(tree_rows: TreeRows, packed: PackedRows, start: int, stop: int, room: GrowthRoom) -> None:
+    """Fill room.class_weights for rows[start:stop]."""
+    if packed.n_fitting > 0:
+        words = packed.words[start:stop]
+        sum_words(PackedRows(words, packed.lanes, packed.n_fitting, packed.n_bits), room.class_weights)
+    else:
+        labels, weights = tree_rows.labels[start:stop], tree_rows.weights[start:stop]
+        _sum_by_class(labels, weights, room.class_weights, room.search.scan.workspace)
+
+
+@inlined_kernel
+def _rows_to_search(
+    tree_rows: TreeRows, packed: PackedRows, start: int, stop: int, n_listed: int, random_cuts: bool, room: GrowthRoom
+) -> tuple[NodeRows, PackedRows]:
+    """rows[start:stop] with the first `n_listed` of room.present as their classes. Where a tree is packed, labels and
+    weights did not move with its rows and mean nothing.
+    """
+    rows, classes, weights = tree_rows.rows[start:stop], tree_rows.labels[start:stop], tree_rows.weights[start:stop]
+    if packed.n_fitting > 0:
+        words, lanes = packed.words[start:stop], room.present.numbers[:n_listed]
+        return NodeRows(rows, classes, weights), PackedRows(words, lanes, packed.n_fitting, packed.n_bits)
+    if n_listed < room.class_weights.shape[0]:
+        positions = room.positions[: stop - start]
+        _positions(classes, room.present.position, positions)
+        classes = positions
+    lanes = room.search.lanes[:n_listed]
+    return NodeRows(rows, classes, weights), packed_rows(classes, weights, room.search.words, lanes, random_cuts)
+
+
+@inlined_kernel
 def open_node(
     criterion: Criterion,
     features: BinnedFeatures,
     tree_rows: TreeRows,
+    packed: PackedRows,
     pending: Pending,
     limits: GrowthLimits,
     tree_weight: float,
-    nodes: TreeNodes,
+    nodes: GrowingNodes,
     node: int,
     room: GrowthRoom,
 ) -> Opened:
     """Record a node as a leaf, and find the split that lowers the training risk by more than the least decrease."""
     start, stop = pending.start, pending.stop
-    labels, weights = tree_rows.labels[start:stop], tree_rows.weights[start:stop]
     class_weights, present = room.class_weights, room.present
-    _sum_by_class(labels, weights, class_weights, room.search.scan.workspace)
+    _weigh_classes(tree_rows, packed, start, stop, room)
     n_listed = _classes_present(class_weights, present, needs_all_classes(criterion))
     impurity = node_impurity(criterion, present.weights[:n_listed], room.search.scan.workspace[:n_listed])
     weight = _record_leaf(nodes, node, pending, class_weights, impurity)
     room.random_state[0] = pending.seed
     if not _may_split(pending, class_weights, limits):
-        return Opened(NO_SPLIT, 0.0, 0)
-    classes = labels
-    if n_listed < class_weights.shape[0]:
-        classes = room.positions[: stop - start]
-        _positions(labels, present.position, classes)
-    split, n_constant = best_split(
+        return CLOSED
+    rows, words = _rows_to_search(tree_rows, packed, start, stop, n_listed, limits.search.random_cuts, room)
+    split, n_constant, buffer = best_split(
         criterion,
         NodeTotals(stop - start, weight, present.weights[:n_listed], impurity),
         features,
-        NodeRows(tree_rows.rows[start:stop], classes, weights),
+        rows,
+        words,
         limits.search,
         pending.n_constant,
         room.random_state,
@@ -214,17 +246,18 @@ def open_node(
     )
     decrease = risk_decrease(criterion, split.gain, weight / tree_weight) if split.feature >= 0 else 0.0
     if decrease <= limits.min_risk_decrease + GAIN_TOLERANCE:
-        return Opened(NO_SPLIT, 0.0, 0)
-    return Opened(split, decrease, n_constant)
+        return CLOSED
+    return Opened(split, decrease, n_constant, buffer)
 
 
 @inlined_kernel
 def split_node(
     features: BinnedFeatures,
     tree_rows: TreeRows,
+    packed: PackedRows,
     pending: Pending,
     opened: Opened,
-    nodes: TreeNodes,
+    nodes: GrowingNodes,
     node: int,
     room: GrowthRoom,
 ) -> tuple[Pending, Pending]:
@@ -233,16 +266,14 @@ def split_node(
     Where the node saw no missing value, later ones follow the larger child.
     """
     start, stop, split = pending.start, pending.stop, opened.split
-    codes, missing_code = room.search.codes, features.n_bins[split.feature]
-    gather_codes(features, split.feature, tree_rows.rows[start:stop], codes)
-    sees_missing = code_range(codes, stop - start)[1] == missing_code
+    codes, missing_code = room.search.codes[opened.buffer], features.n_bins[split.feature]
     left_too = missing_code if split.missing_goes_left else split.last_left_code
     goes_left = room.search.scan.taken
     cut = start + mark_up_to(codes, stop - start, split.last_left_code, left_too, goes_left)
-    partition(goes_left, tree_rows, start, stop, room.spare)
+    partition(goes_left, tree_rows, packed, start, stop, room.spare)
     nodes.feature[node] = split.feature
     nodes.threshold[node] = split.threshold
-    missing_goes_left = split.missing_goes_left if sees_missing else cut - start >= stop - cut
+    missing_goes_left = split.missing_goes_left if split.sees_missing else cut - start >= stop - cut
     nodes.missing_go_to_left[node] = np.uint8(missing_goes_left)
     depth, n_constant = pending.depth + 1, opened.n_constant
     left_seed, right_seed = next_word(room.random_state), next_word(room.random_state)

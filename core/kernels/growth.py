@@ -22,10 +22,12 @@ from core.kernels.growing_node import (
     open_node,
     split_node,
 )
-from core.kernels.jit import inner_kernel, kernel
+from core.kernels.jit import inlined_kernel, inner_kernel, kernel
+from core.kernels.node_codes import gather_codes
+from core.kernels.packed_sums import PackedRows, packed_rows
 from core.kernels.partition import TreeRows
 from core.kernels.random_state import next_word
-from core.kernels.tree_nodes import TreeNodes, first_nodes, in_preorder
+from core.kernels.tree_nodes import GrowingNodes, TreeNodes, grown_tree
 
 #: Decreases are ranked in multiples of 2**-40, about 1e-12, so that rounding does not decide which of two equal ones
 #: goes first. Equal shares of rows are often halves of halves: a power of two keeps those off the borders.
@@ -33,7 +35,7 @@ _RANKS_PER_UNIT = 2.0**40
 
 
 class Grown(NamedTuple):
-    """The nodes, and whether growth ran to its end."""
+    """The nodes, and whether growth ran to its end; a tree that has not is of no use."""
 
     nodes: TreeNodes
     finished: bool
@@ -65,10 +67,17 @@ def _restart(room: GrowthRoom) -> None:
         room.search.candidates[f] = f
 
 
+@inlined_kernel
+def _pack(tree_rows: TreeRows, limits: GrowthLimits, room: GrowthRoom) -> PackedRows:
+    """The rows of the tree packed for random cuts, where they fit."""
+    return packed_rows(tree_rows.labels, tree_rows.weights, room.words, room.search.lanes, limits.search.random_cuts)
+
+
 @inner_kernel
 def _grow_nodes(
     features: BinnedFeatures,
     tree_rows: TreeRows,
+    packed: PackedRows,
     criterion: Criterion,
     limits: GrowthLimits,
     tree_weight: float,
@@ -85,9 +94,9 @@ def _grow_nodes(
         size -= 1
         pending = _taken(stack, size)
         node, n_nodes = n_nodes, n_nodes + 1
-        opened = open_node(criterion, features, tree_rows, pending, limits, tree_weight, nodes, node, room)
+        opened = open_node(criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, room)
         if opened.split.feature >= 0:
-            left, right = split_node(features, tree_rows, pending, opened, nodes, node, room)
+            left, right = split_node(features, tree_rows, packed, pending, opened, nodes, node, room)
             # Left on top of right: nodes are numbered in preorder.
             _put(stack, size, right)
             _put(stack, size + 1, left)
@@ -110,9 +119,9 @@ def grow_depth_first(
     `stop_flag` (1,) is read at every node: once it is not zero, growth returns with finished = False.
     """
     root = _root(tree_rows.rows.shape[0], random_state)
-    tree_weight = tree_rows.weights.sum()
-    n_nodes, finished = _grow_nodes(features, tree_rows, criterion, limits, tree_weight, root, stop_flag, room)
-    return Grown(first_nodes(room.nodes, n_nodes), finished)
+    tree_weight, packed = tree_rows.weights.sum(), _pack(tree_rows, limits, room)
+    n_nodes, finished = _grow_nodes(features, tree_rows, packed, criterion, limits, tree_weight, root, stop_flag, room)
+    return Grown(grown_tree(room.nodes, n_nodes if finished else 0), finished)
 
 
 @inner_kernel
@@ -120,29 +129,35 @@ def _opened(
     criterion: Criterion,
     features: BinnedFeatures,
     tree_rows: TreeRows,
+    packed: PackedRows,
     pending: Pending,
     limits: GrowthLimits,
     tree_weight: float,
-    nodes: TreeNodes,
+    nodes: GrowingNodes,
     node: int,
     room: GrowthRoom,
 ) -> Opened:
     """`open_node` as a function of its own, since growth best first asks for it in two places."""
-    return open_node(criterion, features, tree_rows, pending, limits, tree_weight, nodes, node, room)
+    return open_node(criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, room)
 
 
 @inner_kernel
 def _split(
     features: BinnedFeatures,
     tree_rows: TreeRows,
+    packed: PackedRows,
     pending: Pending,
     opened: Opened,
-    nodes: TreeNodes,
+    nodes: GrowingNodes,
     node: int,
     room: GrowthRoom,
 ) -> tuple[Pending, Pending]:
-    """`split_node` without counting references, which growth best first does for its lists."""
-    return split_node(features, tree_rows, pending, opened, nodes, node, room)
+    """`split_node` without counting references, which growth best first does for its lists. Other nodes were opened
+    meanwhile: the codes are fetched again.
+    """
+    rows = tree_rows.rows[pending.start : pending.stop]
+    gather_codes(features, opened.split.feature, rows, room.search.codes[opened.buffer])
+    return split_node(features, tree_rows, packed, pending, opened, nodes, node, room)
 
 
 @inner_kernel
@@ -165,9 +180,10 @@ def grow_best_first(
     """
     root = _root(tree_rows.rows.shape[0], random_state)
     tree_weight, nodes = tree_rows.weights.sum(), room.nodes
+    packed = _pack(tree_rows, limits, room)
     _restart(room)
     waiting = [root]
-    opened = [_opened(criterion, features, tree_rows, root, limits, tree_weight, nodes, 0, room)]
+    opened = [_opened(criterion, features, tree_rows, packed, root, limits, tree_weight, nodes, 0, room)]
     states = [room.random_state[0]]
     queue = [_place_in_queue(opened[0], 0)]
     n_leaves = 1
@@ -176,13 +192,15 @@ def grow_best_first(
         if opened[node].split.feature < 0:
             continue
         room.random_state[0] = states[node]
-        for child in _split(features, tree_rows, waiting[node], opened[node], nodes, node, room):
+        for child in _split(features, tree_rows, packed, waiting[node], opened[node], nodes, node, room):
             # what is known constant in one subtree is forgotten when growth goes on in another
             child = Pending(child.start, child.stop, child.depth, node, child.is_left, 0, child.seed)
             number = len(waiting)
             waiting.append(child)
-            opened.append(_opened(criterion, features, tree_rows, child, limits, tree_weight, nodes, number, room))
+            opened.append(
+                _opened(criterion, features, tree_rows, packed, child, limits, tree_weight, nodes, number, room)
+            )
             states.append(room.random_state[0])
             heapq.heappush(queue, _place_in_queue(opened[number], number))
         n_leaves += 1
-    return Grown(in_preorder(first_nodes(nodes, len(waiting))), stop_flag[0] == 0)
+    return Grown(grown_tree(nodes, len(waiting)), stop_flag[0] == 0)

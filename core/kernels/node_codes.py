@@ -33,15 +33,6 @@ def _gather_by_column(column: NDArray[Any], rows: NDArray[np.uint32], gathered: 
         gathered[i] = column[rows[i]]
 
 
-@inlined_kernel
-def gather_codes(features: BinnedFeatures, feature: int, rows: NDArray[np.uint32], gathered: NDArray[Any]) -> None:
-    """Copy one feature's codes of a node side by side into `gathered` (n_node,)."""
-    if rows.shape[0] <= MOST_ROWS_BY_ROW:
-        _gather_by_row(features.codes_by_row, rows, feature, gathered)
-    else:
-        _gather_by_column(features.codes[feature], rows, gathered)
-
-
 @inner_kernel
 def code_range(codes: NDArray[Any], n_rows: int) -> tuple[int, int]:
     """Lowest and highest of the first `n_rows` codes."""
@@ -50,6 +41,28 @@ def code_range(codes: NDArray[Any], n_rows: int) -> tuple[int, int]:
         lowest = min(lowest, codes[i])
         highest = max(highest, codes[i])
     return int(np.int64(lowest)), int(np.int64(highest))
+
+
+@inlined_kernel
+def gather_codes(
+    features: BinnedFeatures, feature: int, rows: NDArray[np.uint32], gathered: NDArray[Any]
+) -> tuple[int, int]:
+    """Copy one feature's codes of a node side by side into `gathered` (n_node,); returns the lowest and the highest."""
+    if rows.shape[0] <= MOST_ROWS_BY_ROW:
+        _gather_by_row(features.codes_by_row, rows, feature, gathered)
+    else:
+        _gather_by_column(features.codes[feature], rows, gathered)
+    return code_range(gathered, rows.shape[0])
+
+
+@inner_kernel
+def count_up_to(codes: NDArray[Any], n_rows: int, last_code: int, also: int) -> int:
+    """How many of the first `n_rows` codes are at most `last_code`, or are `also`."""
+    last, other = codes.dtype.type(last_code), codes.dtype.type(also)
+    n_counted = 0
+    for i in range(n_rows):
+        n_counted += int(codes[i] <= last) | int(codes[i] == other)
+    return n_counted
 
 
 @inner_kernel

@@ -1,16 +1,17 @@
 """Trees laid out for prediction alone: what a walk reads at one node lies in one piece.
 
-Only inner nodes are kept; a leaf is a negative number in its parent and says what the leaf votes for:
+    nodes     | ballot 0 | ballot 1 | ... | inner node | inner node | ...
+    a node    | threshold | column << 1 | left | right |    16 bytes for float32 rows, 24 for float64 rows
+                                          position of a child in `nodes`
 
-    nodes     | threshold | column << 1 | left | right |   16 bytes for float32 rows, 24 for float64 rows
-                                           |       |
-              >= 0: position in `nodes` ---+-------+--- < 0: ~ballot of a leaf
-    ballot    0 .. n_classes - 1: one whole vote for that class;  n_classes + i: row i of `mixed`
+A leaf is known by what it votes for, its ballot: 0 .. n_classes - 1 is one whole vote for that class, n_classes + i is
+row i of `mixed`. All leaves with the same ballot share one node, whose children are itself: a walk that has arrived may
+be moved on with the others, and stays. Trees grown until their leaves are pure thus need memory for inner nodes alone,
+8 or 12 bytes per node of the tree (plus a node and 8 bytes per class for a leaf that is not pure, and a node for each
+class).
 
-The low bit beside the column is 1 where a missing value goes left. A tree's nodes follow each other in preorder, the
-child with more training rows first: the likelier walk stays in one line of the cache. Leaves of trees grown until they
-are pure need no memory, and neither do leaves take part in a walk: half the nodes of a tree are leaves, so the layout
-takes 8 or 12 bytes per node of the tree (plus 8 per class for a leaf that is not pure).
+The low bit beside the column is 1 where a missing value goes left. A tree's inner nodes follow each other in preorder,
+the child with more training rows first: the likelier walk stays in one line of the cache.
 """
 
 from typing import NamedTuple
@@ -19,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.jit import kernel
-from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 
-_LINKS = [("column", np.int32), ("left", np.int32), ("right", np.int32)]
-#: One inner node, by the width of the rows that walk it.
+_LINKS = [("column", np.uint32), ("left", np.uint32), ("right", np.uint32)]
+#: One node, by the width of the rows that walk it.
 NODE_DTYPES = {
     width: np.dtype([("threshold", width), *_LINKS], align=True) for width in (np.dtype("f4"), np.dtype("f8"))
 }
@@ -31,8 +32,8 @@ NODE_DTYPES = {
 class PackedTrees(NamedTuple):
     """Trees as drawn above. Positions count through all trees."""
 
-    nodes: NDArray[np.void]  # (inner node,) one of NODE_DTYPES
-    roots: NDArray[np.int32]  # (tree,): position of the root, or ~ballot of a tree that is one leaf
+    nodes: NDArray[np.void]  # (ballot + inner node,) one of NODE_DTYPES
+    roots: NDArray[np.uint32]  # (tree,): position of the root, the ballot of a tree that is one leaf
     mixed: NDArray[np.float64]  # (leaf that is not one whole vote, class)
 
 
@@ -41,29 +42,21 @@ class Used(NamedTuple):
 
     nodes: int
     roots: int
-    mixed: int
 
 
 @kernel
-def _sole_class(leaf_vote: NDArray[np.float64]) -> int:
-    """The class that gets exactly one whole vote while the others get none, or -1."""
-    sole = -1
-    for k in range(leaf_vote.shape[0]):
-        if leaf_vote[k] != 0.0:
-            if sole >= 0 or leaf_vote[k] != 1.0:
-                return -1
-            sole = k
-    return sole
+def n_ballots(trees: PackedTrees) -> int:
+    """How many nodes are leaves; they come first."""
+    return int(trees.mixed.shape[0] + trees.mixed.shape[1])
 
 
 @kernel
-def count_mixed(children_left: NDArray[np.int32], leaf_votes: NDArray[np.float64]) -> int:
-    """How many leaves vote for more than one class, or not with exactly one vote. leaf_votes: (node, class)."""
-    count = 0
-    for node in range(children_left.shape[0]):
-        if children_left[node] == LEAF and _sole_class(leaf_votes[node]) < 0:
-            count += 1
-    return count
+def put_ballots(out: PackedTrees) -> Used:
+    """Fill the nodes that are leaves; returns what is used then."""
+    for ballot in range(n_ballots(out)):
+        leaf = out.nodes[ballot]
+        leaf["threshold"], leaf["column"], leaf["left"], leaf["right"] = 0.0, 0, ballot, ballot
+    return Used(n_ballots(out), 0)
 
 
 @kernel
@@ -71,18 +64,17 @@ def _count_inner(tree: TreeNodes, counts: NDArray[np.int32]) -> None:
     """Fill counts (node,) with the number of inner nodes at and below each node; children come later."""
     for node in range(counts.shape[0] - 1, -1, -1):
         counts[node] = 0
-        if tree.children_left[node] != LEAF:
-            left, right = tree.children_left[node], tree.children_right[node]
-            counts[node] = 1 + counts[left] + counts[right]
+        if tree.feature[node] != NO_FEATURE:
+            counts[node] = 1 + counts[node + 1] + counts[tree.link[node]]
 
 
 @kernel
-def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: NDArray[np.int32]) -> None:
+def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: NDArray[np.int64]) -> None:
     """Fill positions of the inner nodes: preorder from `first` on, the child with more training rows first."""
     positions[0] = first
     for node in range(counts.shape[0]):
         if counts[node] > 0:
-            near, far = tree.children_left[node], tree.children_right[node]
+            near, far = node + 1, int(tree.link[node])
             if tree.n_node_samples[far] > tree.n_node_samples[near]:
                 near, far = far, near
             positions[near] = positions[node] + 1
@@ -90,41 +82,23 @@ def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: ND
 
 
 @kernel
-def _vote_at_leaves(
-    leaf_votes: NDArray[np.float64],
-    counts: NDArray[np.int32],
-    positions: NDArray[np.int32],
-    mixed: NDArray[np.float64],
-    n_mixed: int,
-) -> int:
-    """Fill the positions of a tree's leaves with ~ballot and append to `mixed`; returns its rows used so far."""
-    for node in range(counts.shape[0]):
-        if counts[node] == 0:
-            ballot = _sole_class(leaf_votes[node])
-            if ballot < 0:
-                mixed[n_mixed] = leaf_votes[node]
-                ballot = leaf_votes.shape[1] + n_mixed
-                n_mixed += 1
-            positions[node] = ~ballot
-    return n_mixed
-
-
-@kernel
-def pack(tree: TreeNodes, leaf_votes: NDArray[np.float64], out: PackedTrees, used: Used) -> Used:
+def pack(tree: TreeNodes, ballots: NDArray[np.int64], out: PackedTrees, used: Used) -> Used:
     """Append a tree to `out`, which has room for it; returns what is used then. Thresholds must be exact in the width
-    of `out`'s; leaf_votes: (node, class).
+    of `out`'s; ballots: (distribution,), what leaves of each of the tree's distributions vote for.
     """
     n_nodes = tree.feature.shape[0]
-    counts, positions = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
+    counts, positions = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int64)
     _count_inner(tree, counts)
     _place(tree, used.nodes, counts, positions)
-    n_mixed = _vote_at_leaves(leaf_votes, counts, positions, out.mixed, used.mixed)
+    for node in range(n_nodes):
+        if counts[node] == 0:
+            positions[node] = ballots[tree.link[node]]
     out.roots[used.roots] = positions[0]
     for node in range(n_nodes):
         if counts[node] > 0:
             packed = out.nodes[positions[node]]
             packed["threshold"] = tree.threshold[node]
             packed["column"] = tree.feature[node] << 1 | tree.missing_go_to_left[node]
-            packed["left"] = positions[tree.children_left[node]]
-            packed["right"] = positions[tree.children_right[node]]
-    return Used(used.nodes + counts[0], used.roots + 1, n_mixed)
+            packed["left"] = positions[node + 1]
+            packed["right"] = positions[tree.link[node]]
+    return Used(used.nodes + counts[0], used.roots + 1)

@@ -3,7 +3,7 @@
     x = 2^e m with 1 <= m < 2; c = the middle of m's cell, one of N_CELLS; u = (m - c) / c
     x^a = (2^e)^a c^a (1 + u)^a
 
-|u| <= 1 / (2 N_CELLS), where five terms of the binomial series leave less than rounding.
+|u| <= 1 / (2 N_CELLS), where three terms of the binomial series leave about what rounding does.
 """
 
 import math
@@ -14,21 +14,24 @@ from numpy.typing import NDArray
 
 from core.kernels.jit import inner_kernel, kernel
 
-_CELL_BITS = 8
+_CELL_BITS = 11
 N_CELLS = 1 << _CELL_BITS
 _MANTISSA_BITS = 52
 _EXPONENT_BIAS = 1023
 _CELL_SHIFT = _MANTISSA_BITS - _CELL_BITS
 _MANTISSA_MASK = (1 << _MANTISSA_BITS) - 1
+_CELL_MASK = _MANTISSA_MASK ^ ((1 << _CELL_SHIFT) - 1)
+_BITS_OF_HALF_CELL = 1 << (_CELL_SHIFT - 1)
 _BITS_OF_ONE = _EXPONENT_BIAS << _MANTISSA_BITS
 
 
 class PowerTables(NamedTuple):
-    """What `power_of` reads for one exponent a, 0 < a < 1."""
+    """What `power_of` reads for one exponent a, 0 <= a < 1."""
 
     scales: NDArray[np.float64]  # (2^e)^a at the biased exponent e of x
-    cells: NDArray[np.float64]  # (cell, c | 1 / c | c^a)
-    series: tuple[float, float, float, float, float]  # binomial coefficients a over 1, 2, ..., 5
+    inverses: NDArray[np.float64]  # (cell,): 1 / c
+    powers: NDArray[np.float64]  # (cell,): c^a
+    series: tuple[float, float, float]  # binomial coefficients a over 1, 2, 3
 
 
 @kernel
@@ -37,25 +40,23 @@ def new_power_tables(a: float) -> PowerTables:
     scales = np.zeros(2 * _EXPONENT_BIAS + 1, dtype=np.float64)
     for biased in range(1, scales.shape[0]):
         scales[biased] = math.pow(math.ldexp(1.0, biased - _EXPONENT_BIAS), a)
-    cells = np.empty((N_CELLS, 3), dtype=np.float64)
+    inverses, powers = np.empty(N_CELLS, dtype=np.float64), np.empty(N_CELLS, dtype=np.float64)
     for cell in range(N_CELLS):
         middle = 1.0 + (cell + 0.5) / N_CELLS
-        cells[cell, 0], cells[cell, 1], cells[cell, 2] = middle, 1.0 / middle, math.pow(middle, a)
+        inverses[cell], powers[cell] = 1.0 / middle, math.pow(middle, a)
     second = a * (a - 1.0) / 2.0
-    third = second * (a - 2.0) / 3.0
-    fourth = third * (a - 3.0) / 4.0
-    return PowerTables(scales, cells, (a, second, third, fourth, fourth * (a - 4.0) / 5.0))
+    return PowerTables(scales, inverses, powers, (a, second, second * (a - 2.0) / 3.0))
 
 
 @inner_kernel
 def power_of(tables: PowerTables, x: float) -> float:
     """x^a to a few units in the last place."""
     bits = np.float64(x).view(np.int64)
-    cell = (bits >> _CELL_SHIFT) & (N_CELLS - 1)
+    cell = np.uint64((bits >> _CELL_SHIFT) & (N_CELLS - 1))
     mantissa = np.int64((bits & _MANTISSA_MASK) | _BITS_OF_ONE).view(np.float64)
-    u = (mantissa - tables.cells[cell, 0]) * tables.cells[cell, 1]
-    first, second, third, fourth, fifth = tables.series
-    square = u * u
-    excess = u * (first + u * second + square * (third + u * fourth + square * fifth))
-    scale = tables.scales[bits >> _MANTISSA_BITS] * tables.cells[cell, 2]
+    middle = np.int64((bits & _CELL_MASK) | _BITS_OF_HALF_CELL | _BITS_OF_ONE).view(np.float64)
+    u = (mantissa - middle) * tables.inverses[cell]
+    first, second, third = tables.series
+    excess = u * (first + u * (second + u * third))
+    scale = tables.scales[np.uint64(bits >> _MANTISSA_BITS)] * tables.powers[cell]
     return float(scale + scale * excess)

@@ -9,8 +9,8 @@ from core.kernels.criteria import Criterion
 from core.kernels.dispatch import children_risk, pair_gain, side_of, side_risk, splits_into_risks
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel
-from core.kernels.node_codes import NodeRows
-from core.kernels.packed_sums import sum_up_to
+from core.kernels.node_codes import NodeRows, count_up_to
+from core.kernels.packed_sums import PackedRows, sum_up_to
 from core.kernels.random_state import next_unit
 from core.kernels.scanning import TIE_TOLERANCE, ClassWeights, Cut, NodeTotals, ScanRoom, beats
 
@@ -26,14 +26,13 @@ def draw_threshold(low: float, high: float, random_state: NDArray[np.uint64]) ->
 @inner_kernel
 def last_code_below(bin_low: NDArray[np.float64], lowest: int, highest: int, threshold: float) -> int:
     """The last code in [lowest, highest) whose bin starts at or below `threshold`; `lowest` does."""
-    first, last = lowest, highest - 1
-    while first < last:
-        middle = (first + last + 1) // 2
-        if bin_low[middle] <= threshold:
-            first = middle
-        else:
-            last = middle - 1
-    return first
+    # invariant: the code is in [first, first + n_left); without a branch, as which half it is in is a coin toss
+    first, n_left = np.uint64(lowest), np.uint64(highest - lowest)
+    while n_left > 1:
+        half = n_left >> np.uint64(1)
+        first += half * np.uint64(bin_low[first + half] <= threshold)
+        n_left -= half
+    return int(np.int64(first))
 
 
 @inner_kernel
@@ -53,20 +52,17 @@ def _sum_sides(
     last_left_code: int,
     left_too: int,
     sides: ClassWeights,
-) -> int:
+) -> None:
     """Fill `sides` (side * class,), left before right, without a branch: which side a row takes is a coin toss.
 
-    `left_too` is a code that goes left as well. Returns the number of rows on the left.
+    `left_too` is a code that goes left as well.
     """
     n_classes = sides.shape[0] // 2
     sides[:] = 0.0
-    n_right = 0
     for i in range(classes.shape[0]):
         code = np.int64(codes[i])
         goes_right = int(code > last_left_code) & int(code != left_too)
         sides[goes_right * n_classes + classes[i]] += weights[i]
-        n_right += goes_right
-    return int(classes.shape[0] - n_right)
 
 
 @inner_kernel
@@ -85,6 +81,26 @@ def children_of(criterion: Criterion, left: ClassWeights, right: ClassWeights, w
 
 
 @inlined_kernel
+def _weigh_sides(
+    codes: NDArray[Any],
+    node: NodeRows,
+    packed: PackedRows,
+    class_weights: ClassWeights,
+    last_left_code: int,
+    left_too: int,
+    sides: ClassWeights,
+) -> None:
+    """Fill `sides` as `_sum_sides` does, from words where rows are packed."""
+    if packed.n_fitting > 0:
+        n_classes = class_weights.shape[0]
+        sum_up_to(codes, packed, last_left_code, left_too, sides[:n_classes])
+        for k in range(n_classes):
+            sides[n_classes + k] = class_weights[k] - sides[k]
+    else:
+        _sum_sides(codes, node.classes, node.weights, last_left_code, left_too, sides)
+
+
+@inlined_kernel
 def random_cut(
     criterion: Criterion,
     totals: NodeTotals,
@@ -94,8 +110,7 @@ def random_cut(
     lowest: int,
     highest: int,
     node: NodeRows,
-    packed: NDArray[np.uint64],
-    n_fitting: int,
+    packed: PackedRows,
     min_samples_leaf: int,
     random_state: NDArray[np.uint64],
     room: ScanRoom,
@@ -104,8 +119,7 @@ def random_cut(
     """The better of `best` and a random cut of the feature, with missing values on the side where they do less harm.
 
     The threshold is drawn evenly between the lowest and the highest value present in the node (the lower ends of their
-    bins); with one value and missing ones, the cut lies between these. `packed` (n_node,) are the rows' weights in
-    words of which `n_fitting` can be added; 0: they were not packed.
+    bins); with one value and missing ones, the cut lies between these. Only `packed` is read of rows that are packed.
     """
     n_classes = totals.class_weights.shape[0]
     sides = room.sides[: 2 * n_classes]
@@ -122,12 +136,10 @@ def random_cut(
         threshold = max(threshold, features.bin_high[offset + last_left_code])
     for missing_goes_left in (False, True):
         left_too = missing_code if missing_goes_left else last_left_code
-        if n_fitting > 0:
-            n_left = sum_up_to(codes, packed, totals.n_rows, n_fitting, last_left_code, left_too, room.taken, left)
-            for k in range(n_classes):
-                right[k] = totals.class_weights[k] - left[k]
-        else:
-            n_left = _sum_sides(codes, node.classes, node.weights, last_left_code, left_too, sides)
+        _weigh_sides(codes, node, packed, totals.class_weights, last_left_code, left_too, sides)
+        n_left = 1  # or more, where no value is missing: the lowest code lies on the left, the highest on the right
+        if has_missing or min_samples_leaf > 1:
+            n_left = count_up_to(codes, totals.n_rows, last_left_code, left_too)
         if min(n_left, totals.n_rows - n_left) >= max(min_samples_leaf, 1):
             children = children_of(criterion, left, right, room.workspace[:n_classes])
             if beats(children, feature, last_left_code, best, TIE_TOLERANCE * totals.weight):

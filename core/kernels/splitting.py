@@ -15,9 +15,9 @@ from core.kernels.dispatch import gain_of_children
 from core.kernels.entries import MOST_CELLS, EntryRoom, list_entries, new_entry_room
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
-from core.kernels.node_codes import NodeRows, code_range, gather_codes
+from core.kernels.node_codes import NodeRows, gather_codes
 from core.kernels.ordering import code_of
-from core.kernels.packed_sums import pack_weights
+from core.kernels.packed_sums import PackedRows
 from core.kernels.random_cuts import random_cut
 from core.kernels.random_state import next_below
 from core.kernels.scanning import NO_CUT, Cut, CutRange, NodeTotals, ScanRoom, new_scan_room, scan_cuts
@@ -31,9 +31,18 @@ class Split(NamedTuple):
     threshold: float  # infinite: all present values left, missing ones right
     last_left_code: int
     missing_goes_left: bool
+    sees_missing: bool  # whether the node has rows where the feature is missing
 
 
-NO_SPLIT = Split(-1, -np.inf, 0.0, -1, False)
+NO_SPLIT = Split(-1, -np.inf, 0.0, -1, False, False)
+
+
+class Found(NamedTuple):
+    """What the search of a node ends with."""
+
+    split: Split
+    n_constant: int  # features now known to be constant in the node
+    buffer: int  # SearchRoom.codes[buffer] are the codes of the split's feature
 
 
 class SearchLimits(NamedTuple):
@@ -54,9 +63,10 @@ class SearchRoom(NamedTuple):
     """
 
     candidates: NDArray[np.int64]  # (feature,)
-    codes: NDArray[Any]  # (row,)
+    codes: NDArray[Any]  # (2, row), of the best cut so far and of the feature tried
     n_by_code: NDArray[np.int32]  # (code,)
-    packed: NDArray[np.uint64]  # (row,), see packed_sums
+    words: NDArray[np.uint64]  # (row,), see packed_sums
+    lanes: NDArray[np.int64]  # (class,): 0, 1, ...
     entries: EntryRoom
     scan: ScanRoom
 
@@ -67,9 +77,10 @@ def new_search_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> Se
     entries = new_entry_room(n_rows)
     return SearchRoom(
         np.arange(features.codes.shape[0]),
-        np.empty(n_rows, dtype=features.codes.dtype),
+        np.empty((2, n_rows), dtype=features.codes.dtype),
         np.zeros(MOST_CELLS + 1, dtype=np.int32),
         np.empty(n_rows, dtype=np.uint64),
+        np.arange(n_classes),
         entries,
         new_scan_room(entries.keys.shape[0], n_classes),
     )
@@ -112,6 +123,7 @@ def best_cut(
     criterion: Criterion,
     totals: NodeTotals,
     feature: int,
+    codes: NDArray[Any],
     lowest: int,
     highest: int,
     missing_code: int,
@@ -120,12 +132,12 @@ def best_cut(
     room: SearchRoom,
     best: Cut,
 ) -> Cut:
-    """The best of `best` and all cuts of the feature whose codes were gathered, which leave `least` rows on both sides.
+    """The best of `best` and all cuts of the feature with these `codes` which leave `least` rows on both sides.
 
     Missing values have the highest code of all. They stay on the right first, then on the left.
     """
     entries = room.entries
-    n_entries, is_summed = list_entries(room.codes, node, totals.class_weights.shape[0], lowest, highest, entries)
+    n_entries, is_summed = list_entries(codes, node, totals.class_weights.shape[0], lowest, highest, entries)
     classes = entries.classes if is_summed else node.classes
     weights = entries.weights if is_summed else node.weights
     n_scanned = n_entries
@@ -143,7 +155,7 @@ def best_cut(
                 missing_goes_left,
                 least,
                 entries.keys,
-                room.codes,
+                codes,
                 room.n_by_code,
             )
         best = scan_cuts(
@@ -157,7 +169,7 @@ def best_cut(
 
 
 @inner_kernel
-def split_of(criterion: Criterion, totals: NodeTotals, features: BinnedFeatures, cut: Cut) -> Split:
+def split_of(criterion: Criterion, totals: NodeTotals, features: BinnedFeatures, cut: Cut, sees_missing: bool) -> Split:
     """The split that makes `cut`: without a threshold of its own, half way to the next value present in the node, and
     infinite after the last one.
     """
@@ -169,7 +181,7 @@ def split_of(criterion: Criterion, totals: NodeTotals, features: BinnedFeatures,
             low, high = features.bin_low, features.bin_high
             threshold = midpoint(high[offset + cut.last_left_code], low[offset + cut.next_code])
     gain = gain_of_children(criterion, totals.impurity, cut.children, totals.weight)
-    return Split(cut.feature, gain, threshold, cut.last_left_code, cut.missing_goes_left)
+    return Split(cut.feature, gain, threshold, cut.last_left_code, cut.missing_goes_left, sees_missing)
 
 
 @inlined_kernel
@@ -178,11 +190,12 @@ def _cut_of_feature(
     totals: NodeTotals,
     features: BinnedFeatures,
     feature: int,
+    codes: NDArray[Any],
     lowest: int,
     highest: int,
     node: NodeRows,
+    packed: PackedRows,
     limits: SearchLimits,
-    n_fitting: int,
     random_state: NDArray[np.uint64],
     room: SearchRoom,
     best: Cut,
@@ -190,12 +203,12 @@ def _cut_of_feature(
     """The better of `best` and the feature's best cut, or one at random."""
     least = limits.min_samples_leaf
     if limits.random_cuts:
-        packed, codes, scan = room.packed, room.codes, room.scan
         return random_cut(
-            criterion, totals, features, feature, codes, lowest, highest, node, packed, n_fitting, least, random_state,
-            scan, best,
+            criterion, totals, features, feature, codes, lowest, highest, node, packed, least, random_state, room.scan,
+            best,
         )  # fmt: skip
-    return best_cut(criterion, totals, feature, lowest, highest, features.n_bins[feature], node, least, room, best)
+    missing_code = features.n_bins[feature]
+    return best_cut(criterion, totals, feature, codes, lowest, highest, missing_code, node, least, room, best)
 
 
 @inner_kernel
@@ -221,17 +234,16 @@ def best_split(
     totals: NodeTotals,
     features: BinnedFeatures,
     node: NodeRows,
+    packed: PackedRows,
     limits: SearchLimits,
     n_constant: int,
     random_state: NDArray[np.uint64],
     room: SearchRoom,
-) -> tuple[Split, int]:
-    """The best split among the features drawn, and how many features are now known to be constant in the node."""
-    candidates, codes, best = room.candidates, room.codes, NO_CUT
-    n_known, n_untried, n_drawn, n_varying, n_fitting = n_constant, candidates.shape[0], 0, 0, 0
+) -> Found:
+    """The best split among the features drawn."""
+    candidates, best, sees_missing, free_buffer = room.candidates, NO_CUT, False, 0
+    n_known, n_untried, n_drawn, n_varying = n_constant, candidates.shape[0], 0, 0
     at_random = limits.max_features < n_untried
-    if limits.random_cuts:
-        n_fitting = pack_weights(node.classes, node.weights, totals.class_weights.shape[0], room.packed)
     while n_untried > n_constant and (n_drawn < limits.max_features or n_varying == 0):
         n_drawn += 1
         place = _draw(n_known, n_constant, n_untried, at_random, random_state)
@@ -239,8 +251,8 @@ def best_split(
             n_known -= 1
             continue
         feature = candidates[place]
-        gather_codes(features, feature, node.rows, codes)
-        lowest, highest = code_range(codes, totals.n_rows)
+        codes = room.codes[free_buffer]
+        lowest, highest = gather_codes(features, feature, node.rows, codes)
         if lowest == highest:
             _swap(candidates, place, n_constant)
             n_constant += 1
@@ -249,7 +261,10 @@ def best_split(
         _swap(candidates, place, n_untried)
         n_varying += 1
         best = _cut_of_feature(
-            criterion, totals, features, feature, lowest, highest, node, limits, n_fitting, random_state, room, best
+            criterion, totals, features, feature, codes, lowest, highest, node, packed, limits, random_state, room, best
         )
-    split = NO_SPLIT if best.feature < 0 else split_of(criterion, totals, features, best)
-    return split, n_constant
+        if best.feature == feature:
+            sees_missing = highest == features.n_bins[feature]
+            free_buffer = 1 - free_buffer
+    split = NO_SPLIT if best.feature < 0 else split_of(criterion, totals, features, best, sees_missing)
+    return Found(split, n_constant, 1 - free_buffer)

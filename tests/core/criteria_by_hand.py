@@ -26,7 +26,7 @@ ONE_OF_EACH = (
     Misclassification(1.0),
     SqrtGini(2),
     NegativeExponentialImpurity(0.5, 2),
-    GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, new_power_tables(0.5), _NO_TABLE),
+    GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, new_power_tables(0.5), _NO_TABLE, new_power_tables(0.0)),
     NearMisclassification(1.0 / 0.99, 100.0, 0.01),
     NearEntropy(0.001),
     TabulatedImpurity(np.array([[0.0, 1.0, 0.0, 1.0]]), 2),

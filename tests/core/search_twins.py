@@ -5,9 +5,10 @@ from itertools import count
 import numpy as np
 
 from core.binning import bin_features
+from core.kernels import packed_sums
 from core.kernels.features import BinnedFeatures
 from core.kernels.node_codes import NodeRows
-from core.kernels.tree_nodes import LEAF, TreeNodes
+from core.kernels.tree_nodes import LEAF, GrowingNodes
 
 WIDTHS = [np.uint8, np.uint16, np.uint32]
 
@@ -43,6 +44,13 @@ def node_of(classes, weights):
     return NodeRows(rows, np.asarray(classes, dtype=np.uint16), np.asarray(weights, dtype=np.float64))
 
 
+def packed_as(classes, weights, n_classes):
+    """The rows with their words, which hold nothing where they do not fit."""
+    words = np.empty(len(classes), dtype=np.uint64)
+    n_fitting = packed_sums.pack_weights(classes, weights, n_classes, words)
+    return packed_sums.PackedRows(words, np.arange(n_classes), n_fitting, packed_sums.bits_of_class(n_classes))
+
+
 def class_weights_by_code(codes, classes, weights):
     """{(code, class): weight} in plain Python."""
     table = {}
@@ -64,7 +72,7 @@ def allowed_codes(codes, missing_code, least, missing_goes_left):
 
 def renumbered(nodes, numbers):
     """The same tree with node i called numbers[i]."""
-    moved = TreeNodes(*(np.empty_like(column) for column in nodes))
+    moved = GrowingNodes(*(np.empty_like(column) for column in nodes))
     for column, target in zip(nodes, moved, strict=True):
         target[numbers] = column
     for children in (moved.children_left, moved.children_right):

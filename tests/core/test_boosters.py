@@ -12,6 +12,7 @@ from core.boosting.brownboost import _BrownianClock
 from core.boosting.clocked import _step
 from core.boosting.lpboost import MarginProgram
 from core.boosting.robustboost import _RobustClock
+from core.boosting.rules import leaf_numbers
 
 BOOSTERS = [
     core.RMBoostClassifier,
@@ -237,6 +238,22 @@ def test_many_rounds_stay_finite(booster):
     model = booster(n_rounds=60, max_leaf_nodes=3, random_state=0).fit(X, y, sample_weight=weights)
     assert np.isfinite(model.decision_function(X)).all()
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("width", [np.float32, np.float64])
+def test_leaves_of_one_distribution_may_say_different_things(n_classes, width):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 3)).astype(width)
+    y = np.minimum((X > 0).sum(axis=1), n_classes - 1)
+    model = core.AdaBoostClassifier(n_rounds=3, max_leaf_nodes=8).fit(X, y)
+    rules = tuple(rule._replace(outputs=rng.normal(size=len(rule.outputs))) for rule in model.rules_)
+    links = [rule.nodes.link[leaf_numbers(rule.nodes)] for rule in rules]
+    assert any(len(np.unique(of_rule)) < len(of_rule) for of_rule in links)
+    model.weighted_rules_ = weighted = model.weighted_rules_._replace(rules=rules)
+    shares = weighted.weights[:, np.newaxis] * (weighted.columns[:, np.newaxis] == np.arange(weighted.n_scores))
+    scores = model.decision_function(X).reshape(len(X), -1)
+    np.testing.assert_allclose(scores, model.rule_outputs(X) @ shares, rtol=1e-12, atol=1e-12)
 
 
 def test_the_loss_shapes_the_trees(booster):

@@ -50,7 +50,22 @@ def test_every_value_has_a_code_of_its_own(n_distinct, width, missing):
     decoded = np.append(bins.bin_low[:n_distinct], np.nan)[bins.codes[0].astype(int)]
     np.testing.assert_array_equal(decoded, column)
     np.testing.assert_array_equal(bins.bin_low, bins.bin_high)
-    np.testing.assert_array_equal(bins.codes_by_row, bins.codes.T)
+    np.testing.assert_array_equal(bins.codes_by_row[:, :2], bins.codes.T)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 32, 33, 54, 64, 65, 100])
+@pytest.mark.parametrize("max_bins", [200, None])
+def test_no_short_row_of_codes_crosses_a_cache_line(n_features, max_bins):
+    X = np.random.default_rng(0).normal(size=(300, n_features))
+    by_row = bin_features(X, max_bins).codes_by_row
+    np.testing.assert_array_equal(by_row[:, :n_features], bin_features(X, max_bins).codes.T)
+    assert by_row.flags.c_contiguous
+    first = by_row.ctypes.data + np.arange(300) * by_row.strides[0]
+    last = first + n_features * by_row.itemsize - 1
+    if n_features * by_row.itemsize <= 64:
+        assert (first // 64 == last // 64).all()
+    else:
+        assert by_row.shape[1] == n_features
 
 
 @pytest.mark.parametrize("n_distinct", [2000, 2**16 + 5])

@@ -64,7 +64,8 @@ def test_fractions_of_weights_grow_the_trees_of_whole_weights(loss, n_rows):
     whole, scaled = (extra_trees(loss=loss).fit(X, y, sample_weight=np.full(n_rows, w)) for w in (1.0, 0.3))
     for column in ("feature", "threshold"):
         assert at_all_nodes(whole, column).tolist() == at_all_nodes(scaled, column).tolist()
-    np.testing.assert_allclose(at_all_nodes(whole, "value"), at_all_nodes(scaled, "value"), atol=1e-12)
+    assert at_all_nodes(whole, "link").tolist() == at_all_nodes(scaled, "link").tolist()
+    np.testing.assert_allclose(at_all_nodes(whole, "mixed"), at_all_nodes(scaled, "mixed"), atol=1e-12)
 
 
 def test_whole_weights_are_rows_written_out():
@@ -113,7 +114,7 @@ def test_constants_known_from_above_use_up_draws_too(n_rows):
     both = both_of_two_drawn(10, 5)
     trees = stumps(X, y, max_features=5, max_depth=2, min_samples_leaf=n_rows // 8)
     # on the right of a root that splits on the telling feature, three classes are left
-    below = np.array([tree.feature[tree.children_right[0]] for tree in trees.trees_ if tree.feature[0] == 3])
+    below = np.array([tree.feature[tree.link[0]] for tree in trees.trees_ if tree.feature[0] == 3])
     assert len(below) > 600
     assert (below == 3).mean() == pytest.approx(both + (1 - both) / 2, abs=0.07)
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 import core
 from core.growing import Progress, Rooms, Silent, bootstrap_weights, grow_tree
-from core.kernels.tree_nodes import LEAF, TreeNodes, in_preorder
+from core.kernels.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, class_distributions, grown_tree
 from core.randomness import SeedTree
 from core.validation import training_data
-from tests.core.grown_trees import node_bytes
+from tests.core.grown_trees import compact, leaf_distributions, node_bytes
 from tests.core.search_twins import preorder, renumbered, risk_decreases, splits_best_first
 
 unhurried = settings(max_examples=40, deadline=None)
@@ -30,7 +30,7 @@ def same_bytes(one, other):
 
 @unhurried
 @given(st.integers(0, 25), st.integers(0, 2**32 - 1))
-def test_preorder_is_that_of_the_recursion(n_splits, seed):
+def test_what_growth_leaves_is_compact_and_in_preorder(n_splits, seed):
     rng = np.random.default_rng(seed)
     nodes = random_tree(rng, n_splits)
     numbers = np.concatenate([[0], 1 + rng.permutation(len(nodes.feature) - 1)]).astype(np.int32)
@@ -38,7 +38,37 @@ def test_preorder_is_that_of_the_recursion(n_splits, seed):
     order = np.array(preorder(shuffled))
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
-    assert same_bytes(in_preorder(shuffled), renumbered(shuffled, back.astype(np.int32)))
+    ordered = renumbered(shuffled, back.astype(np.int32))
+    roomy = GrowingNodes(*(np.concatenate([column, column]) for column in shuffled))
+    assert same_bytes(grown_tree(roomy, len(nodes.feature)), compact(ordered))
+
+
+def test_a_node_takes_37_bytes_and_a_leaf_of_several_classes_8_more_a_class():
+    X, y, _ = tie_free(0)
+    for limits, mixed in (({}, 0), ({"min_samples_leaf": 9}, 8 * 3)):
+        tree = core.TreeClassifier(**limits).fit(X, y)
+        (nodes,) = tree.trees_
+        n_mixed = np.count_nonzero(tree.tree_.impurity[tree.tree_.children_left == LEAF])
+        assert sum(array.nbytes for array in nodes) == 37 * tree.tree_.node_count + mixed * n_mixed
+
+
+def test_of_a_tree_without_nodes_nothing_is_left():
+    assert [len(column) for column in grown_tree(random_tree(np.random.default_rng(0), 3), 0)] == [0] * 8
+
+
+@unhurried
+@given(st.integers(0, 25), st.integers(0, 2**32 - 1))
+def test_distributions_of_inner_nodes_are_those_of_the_leaves_below(n_splits, seed):
+    rng = np.random.default_rng(seed)
+    nodes = grown_tree(random_tree(rng, n_splits), 2 * n_splits + 1)
+    own = leaf_distributions(nodes) * nodes.weighted_n_node_samples[:, np.newaxis]
+    for node in reversed(range(len(nodes.feature))):
+        if nodes.feature[node] != NO_FEATURE:
+            left, right = node + 1, nodes.link[node]
+            own[node] = own[left] + own[right]
+            nodes.weighted_n_node_samples[node] = own[node].sum()
+    expected = own / nodes.weighted_n_node_samples[:, np.newaxis]
+    np.testing.assert_allclose(class_distributions(nodes), expected, rtol=1e-12)
 
 
 def random_tree(rng, n_splits):
@@ -50,16 +80,19 @@ def random_tree(rng, n_splits):
         node = leaves.pop(rng.integers(len(leaves)))
         left[node], right[node] = 2 * split + 1, 2 * split + 2
         leaves += [2 * split + 1, 2 * split + 2]
-    return TreeNodes(
+    class_weights = rng.random((n_nodes, 3))
+    pure = rng.random(n_nodes) < 0.5
+    class_weights[pure] *= np.eye(3)[rng.integers(3, size=pure.sum())]
+    return GrowingNodes(
         left,
         right,
-        rng.integers(0, 9, n_nodes).astype(np.int32),
+        np.where(left != LEAF, rng.integers(0, 9, n_nodes), NO_FEATURE).astype(np.int32),
         rng.random(n_nodes),
         rng.integers(0, 2, n_nodes).astype(np.uint8),
-        rng.random((n_nodes, 3)),
+        class_weights,
         rng.random(n_nodes),
-        rng.integers(1, 99, n_nodes),
-        rng.random(n_nodes),
+        rng.integers(1, 99, n_nodes).astype(np.int32),
+        class_weights.sum(axis=1),
     )
 
 
@@ -75,8 +108,9 @@ def test_best_first_makes_the_largest_decrease_next(loss, max_leaf_nodes, missin
         chosen = splits_best_first(whole, max_leaf_nodes)
         assert tree.n_leaves == min(max_leaf_nodes, whole.n_leaves) == len(chosen) + 1
         kept = kept_nodes(whole, set(chosen))
-        for name in ("n_node_samples", "weighted_n_node_samples", "impurity", "value"):
+        for name in ("n_node_samples", "weighted_n_node_samples", "impurity"):
             assert getattr(tree, name).tobytes() == getattr(whole, name)[kept].tobytes(), name
+        np.testing.assert_allclose(tree.value, whole.value[kept], atol=1e-12)
         inner = np.isin(kept, chosen)
         assert tree.feature.tolist() == np.where(inner, whole.feature[kept], -2).tolist()
         assert tree.threshold.tolist() == np.where(inner, whole.threshold[kept], 0.0).tolist()
@@ -127,7 +161,7 @@ def test_growth_among_ties_is_that_of_the_twin(seed, max_leaf_nodes):
     tree = core.TreeClassifier(max_leaf_nodes=max_leaf_nodes).fit(X, y).tree_
     kept = kept_nodes(whole, set(splits_best_first(whole, max_leaf_nodes)))
     assert tree.n_node_samples.tolist() == whole.n_node_samples[kept].tolist()
-    assert tree.value.tobytes() == whole.value[kept].tobytes()
+    np.testing.assert_allclose(tree.value, whole.value[kept], atol=1e-12)
 
 
 def tied(seed):

@@ -19,7 +19,7 @@ def path(tmp_path):
 def content_path(tmp_path_factory):
     """A path, because Hypothesis prints its arguments and warns of 46 kB ones."""
     path = tmp_path_factory.mktemp("artifact") / "model"
-    core.save(fitted(loss="adaptive_ne"), path, schema={"columns": []})
+    core.save(fitted(loss="adaptive_ne", min_samples_leaf=8), path, schema={"columns": []})
     return path
 
 
@@ -71,9 +71,11 @@ def test_forging_nothing_changes_nothing(path, content):
         set_in("arrays", "feature", "offset", to=2**39),
         set_in("arrays", "feature", "offset", to=-64),
         set_in("arrays", "feature", "offset", to=1),
-        set_in("arrays", "value", "shape", to=[1, 1]),
+        set_in("arrays", "mixed", "shape", to=[1, 1]),
         set_in("arrays", "tree_offsets", "dtype", to="<f8"),
         set_in("arrays", "tree_offsets", "shape", to=[1]),
+        set_in("arrays", "mixed_offsets", "shape", to=[5]),
+        set_in("arrays", "link", "dtype", to="<f8"),
         lambda header: header.clear(),
         lambda header: header.pop("schema"),
     ],
@@ -84,26 +86,40 @@ def test_a_forged_header_is_refused(path, content, change):
         core.load(path)
 
 
-def test_a_later_format_is_named(path, content):
-    path.write_bytes(forged(content, set_in("format", to=2)))
-    with pytest.raises(core.UnsupportedArtifact, match="format version 2") as caught:
+@pytest.mark.parametrize("version", [1, 3])
+def test_another_format_is_named(path, content, version):
+    path.write_bytes(forged(content, set_in("format", to=version)))
+    with pytest.raises(core.UnsupportedArtifact, match=f"format version {version}") as caught:
         core.load(path)
     assert caught.value.code == "unsupported_artifact"
 
 
 @pytest.mark.parametrize("number", [0, -2, 2**31 - 1, -(2**31), 1])
-@pytest.mark.parametrize("name", ["children_left", "children_right"])
+@pytest.mark.parametrize("name", ["link", "feature"])
 def test_a_walk_cannot_leave_the_tree_or_go_in_circles(path, content, name, number):
     path.write_bytes(with_array(content, name, lambda array: array.__setitem__(slice(2, None), number)))
     with pytest.raises(core.ArtifactError):
         core.load(path)
 
 
+def test_the_last_node_has_no_children(path, content):
+    path.write_bytes(with_array(content, "feature", lambda array: array.__setitem__(-1, 0)))
+    with pytest.raises(core.ArtifactError, match="child"):
+        core.load(path)
+
+
 def test_a_node_has_one_parent(path, content):
     """Where both children are the same node, its subtree would count twice on every level."""
-    left = arrays_in(content)["children_left"].copy()
-    path.write_bytes(with_array(content, "children_right", lambda array: array.__setitem__(slice(None), left)))
+    arrays = arrays_in(content)
+    second = np.flatnonzero(arrays["feature"] != -2)[1]
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(second, array[0])))
     with pytest.raises(core.ArtifactError, match="parent"):
+        core.load(path)
+
+
+def test_both_children_are_not_one(path, content):
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(0, 1)))
+    with pytest.raises(core.ArtifactError, match="child"):
         core.load(path)
 
 
@@ -114,18 +130,50 @@ def test_a_node_has_one_parent(path, content):
         ("feature", -1),
         ("threshold", np.nan),
         ("impurity", np.inf),
-        ("value", -0.5),
-        ("value", np.nan),
-        ("value", 1e300),
+        ("mixed", -0.5),
+        ("mixed", np.nan),
+        ("mixed", 1e300),
         ("missing_go_to_left", 7),
         ("weighted_n_node_samples", np.nan),
+        ("weighted_n_node_samples", 0.0),
         ("tree_offsets", -1),
         ("tree_offsets", 10**15),
+        ("mixed_offsets", -1),
+        ("mixed_offsets", 10**15),
     ],
 )
 def test_numbers_that_no_tree_holds_are_refused(path, content, name, number):
     path.write_bytes(with_array(content, name, lambda array: array.__setitem__(0, number)))
     with pytest.raises(core.ArtifactError):
+        core.load(path)
+
+
+def leaves_in(content):
+    return np.flatnonzero(arrays_in(content)["feature"] == -2)
+
+
+@pytest.mark.parametrize("number", [-1, -(2**31), 2**31 - 1])
+def test_a_leaf_votes_with_a_distribution_that_there_is(path, content, number):
+    for leaf in leaves_in(content)[[0, -1]]:
+        path.write_bytes(with_array(content, "link", lambda array, at=leaf: array.__setitem__(at, number)))
+        with pytest.raises(core.ArtifactError, match="distribution"):
+            core.load(path)
+
+
+def test_a_leaf_votes_with_a_distribution_of_its_own_tree(path, content):
+    arrays = arrays_in(content)
+    beyond = arrays["mixed"].shape[1] + np.diff(arrays["mixed_offsets"])[0]
+    first = leaves_in(content)[0]
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(first, beyond)))
+    with pytest.raises(core.ArtifactError, match="distribution"):
+        core.load(path)
+
+
+@pytest.mark.parametrize("name", ["tree_offsets", "mixed_offsets"])
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63)])
+def test_offsets_that_overflow_are_refused(path, content, name, number):
+    path.write_bytes(with_array(content, name, lambda array: array.__setitem__(2, number)))
+    with pytest.raises(core.ArtifactError, match="offsets"):
         core.load(path)
 
 

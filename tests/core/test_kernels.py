@@ -13,11 +13,16 @@ import numba
 import numpy as np
 import pytest
 from numba.extending import is_jitted
+from numpy.testing import assert_array_equal
 
 import core.kernels
 from core.binning import bin_features
+from core.growing import with_tables_for
 from core.kernels import criteria, dispatch, jit, node_codes, partition, powers, random_state, splitting
-from core.kernels.sides import NOTHING
+from core.kernels.criteria_norm import power_of_weight
+from core.kernels.packed_sums import PackedRows
+from core.kernels.partition import TreeRows
+from core.kernels.sides import NOTHING, TABLE_LENGTH
 from tests.core import oracles
 from tests.core.criteria_by_hand import ONE_OF_EACH, node_impurity
 
@@ -193,7 +198,7 @@ def test_the_search_loop_names_no_criterion():
 def test_every_criterion_has_all_its_rows():
     types = {type(one) for one in ONE_OF_EACH}
     tables = [value for name, value in vars(criteria).items() if name.isupper() and isinstance(value, dict)]
-    assert len(tables) == 8
+    assert len(tables) == 9
     assert all(set(table) == types for table in tables)
 
 
@@ -220,17 +225,60 @@ def test_only_corrected_labels_need_all_classes():
     assert needing == {"SignedGini"}
 
 
-@pytest.mark.parametrize("loss", ["entropy", "credal", {"kind": "gce", "q": 0.3}, {"kind": "gce", "q": 0.95}], ids=str)
+@pytest.mark.parametrize("loss", ["entropy", "credal"])
 def test_tables_of_whole_weights_change_no_bit(loss):
     tabled = core.parse_loss(loss).criterion(3)
-    bare = tabled._replace(**{tabled._fields[-1]: np.zeros(1)})
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        weights = np.floor(rng.uniform(1, 10 ** rng.uniform(0.5, 5), 3))
+    bare = tabled._replace(weighted_logs=np.zeros(1))
+    for weights in some_whole_weights():
         assert node_impurity(tabled, weights) == node_impurity(bare, weights)
 
 
-@pytest.mark.parametrize("exponent", [0.04, 0.3, 0.5, 0.99])
+@pytest.mark.parametrize("loss", ["entropy", {"kind": "gce", "q": 0.3}, {"kind": "gce", "q": 0.95}], ids=str)
+def test_a_tree_of_whole_weights_needs_tables_only(loss):
+    asking = core.parse_loss(loss).criterion(3)
+    for weights in some_whole_weights(TABLE_LENGTH):
+        rows = TreeRows(np.arange(3), np.arange(3), weights)
+        trusting = with_tables_for(asking, rows)
+        assert (trusting.only_tabled, asking.only_tabled) == (True, False)
+        assert node_impurity(trusting, weights) == pytest.approx(node_impurity(asking, weights), rel=1e-14)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 2.5, 1.0], [1.0, TABLE_LENGTH - 1.0, 1.0]])
+def test_fractions_and_heavy_classes_are_not_looked_up(weights):
+    asking = core.parse_loss("entropy").criterion(2)
+    rows = TreeRows(np.arange(3), np.array([0, 1, 1]), np.array(weights))
+    assert not with_tables_for(asking, rows).only_tabled
+    assert with_tables_for(core.parse_loss("gini").criterion(2), rows) == core.parse_loss("gini").criterion(2)
+
+
+@pytest.mark.parametrize("order", [1.02, 2.0, np.nextafter(3.0, 2.0), 3.0, 10 / 3, 25.0])
+def test_powers_of_any_weight_without_a_table(order):
+    criterion = core.GeneralizedCrossEntropy(1.0 - 1.0 / order).criterion(2)._replace(order=order)
+    criterion = criterion._replace(fraction=powers.new_power_tables(order % 1.0))
+    assert power_of_weight(criterion, 0.0) == 0.0
+    for exponent in np.random.default_rng(0).uniform(-12, 32, 500):
+        weight = 2.0**exponent
+        assert power_of_weight(criterion, weight) == pytest.approx(weight**order, rel=1e-14)
+
+
+@pytest.mark.parametrize("loss", ["entropy", "gce"])
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_trees_are_the_same_with_and_without_tables(loss, splitter):
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.integers(0, 40, (600, 6)), rng.integers(0, 4, 600), rng.integers(1, 5, 600)
+    model = core.TreeClassifier(loss=loss, splitter=splitter, random_state=0)
+    whole = model.fit(X, y, weights).tree_
+    broken = model.fit(X, y, weights * 0.7).tree_
+    assert_array_equal(whole.feature, broken.feature)
+    assert_array_equal(whole.threshold, broken.threshold)
+
+
+def some_whole_weights(end=1e5):
+    rng = np.random.default_rng(0)
+    return [np.floor(rng.uniform(1, end ** rng.uniform(0.1, 1.0), 3)) for _ in range(100)]
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.04, 0.3, 0.5, 0.99])
 def test_powers_from_tables_are_powers(exponent):
     tables = powers.new_power_tables(exponent)
     rng = np.random.default_rng(0)
@@ -258,22 +306,25 @@ def test_midpoints_separate():
     assert splitting.midpoint(1.0, 2.0) == 1.5
 
 
-def test_partition_is_stable_and_moves_everything_together():
+@pytest.mark.parametrize("missing_left", [False, True])
+@pytest.mark.parametrize("packs", [False, True])
+def test_partition_is_stable_and_moves_everything_together(missing_left, packs):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 6, size=50).astype(np.uint8)  # 5 = missing
-    for missing_left in [False, True]:
-        rows = rng.permutation(50).astype(np.int32)
-        of_node = codes[rows[5:45]]
-        tree_rows = partition.TreeRows(rows.copy(), (rows * 2).astype(np.uint16), rows * 3.0)
-        spare = partition.TreeRows(*(np.empty_like(array) for array in tree_rows))
-        goes_left = np.empty(40, dtype=np.uint8)
-        cut = 5 + node_codes.mark_up_to(of_node, 40, 2, 5 if missing_left else 2, goes_left)
-        partition.partition(goes_left, tree_rows, 5, 45, spare)
-        inside = rows[5:45].tolist()
-        left = [r for r in inside if codes[r] <= 2 or (missing_left and codes[r] == 5)]
-        right = [r for r in inside if r not in set(left)]
-        assert tree_rows.rows.tolist() == [*rows[:5], *left, *right, *rows[45:]]
-        assert cut == 5 + len(left)
+    rows = rng.permutation(50).astype(np.uint32)
+    tree_rows = partition.TreeRows(rows.copy(), (rows * 2).astype(np.uint16), rows * 3.0)
+    packed = PackedRows(rows.astype(np.uint64) * np.uint64(4), np.arange(1), 20 if packs else 0, 32)
+    goes_left = np.empty(40, dtype=np.uint8)
+    cut = 5 + node_codes.mark_up_to(codes[rows[5:45]], 40, 2, 5 if missing_left else 2, goes_left)
+    partition.partition(goes_left, tree_rows, packed, 5, 45, partition.new_spare_rows(50))
+    inside = rows[5:45].tolist()
+    left = [r for r in inside if codes[r] <= 2 or (missing_left and codes[r] == 5)]
+    right = [r for r in inside if r not in set(left)]
+    assert tree_rows.rows.tolist() == [*rows[:5], *left, *right, *rows[45:]]
+    assert cut == 5 + len(left)
+    if packs:
+        np.testing.assert_array_equal(packed.words, tree_rows.rows * 4)
+    else:
         np.testing.assert_array_equal(tree_rows.labels, tree_rows.rows * 2)
         np.testing.assert_array_equal(tree_rows.weights, tree_rows.rows * 3.0)
 

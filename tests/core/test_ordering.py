@@ -83,6 +83,7 @@ def test_marks_are_those_of_the_codes_up_to_one_and_of_another(width):
         taken = np.full(80, 9, dtype=np.uint8)
         expected = (codes[:n_rows] <= last_code) | (codes[:n_rows] == also)
         assert node_codes.mark_up_to(codes, n_rows, last_code, also, taken) == expected.sum()
+        assert node_codes.count_up_to(codes, n_rows, last_code, also) == expected.sum()
         assert taken[:n_rows].tolist() == expected.tolist()
         assert (taken[n_rows:] == 9).all()
 
@@ -95,6 +96,7 @@ def test_gathering_by_row_and_by_column_gives_the_same_codes(width):
         rows = rng.permutation(4000)[:n_node].astype(np.uint32)
         for feature in range(5):
             gathered = np.full(4000, 9, dtype=width)
-            node_codes.gather_codes(features, feature, rows, gathered)
-            np.testing.assert_array_equal(gathered[:n_node], features.codes[feature, rows])
+            of_node = features.codes[feature, rows]
+            assert node_codes.gather_codes(features, feature, rows, gathered) == (of_node.min(), of_node.max())
+            np.testing.assert_array_equal(gathered[:n_node], of_node)
             assert (gathered[n_node:] == 9).all()

@@ -3,6 +3,7 @@
 import copy
 import gc
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,18 +13,20 @@ import core
 from core import voting
 from core.kernels.row_scans import has_infinity, narrow_exactly
 from core.kernels.traversal import WALKS
-from core.kernels.tree_nodes import TreeNodes
-from core.tree_structure import Trees
+from core.kernels.tree_nodes import GrowingNodes, TreeNodes
+from core.tree_structure import Tree, Trees
 from core.voting import packed_trees, packed_votes, votes
+from tests.core.grown_trees import compact, leaf_distributions
 from tests.core.oracles import leaf_of
+from tests.core.search_twins import preorder, renumbered
 
 INF, NAN = math.inf, math.nan
 F32, F64 = np.dtype("f4"), np.dtype("f8")
 
 
-def made_tree(left, right, feature, threshold, missing=None, value=None, samples=None) -> TreeNodes:
+def made_tree(left, right, feature, threshold, missing=None, value=None, samples=None, in_order=True) -> TreeNodes:
     n = len(left)
-    return TreeNodes(
+    nodes = GrowingNodes(
         np.array(left, np.int32),
         np.array(right, np.int32),
         np.array(feature, np.int32),
@@ -31,9 +34,11 @@ def made_tree(left, right, feature, threshold, missing=None, value=None, samples
         np.array(missing if missing is not None else [0] * n, np.uint8),
         np.array(value if value is not None else np.random.default_rng(n).dirichlet([1, 1, 1], n), np.float64),
         np.zeros(n),
-        np.array(samples if samples is not None else [1] * n, np.int64),
+        np.array(samples if samples is not None else [1] * n, np.int32),
         np.ones(n),
     )
+    order = np.array(preorder(nodes) if not in_order else range(n))
+    return compact(renumbered(nodes, np.argsort(order).astype(np.int32)))
 
 
 def random_tree(rng, n_inner, n_features, n_classes, grid) -> TreeNodes:
@@ -58,6 +63,7 @@ def random_tree(rng, n_inner, n_features, n_classes, grid) -> TreeNodes:
         np.where(inner, rng.integers(2, size=n), 0),
         value,
         rng.integers(1, 100, n),
+        in_order=False,
     )
 
 
@@ -67,11 +73,11 @@ def own_value(value):
 
 def plain_votes(X, trees: Trees, vote=own_value):
     """One row after the other, one tree after the other, in Python's own floats."""
-    out = []
+    out, shown = [], [Tree(nodes, X.shape[1]) for nodes in trees]
     for row in X.astype(np.float64).tolist():
-        sums = [0.0] * trees[0].value.shape[1]
-        for nodes in trees:
-            ballot = vote(nodes.value)[leaf_of(nodes, row)].tolist()
+        sums = [0.0] * trees[0].mixed.shape[1]
+        for nodes, tree in zip(trees, shown, strict=True):
+            ballot = vote(leaf_distributions(nodes))[leaf_of(tree, row)].tolist()
             sums = [a + b for a, b in zip(sums, ballot, strict=True)]
         out.append([total / len(trees) for total in sums])
     return np.array(out)
@@ -130,7 +136,7 @@ def test_leaf_votes_need_not_be_the_nodes_values_nor_probabilities():
     def vote(value):
         return np.array([0.0, -1.5, 1.0, -0.0, 2.0])[(value * 1e6).astype(np.int64) % 5]
 
-    assert len(np.unique(np.concatenate([vote(nodes.value) for nodes in trees]))) == 4
+    assert len(np.unique(np.concatenate([vote(leaf_distributions(nodes)) for nodes in trees]))) == 4
     assert votes(X, trees, vote).tobytes() == plain_votes(X, trees, vote).tobytes()
 
 
@@ -262,5 +268,33 @@ def test_bytes_of_the_layout():
     pure = made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, 0, 0], value=np.eye(3))
     for width, n_bytes in [(F32, 16), (F64, 24)]:
         packed = packed_trees((pure,), own_value, width)
-        assert packed.nodes.nbytes == n_bytes
+        assert packed.nodes.nbytes == (3 + 1) * n_bytes  # a node for each class, and the root
         assert packed.mixed.size == 0
+
+
+def test_the_tree_shown_stays_until_another_fit():
+    """Users ask it for one node after the other."""
+    X = np.arange(4.0)[:, np.newaxis]
+    model = core.TreeClassifier().fit(X, [0, 0, 1, 1])
+    shown = model.tree_
+    assert model.tree_ is shown
+    assert model.tree_.value is shown.value
+    assert shown.value.tolist() == [[[0.5, 0.5]], [[1.0, 0.0]], [[0.0, 1.0]]]
+    assert (shown.children_left.tolist(), shown.children_right.tolist()) == ([1, -1, -1], [2, -1, -1])
+    assert (shown.n_node_samples.dtype, shown.n_node_samples.tolist()) == (np.int64, [4, 2, 2])
+    assert copy.deepcopy(model).tree_ is not shown
+    assert model.fit(X, [0, 1, 1, 1]).tree_.value.tolist()[0] == [[0.25, 0.75]]
+
+
+def test_many_classes_at_few_leaves_take_little_memory():
+    n_classes = 20_000
+    value = np.zeros((3, n_classes))
+    value[1, 7], value[2] = 1.0, 1.0 / n_classes
+    stump = made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, 0, 0], value=value)
+    tracemalloc.start()
+    shares = votes(np.array([[0.0], [1.0]]), (stump,), core.GeneralizedCrossEntropy().vote)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert shares[0, 7] == 1.0
+    assert shares[1] == pytest.approx(np.full(n_classes, 1.0 / n_classes))
+    assert peak < 64 * 2**20  # the square of the classes would be 3 GB

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import core
-from core.kernels import node_codes, packed_sums, random_cuts, scanning
+from core.kernels import node_codes, random_cuts, scanning
 from core.kernels.criteria_gini import Gini
 from core.kernels.criteria_two_sided import Twoing
+from core.kernels.tree_nodes import TreeNodes
 from tests.core import oracles
-from tests.core.grown_trees import at_roots
-from tests.core.search_twins import WIDTHS, features_of, goes_left
+from tests.core.grown_trees import at_all_nodes, at_roots
+from tests.core.search_twins import WIDTHS, features_of, goes_left, packed_as
 
 N_BINS = 20
 unhurried = settings(max_examples=60, deadline=None)
@@ -84,8 +86,9 @@ def cut_of(node, criterion, least, seed, packs):
     codes = features.codes[0]
     class_weights = np.bincount(classes, weights, n_classes).astype(np.float64)
     totals = scanning.NodeTotals(len(codes), float(weights.sum()), class_weights, 0.0)
-    packed = np.empty(len(codes), dtype=np.uint64)
-    n_fitting = packed_sums.pack_weights(classes, weights, n_classes, packed) if packs else 0
+    packed = packed_as(classes, weights, n_classes)
+    assert packed.n_fitting > 0
+    packed = packed if packs else packed._replace(n_fitting=0)
     rows = np.arange(len(codes), dtype=np.uint32)
     with np.errstate(over="ignore"):
         return random_cuts.random_cut(
@@ -98,7 +101,6 @@ def cut_of(node, criterion, least, seed, packs):
             int(codes.max()),
             node_codes.NodeRows(rows, classes, weights),
             packed,
-            n_fitting,
             least,
             state_of(seed),
             scanning.new_scan_room(2 * len(codes), n_classes),
@@ -182,6 +184,24 @@ def test_training_rows_are_predicted_into_the_leaves_they_grew(width, max_bins, 
         classes = np.zeros((tree.node_count, 3))
         np.add.at(classes, (leaves, y), 1.0)
         np.testing.assert_allclose(tree.value[is_leaf, 0], classes[is_leaf] / counts[is_leaf, np.newaxis], atol=1e-12)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 60}, {"min_samples_leaf": 5}, {"bootstrap": True}])
+@pytest.mark.parametrize("n_classes", [2, 7, 26])
+def test_trees_are_the_same_whether_their_rows_are_packed_or_not(n_classes, limits):
+    """26 classes have too few bits each for a whole tree, and enough for nodes of some classes. Halves are not packed,
+    and scale every sum exactly.
+    """
+    rng = np.random.default_rng(5)
+    X = np.column_stack([rng.normal(size=(1500, 4)), rng.integers(0, 3, size=(1500, 3))])
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = (np.nan_to_num(X[:, 0]) * 3 + rng.normal(size=1500)).astype(int) % n_classes
+    weights = rng.integers(1, 4, 1500).astype(np.float64)
+    forest = core.ExtraTreesClassifier(n_estimators=3, random_state=0, **limits)
+    packed, plain = clone(forest).fit(X, y, sample_weight=weights), clone(forest).fit(X, y, sample_weight=weights / 2)
+    for column in TreeNodes._fields:
+        factor = 2 if column == "weighted_n_node_samples" else 1
+        np.testing.assert_array_equal(at_all_nodes(packed, column), factor * at_all_nodes(plain, column))
 
 
 def test_thresholds_of_a_tree_lie_within_the_values_of_its_nodes():

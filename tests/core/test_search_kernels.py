@@ -12,7 +12,15 @@ from core.kernels.criteria_gini import Gini
 from core.kernels.criteria_two_sided import Twoing
 from core.kernels.ordering import code_of, keys_above, position_of
 from tests.core import oracles
-from tests.core.search_twins import WIDTHS, allowed_codes, class_weights_by_code, features_of, goes_left, node_of
+from tests.core.search_twins import (
+    WIDTHS,
+    allowed_codes,
+    class_weights_by_code,
+    features_of,
+    goes_left,
+    node_of,
+    packed_as,
+)
 
 MISSING = 12
 unhurried = settings(max_examples=60, deadline=None)
@@ -121,12 +129,12 @@ def test_the_scan_finds_the_best_of_all_cuts(node, named_criterion, least):
     kind, criterion = named_criterion
     features = features_of(codes[np.newaxis], [MISSING])
     room = splitting.new_search_room(features, len(codes), n_classes)
-    room.codes[:] = codes
     totals = totals_of(classes, weights, n_classes)
     cut = splitting.best_cut(
         criterion,
         totals,
         0,
+        codes,
         int(codes.min()),
         int(codes.max()),
         MISSING,
@@ -160,11 +168,17 @@ def test_a_cut_beats_another_by_risk_then_feature_then_threshold():
     assert scanning.beats(1e300, 7, 7, scanning.NO_CUT, 1e-12)
 
 
-def summed_up_to(codes, packed, n_fitting, last_code, also, n_classes):
-    class_weights = np.full(n_classes, -1.0)
-    taken = np.empty(len(codes), dtype=np.uint8)
-    n_summed = packed_sums.sum_up_to(codes, packed, len(codes), n_fitting, last_code, also, taken, class_weights)
-    return n_summed, class_weights.tolist()
+def summed_up_to(codes, packed, last_code, also):
+    class_weights = np.full(len(packed.lanes), -1.0)
+    with np.errstate(over="ignore"):
+        packed_sums.sum_up_to(codes, packed, last_code, also, class_weights)
+    return class_weights.tolist()
+
+
+def summed(packed):
+    class_weights = np.full(len(packed.lanes), -1.0)
+    packed_sums.sum_words(packed, class_weights)
+    return class_weights.tolist()
 
 
 @unhurried
@@ -176,28 +190,27 @@ def test_packed_sums_are_plain_sums_or_declined(n_rows, n_classes, heaviest, who
     codes = rng.integers(0, MISSING, size=n_rows, endpoint=True).astype(WIDTHS[seed % 2])
     classes = rng.integers(0, n_classes, size=n_rows).astype(np.uint16)
     weights = rng.integers(1, heaviest, size=n_rows, endpoint=True) / (1.0 if whole else 2.0)
-    packed = np.empty(n_rows, dtype=np.uint64)
-    n_fitting = packed_sums.pack_weights(classes, weights, n_classes, packed)
+    packed = packed_as(classes, weights, n_classes)
+    n_fitting = packed.n_fitting
     limit = 2 ** min(64 // n_classes, 32)
     fits = limit // weights.max() > packed_sums.FEWEST_ROWS and (weights % 1 == 0).all()
     assert (n_fitting >= packed_sums.FEWEST_ROWS) == (n_fitting > 0) == fits
     assert n_fitting * weights.max() < limit
     if n_fitting:
+        assert summed(packed) == np.bincount(classes, weights, n_classes).tolist()
+        some = np.flatnonzero(rng.random(n_classes) < 0.5)
         for last_code, also in [(0, MISSING), (5, 5), (MISSING - 1, MISSING), (7, MISSING)]:
             taken = (codes <= last_code) | (codes == also)
             expected = np.bincount(classes[taken], weights[taken], n_classes)
-            assert summed_up_to(codes, packed, n_fitting, last_code, also, n_classes) == (
-                taken.sum(),
-                expected.tolist(),
-            )
+            assert summed_up_to(codes, packed, last_code, also) == expected.tolist()
+            assert summed_up_to(codes, packed._replace(lanes=some), last_code, also) == expected[some].tolist()
 
 
 def test_a_block_that_is_just_full_does_not_spill_into_the_next_class():
     n_rows, n_classes = 2000, 8
     classes = np.zeros(n_rows, dtype=np.uint16)
     for heaviest in (1.0, 3.0, 5.0, 15.0):
-        packed = np.empty(n_rows, dtype=np.uint64)
-        n_fitting = packed_sums.pack_weights(classes, np.full(n_rows, heaviest), n_classes, packed)
-        assert packed_sums.FEWEST_ROWS <= n_fitting < 2**8 / heaviest
-        codes = np.zeros(n_rows, dtype=np.uint8)
-        assert summed_up_to(codes, packed, n_fitting, 0, 0, n_classes) == (n_rows, [n_rows * heaviest, *[0.0] * 7])
+        packed = packed_as(classes, np.full(n_rows, heaviest), n_classes)
+        assert packed_sums.FEWEST_ROWS <= packed.n_fitting < 2**8 / heaviest
+        expected = [n_rows * heaviest, *[0.0] * 7]
+        assert summed(packed) == summed_up_to(np.zeros(n_rows, dtype=np.uint8), packed, 0, 0) == expected
