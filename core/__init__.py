@@ -1,6 +1,13 @@
 """Trees and forests for data whose labels cannot be fully trusted: arrays in, arrays out."""
 
 from core.artifact import load, save
+from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
+from core.boosting.brownboost import BrownBoostClassifier
+from core.boosting.certificate import Certificate
+from core.boosting.lpboost import LPBoostClassifier
+from core.boosting.rmboost import RMBoostClassifier
+from core.boosting.robustboost import RobustBoostClassifier
+from core.boosting.rules import Rule
 from core.distribution_loss import DistributionLoss
 from core.evaluation import evaluate
 from core.exceptions import (
@@ -11,6 +18,7 @@ from core.exceptions import (
     InvalidLoss,
     InvalidNoise,
     InvalidParameter,
+    SolverFailed,
     UnsupportedArtifact,
 )
 from core.forest import ExtraTreesClassifier, ForestClassifier
@@ -44,10 +52,13 @@ __all__ = [
     "ESTIMATORS",
     "LOSSES",
     "NOISE_KINDS",
+    "AdaBoostClassifier",
     "AdaptiveNegativeExponential",
     "Alternative",
     "ArtifactError",
     "Bounds",
+    "BrownBoostClassifier",
+    "Certificate",
     "CoreError",
     "CredalEntropy",
     "CrossEntropy",
@@ -57,18 +68,25 @@ __all__ = [
     "FitStopped",
     "ForestClassifier",
     "GeneralizedCrossEntropy",
+    "GentleBoostClassifier",
     "Holdout",
     "InvalidInput",
     "InvalidLoss",
     "InvalidNoise",
     "InvalidParameter",
+    "LPBoostClassifier",
+    "LogitBoostClassifier",
     "Loss",
     "MeanAbsoluteError",
     "NegativeExponential",
     "NoisyLabels",
     "Parameter",
+    "RMBoostClassifier",
     "RankingGain",
+    "RobustBoostClassifier",
     "RootGini",
+    "Rule",
+    "SolverFailed",
     "SquaredError",
     "TransitionMatrix",
     "Tree",

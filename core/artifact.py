@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.artifact_boosting import OUTPUTS, outputs_by_tree
 from core.artifact_state import State, rebuilt, state_of
 from core.artifact_trees import Pieces, arrays_of, trees_of
-from core.estimator import GrownClassifier
 from core.exceptions import ArtifactError, UnsupportedArtifact
+from core.registry import AnyClassifier
 
 MAGIC = b"BRISTLE\x01"
 FORMAT_VERSION = 2
@@ -45,20 +46,20 @@ class _Place(NamedTuple):
     offset: int
 
 
-def save(estimator: GrownClassifier, path: str | Path, *, schema: Mapping[str, Any] | None = None) -> None:
+def save(estimator: AnyClassifier, path: str | Path, *, schema: Mapping[str, Any] | None = None) -> None:
     """Write a fitted estimator; `schema` is any JSON mapping and comes back as `schema_`, one of the estimator's own
     if None.
 
     Raises ArtifactError, before anything is written, for what `load` would refuse.
     """
     state = state_of(estimator, schema)
-    arrays = arrays_of(state.trees)
+    arrays = arrays_of(state.trees) | ({OUTPUTS: state.outputs} if state.outputs else {})
     header = {
         "format": FORMAT_VERSION,
         **state.facts,
         "versions": {name: _version(name) for name in ("bristlecone", "numba", "numpy")},
     }
-    _check_loadable(State(header, state.trees), arrays)
+    _check_loadable(state._replace(facts=header), arrays)
     digest = hashlib.sha256()
     with Path(path).open("wb") as file:
         for chunk in _chunks(header, arrays):
@@ -67,7 +68,7 @@ def save(estimator: GrownClassifier, path: str | Path, *, schema: Mapping[str, A
         file.write(digest.digest())
 
 
-def load(path: str | Path) -> GrownClassifier:
+def load(path: str | Path) -> AnyClassifier:
     """Read what `save` wrote; arrays stay mapped to the file. `schema_` holds its schema (None without one).
 
     Raises ArtifactError for a file that is damaged or hostile, UnsupportedArtifact for one of another format.
@@ -78,7 +79,9 @@ def load(path: str | Path) -> GrownClassifier:
     places = _places(header)
     arrays = {place.name: _array(content, place) for place in places}
     _check_end(content, places)
-    return rebuilt(State(header, trees_of(arrays)))
+    outputs = arrays.pop(OUTPUTS, None)
+    trees = trees_of(arrays)
+    return rebuilt(State(header, trees, [] if outputs is None else outputs_by_tree(outputs, trees)))
 
 
 def _check_loadable(state: State, arrays: dict[str, Pieces]) -> None:
@@ -90,7 +93,7 @@ def _check_loadable(state: State, arrays: dict[str, Pieces]) -> None:
         raise ArtifactError(
             f"labels, names and schema take {len(text)} bytes; they must fit in {_LARGEST_HEADER // 2}."
         )
-    rebuilt(State(json.loads(text), state.trees))
+    rebuilt(state._replace(facts=json.loads(text)))
 
 
 def _version(package: str) -> str:

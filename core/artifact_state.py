@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.artifact_trees import check_nodes
+from core.artifact_boosting import CLASSES_OF_RULES, boosted_facts, restore_boosted
+from core.artifact_trees import Pieces, check_nodes
+from core.boosting.boosted_classifier import BoostedClassifier
 from core.estimator import GrownClassifier
 from core.exceptions import ArtifactError, CoreError
 from core.loss_parsing import parse_loss
 from core.parameters import Parameter
-from core.registry import ESTIMATORS, kind_of, parameters
+from core.registry import ESTIMATORS, AnyClassifier, kind_of, parameters
 from core.tree_structure import Trees
 
 #: Parameters that do not change the result and therefore not the file either.
@@ -29,9 +31,10 @@ class State(NamedTuple):
 
     facts: dict[str, Any]  # JSON values
     trees: Trees
+    outputs: Pieces  # what the nodes of each tree of a booster say, (node,); empty for others
 
 
-def state_of(estimator: GrownClassifier, schema: Mapping[str, Any] | None) -> State:
+def state_of(estimator: AnyClassifier, schema: Mapping[str, Any] | None) -> State:
     """Take a fitted estimator apart."""
     kind = kind_of(estimator)
     facts = {
@@ -48,10 +51,13 @@ def state_of(estimator: GrownClassifier, schema: Mapping[str, Any] | None) -> St
         "oob_score": _finite_or_none(getattr(estimator, "oob_score_", None)),
         "schema": dict(schema) if schema is not None else getattr(estimator, "schema_", None),
     }
-    return State(facts, estimator.trees_)
+    if isinstance(estimator, BoostedClassifier):
+        facts["boosted"] = boosted_facts(estimator)
+        return State(facts, estimator.trees_, [rule.outputs for rule in estimator.rules_])
+    return State(facts, estimator.trees_, [])
 
 
-def _names(estimator: GrownClassifier) -> list[str] | None:
+def _names(estimator: AnyClassifier) -> list[str] | None:
     names = getattr(estimator, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
@@ -84,7 +90,7 @@ def _classes_json(classes: NDArray[Any]) -> dict[str, Any]:
     return {"dtype": "<U" if classes.dtype.kind == "U" else classes.dtype.str, "labels": labels}
 
 
-def rebuilt(state: State) -> GrownClassifier:
+def rebuilt(state: State) -> AnyClassifier:
     """Put an estimator together. Raises ArtifactError for anything that `state_of` would not have written."""
     try:
         return _rebuilt(state)
@@ -94,22 +100,28 @@ def rebuilt(state: State) -> GrownClassifier:
         raise ArtifactError(f"the header does not describe a fitted estimator ({type(error).__name__}).") from None
 
 
-def _rebuilt(state: State) -> GrownClassifier:
+def _rebuilt(state: State) -> AnyClassifier:
     facts = state.facts
     estimator = ESTIMATORS[facts["kind"]](**_checked_params(facts["kind"], facts["params"]))
     estimator.loss_ = parse_loss(facts["loss"])
     estimator.classes_ = _classes(facts["classes"])
     estimator.n_features_in_ = _count(facts["n_features"])
+    n_classes = CLASSES_OF_RULES if isinstance(estimator, BoostedClassifier) else len(estimator.classes_)
     for nodes in state.trees:
-        check_nodes(nodes, estimator.n_features_in_, len(estimator.classes_))
-    estimator.trees_ = state.trees
+        check_nodes(nodes, estimator.n_features_in_, n_classes)
+    if isinstance(estimator, BoostedClassifier):
+        restore_boosted(estimator, facts["boosted"], state.trees, state.outputs)
+    elif state.outputs:
+        raise ArtifactError("only boosters have rules.")
+    else:
+        estimator.trees_ = state.trees
     estimator.schema_ = _mapping_or_none(facts["schema"])
     if facts["feature_names"] is not None:
         estimator.feature_names_in_ = _feature_names(facts["feature_names"], estimator.n_features_in_)
-    if facts["lambda"] is not None:
+    if facts["lambda"] is not None and isinstance(estimator, GrownClassifier):
         estimator.lambda_ = _finite(facts["lambda"])
         estimator.tuning_scores_ = {_finite(key): _finite(score) for key, score in facts["tuning_scores"]}
-    if facts["oob_score"] is not None:
+    if facts["oob_score"] is not None and isinstance(estimator, GrownClassifier):
         estimator.oob_score_ = _finite(facts["oob_score"])
     return estimator
 

@@ -7,12 +7,13 @@
     │   └── InvalidNoise          invalid_noise          not a kind of noise, or a transition matrix is wrong
     ├── ArtifactError             corrupt_artifact       the file is damaged or was not written by this library
     │   └── UnsupportedArtifact   unsupported_artifact   the file has a format of another version
-    └── FitStopped                fit_stopped            the monitor asked the fit to stop
+    ├── FitStopped                fit_stopped            the monitor asked the fit to stop
+    └── SolverFailed              solver_failed          a linear program was not solved to its optimum
 
 Messages name the value, the rule and the way out. The first three are also ValueErrors, as scikit-learn's users expect.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class CoreError(Exception):
@@ -61,3 +62,17 @@ class FitStopped(CoreError):
     """The monitor's stop flag was set; the estimator was not fitted."""
 
     code = "fit_stopped"
+
+
+class SolverFailed(CoreError):
+    """A linear program was not solved; `status` is what its solver said, `solution` the last optimum before."""
+
+    code = "solver_failed"
+
+    def __init__(self, status: str, solution: Any) -> None:
+        super().__init__(
+            f"the solver of the linear program stopped with status {status!r}; a larger regularization or fewer rounds "
+            "make the program easier."
+        )
+        self.status = status
+        self.solution = solution

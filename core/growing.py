@@ -31,6 +31,12 @@ class FitMonitor(Protocol):
         """`completed` units of the phase are done."""
 
 
+class Stoppable(Protocol):
+    """Whatever holds the flag that stops a fit."""
+
+    stop_flag: NDArray[np.uint8]  # (1,)
+
+
 class Silent:
     """The monitor of a fit that nobody watches."""
 
@@ -61,15 +67,18 @@ class Progress:
 
 
 class Rooms(threading.local):
-    """One workspace a thread, made when the thread grows its first tree and gone with the thread."""
+    """One workspace a thread, made when the thread grows its first tree and gone with the thread. A tree may hold each
+    row of the features `n_copies` times.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, n_copies: int = 1) -> None:
+        self._n_copies = n_copies
         self._room: GrowthRoom | None = None
 
     def of_this_thread(self, features: BinnedFeatures, n_classes: int) -> GrowthRoom:
         """Room for any tree on these features."""
         if self._room is None:
-            self._room = new_growth_room(features, features.codes.shape[1], n_classes)
+            self._room = new_growth_room(features, self._n_copies * features.codes.shape[1], n_classes)
         return self._room
 
 
@@ -106,6 +115,21 @@ def grow_tree(
     """Grow one tree on the rows of positive weight. Raises FitStopped when the monitor asked for it."""
     rows = np.flatnonzero(weights > 0).astype(np.uint32)
     tree_rows = TreeRows(rows, problem.labels[rows], weights[rows])
+    nodes = grow_on_rows(problem, tree_rows, criterion, random_state, progress)
+    progress.tree_done()
+    return nodes
+
+
+def grow_on_rows(
+    problem: GrowthProblem,
+    tree_rows: TreeRows,
+    criterion: Criterion,
+    random_state: NDArray[np.uint64],
+    progress: Stoppable,
+) -> TreeNodes:
+    """Grow one tree on `tree_rows`, whose labels need not be those of the problem, and order them by leaf, in the order
+    of the leaves' nodes. Raises FitStopped when the monitor asked for it.
+    """
     criterion = with_tables_for(criterion, tree_rows)
     grow = grow_best_first if problem.limits.max_leaf_nodes else grow_depth_first
     with np.errstate(over="ignore"):  # the generator wraps around on purpose; plain Python would warn
@@ -120,7 +144,6 @@ def grow_tree(
         )
     if not grown.finished:
         raise FitStopped("the fit was stopped by its monitor; nothing was kept.")
-    progress.tree_done()
     return grown.nodes
 
 

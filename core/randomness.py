@@ -19,6 +19,7 @@ class Purpose(IntEnum):
     GROWTH = 0  #: bootstrap and feature draws of the trees
     HOLDOUT = 1  #: which rows are held out
     NOISE = 2  #: which labels are flipped
+    RESAMPLING = 3  #: rows drawn by their weights for the rules of a booster
 
 
 def _entropy(random_state: Seed) -> int | None:
@@ -51,5 +52,9 @@ class SeedTree:
 
     def kernel_states(self, n_trees: int) -> NDArray[np.uint64]:
         """One state for the kernels' generator per tree, uint64 (tree, 1); row t does not depend on n_trees."""
-        states = [self._child([Purpose.GROWTH, t]).generate_state(1, np.uint64) for t in range(n_trees)]
+        states = [self.kernel_state(t) for t in range(n_trees)]
         return np.array(states, dtype=np.uint64).reshape(n_trees, 1)
+
+    def kernel_state(self, tree: int) -> NDArray[np.uint64]:
+        """The state of one tree, uint64 (1,)."""
+        return self._child([Purpose.GROWTH, tree]).generate_state(1, np.uint64).astype(np.uint64, copy=False)

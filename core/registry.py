@@ -1,16 +1,31 @@
 """Names of estimators -> classes: one list for the API, the artefact and the tests."""
 
+from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
+from core.boosting.boosted_classifier import BoostedClassifier
+from core.boosting.brownboost import BrownBoostClassifier
+from core.boosting.lpboost import LPBoostClassifier
+from core.boosting.rmboost import RMBoostClassifier
+from core.boosting.robustboost import RobustBoostClassifier
 from core.estimator import GrownClassifier
 from core.exceptions import InvalidParameter
 from core.forest import ExtraTreesClassifier, ForestClassifier
 from core.parameters import Parameter, parameters_of
 from core.tree import TreeClassifier
 
+AnyClassifier = GrownClassifier | BoostedClassifier
+
 #: Every kind of estimator, in the order in which they are shown.
-ESTIMATORS: dict[str, type[GrownClassifier]] = {
+ESTIMATORS: dict[str, type[AnyClassifier]] = {
     "tree": TreeClassifier,
     "forest": ForestClassifier,
     "extra_trees": ExtraTreesClassifier,
+    "rmboost": RMBoostClassifier,
+    "adaboost": AdaBoostClassifier,
+    "logitboost": LogitBoostClassifier,
+    "gentleboost": GentleBoostClassifier,
+    "lpboost": LPBoostClassifier,
+    "brownboost": BrownBoostClassifier,
+    "robustboost": RobustBoostClassifier,
 }
 
 

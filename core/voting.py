@@ -33,7 +33,7 @@ _NUMBERS_AT_ONCE = 2**20
 class _Held(NamedTuple):
     """Layouts of `trees` by width of the rows; a new fit brings new trees, for which these count no more."""
 
-    trees: Trees
+    trees: Any
     by_width: dict[np.dtype[Any], PackedTrees]
 
 
@@ -41,7 +41,12 @@ _HELD: WeakKeyDictionary[Any, _Held] = WeakKeyDictionary()
 
 
 def packed_of(owner: Any, trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
-    """The layout of the owner's trees for rows of type `width`, made once for each fit.
+    """The layout of the owner's trees for rows of type `width`, made once for each fit."""
+    return held_layout(owner, trees, width, lambda: packed_trees(trees, vote, width))
+
+
+def held_layout(owner: Any, trees: Any, width: np.dtype[Any], make: Callable[[], PackedTrees]) -> PackedTrees:
+    """What `make` makes of the owner's trees, made once for each fit and width.
 
     Threads that ask at the same time may each make one; they are equal. Kept until the owner goes away.
     """
@@ -50,7 +55,7 @@ def packed_of(owner: Any, trees: Trees, vote: Vote, width: np.dtype[Any]) -> Pac
         held = _HELD[owner] = _Held(trees, {})
     packed = held.by_width.get(width)
     if packed is None:
-        packed = held.by_width[width] = packed_trees(trees, vote, width)
+        packed = held.by_width[width] = make()
     return packed
 
 
@@ -65,7 +70,7 @@ def packed_trees(trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
     packed = PackedTrees(np.empty(n_nodes, NODE_DTYPES[width]), np.empty(len(trees), np.uint32), mixed)
     used = put_ballots(packed)
     for nodes, one in zip(trees, ballots, strict=True):
-        exact = nodes._replace(threshold=_rounded_down(nodes.threshold, width))
+        exact = nodes._replace(threshold=rounded_down(nodes.threshold, width))
         used = pack(exact, one.numbers, packed, used)
     return packed
 
@@ -106,7 +111,7 @@ def _distributions(nodes: TreeNodes, links: NDArray[np.int64]) -> NDArray[np.flo
     return rows
 
 
-def _rounded_down(thresholds: NDArray[np.float64], width: np.dtype[Any]) -> NDArray[np.float64]:
+def rounded_down(thresholds: NDArray[np.float64], width: np.dtype[Any]) -> NDArray[np.float64]:
     """The largest number of type `width` that is not above each threshold, as float64.
 
     For x of that type, x <= threshold says the same before and after.

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.estimator import GrownClassifier
 from core.evaluation import evaluate
 from core.forest import ForestClassifier
 from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 from core.loss_parsing import parse_loss
 from core.losses import LOSSES
+from core.registry import AnyClassifier
 from core.tree import TreeClassifier
 
 #: More distinct values than the most bins, so that bins which lose something are chosen too.
@@ -38,13 +38,20 @@ def warm_up_predictions() -> None:
         tree.tree_.apply(X)
 
 
-def warm_up_fit(estimator: GrownClassifier) -> None:
+def warm_up_fit(estimator: AnyClassifier) -> None:
     """What a fit of an estimator with these parameters, and its evaluation, need; the estimator stays as it is.
 
     Codes of two bytes for a feature of 256 values and missing ones, and of four bytes for exact bins of more than
     65,536 values, are rare and compile when a fit meets them.
     """
-    changed = {"max_depth": 2, "class_weight": None, "random_state": 0, "n_estimators": 2, "oob_score": False}
+    changed = {
+        "max_depth": 2,
+        "class_weight": None,
+        "random_state": 0,
+        "n_estimators": 2,
+        "n_rounds": 2,
+        "oob_score": False,
+    }
     parameters = estimator.get_params(deep=False)
     small = type(estimator)(**{**parameters, **{name: changed[name] for name in changed.keys() & parameters.keys()}})
     X, y = _rows(), np.arange(_ROWS) % 2

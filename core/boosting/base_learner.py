@@ -1,0 +1,137 @@
+"""The base learner of all boosters: one small tree a round, on bins that are made once.
+
+Growth leaves the rows ordered by leaf, so that the leaf of every training row is known without a walk:
+
+    rows    | 4 0 7 | 1 2 | 3 5 6 |
+    leaf      0       1     2
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.boosting.rules import Rule, leaf_numbers
+from core.growing import GrowthProblem, Progress, grow_on_rows
+from core.kernels.criteria import Criterion
+from core.kernels.partition import TreeRows
+from core.kernels.traversal import find_leaves
+from core.kernels.tree_nodes import TreeNodes
+from core.tree_structure import weigh_in
+
+_NEGATIVE, _POSITIVE = 0, 1
+#: A row with less than this share of the weight takes no part in growth: sums of weights have no digits for it.
+_NO_SHARE = 1e-12
+
+
+class GrownRule(NamedTuple):
+    """A tree and its training rows, of those that it grew on: `sums` adds their weights times their labels -1 and 1,
+    `totals` their weights.
+    """
+
+    nodes: TreeNodes
+    leaves: NDArray[np.uint8]  # (row,): the number of the row's leaf, from left to right
+    sums: NDArray[np.float64]  # (leaf,)
+    totals: NDArray[np.float64]  # (leaf,)
+
+    def rule(self, outputs: NDArray[np.float64]) -> Rule:
+        """The rule whose leaves say `outputs` (leaf,)."""
+        per_node = np.zeros(len(self.nodes.feature), dtype=np.float64)
+        per_node[leaf_numbers(self.nodes)] = outputs
+        return Rule(self.nodes, per_node)
+
+    def labels(self) -> NDArray[np.float64]:
+        """The more heavily weighted label of each leaf, -1 or 1; -1 for equal ones. (leaf,)"""
+        return np.where(self.sums > 0, 1.0, -1.0)
+
+    def confidences(self) -> NDArray[np.float64]:
+        """The mean label of each leaf, in [-1, 1]: what minimises the weighted squared error. (leaf,)"""
+        return np.clip(self.sums / self.totals, -1.0, 1.0)
+
+
+class BaseLearner:
+    """Grows trees on changing labels and weights of the same rows. `X` (row, feature) are the rows that were binned;
+    `states` gives each tree the state of its random draws.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[Any],
+        problem: GrowthProblem,
+        criterion: Criterion,
+        states: Iterator[NDArray[np.uint64]],
+        progress: Progress,
+    ) -> None:
+        self._X = X
+        self._problem = problem
+        self._criterion = criterion
+        self._states = states
+        self._progress = progress
+        self._last: TreeNodes | None = None
+
+    def grow(self, signed_weights: NDArray[np.float64]) -> GrownRule:
+        """A tree for rows of label sign(signed_weights) and weight |signed_weights|. Raises FitStopped."""
+        weights = np.abs(signed_weights)
+        rows = np.flatnonzero(weights > _NO_SHARE * weights.sum()).astype(np.uint32)
+        unit = _unit_of(float(weights.max()))
+        tree_rows = TreeRows(rows, (signed_weights[rows] > 0).astype(np.uint16), weights[rows] / unit)
+        return self._grown(tree_rows, unit, n_copies=1)
+
+    def grow_on_fractions(self, positive: NDArray[np.float64], negative: NDArray[np.float64]) -> GrownRule:
+        """A tree for rows that each are of label 1 with weight `positive` and of label -1 with weight `negative`, both
+        (row,) and above zero. Under the Gini impurity its splits are those of least squares on the targets
+        (positive - negative) / (positive + negative) with weights positive + negative.
+        """
+        both = positive + negative
+        once = np.flatnonzero(both > _NO_SHARE * both.sum()).astype(np.uint32)
+        rows = np.tile(once, 2)
+        labels = np.repeat(np.array([_POSITIVE, _NEGATIVE], dtype=np.uint16), len(once))
+        weights = np.concatenate([positive[once], negative[once]])
+        unit = _unit_of(float(weights.max()))
+        return self._grown(TreeRows(rows, labels, weights / unit), unit, n_copies=2)
+
+    def silent_rule(self) -> Rule:
+        """The last tree as a rule that says nothing."""
+        assert self._last is not None
+        return Rule(self._last, np.zeros(len(self._last.feature), dtype=np.float64))
+
+    def _grown(self, tree_rows: TreeRows, unit: float, n_copies: int) -> GrownRule:
+        nodes = grow_on_rows(self._problem, tree_rows, self._criterion, next(self._states), self._progress)
+        self._progress.tree_done()
+        leaves = leaf_numbers(nodes)
+        firsts = np.concatenate([[0], np.cumsum(nodes.n_node_samples[leaves])[:-1]])
+        signed = np.where(tree_rows.labels == _POSITIVE, tree_rows.weights, -tree_rows.weights)
+        sums = unit * np.add.reduceat(signed, firsts)
+        totals = unit * np.add.reduceat(tree_rows.weights, firsts)
+        leaf_of_row = self._leaf_of_row(nodes, leaves, tree_rows.rows)
+        nodes.n_node_samples[:] //= n_copies
+        weigh_in(unit, (nodes,))
+        self._last = nodes
+        return GrownRule(nodes, leaf_of_row, sums, totals)
+
+    def _leaf_of_row(self, nodes: TreeNodes, leaves: NDArray[np.int64], rows: NDArray[np.uint32]) -> NDArray[np.uint8]:
+        """Rows of weight zero took no part in growth and walk down the tree."""
+        leaf_of_row = np.empty(len(self._X), dtype=np.uint8)
+        others = np.ones(len(self._X), dtype=bool)
+        others[rows] = False
+        if others.any():
+            at_nodes = np.empty(int(others.sum()), dtype=np.int32)
+            find_leaves(np.array(self._X[others], order="C"), nodes, at_nodes)
+            leaf_of_row[others] = np.searchsorted(leaves, at_nodes)
+        leaf_of_row[rows] = np.repeat(np.arange(len(leaves), dtype=np.uint8), nodes.n_node_samples[leaves])
+        return leaf_of_row
+
+
+def _unit_of(largest: float) -> float:
+    """The largest power of two that is not above: growth multiplies weights, and a power of two changes no digit."""
+    return float(np.ldexp(1.0, np.frexp(largest)[1] - 1))
+
+
+def resampled(signed_weights: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
+    """Weights that count how often each row is drawn, with a chance proportional to its weight, in as many draws as
+    there are rows; signs stay.
+    """
+    chances = np.abs(signed_weights)
+    drawn = generator.multinomial(len(chances), chances / chances.sum())
+    return np.copysign(drawn.astype(np.float64), signed_weights)

@@ -1,0 +1,94 @@
+"""BrownBoost (Freund 2001, "An adaptive version of the boost by majority algorithm", Machine Learning 43)."""
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.boosting.boosted_classifier import LeavesOfRule, NumberOfRounds
+from core.boosting.clocked import ClockedBooster
+from core.growth_parameters import (
+    LARGEST_COUNT,
+    ClassWeights,
+    Jobs,
+    LossChoice,
+    MaxBins,
+    MaxDepth,
+    MaxFeatures,
+    MinSamplesLeaf,
+    RandomState,
+)
+from core.parameters import Bounds, Help
+
+TotalTime = Annotated[
+    float, Bounds(gt=0, le=LARGEST_COUNT), Help("Time on the clock, c; less gives up hard rows sooner.")
+]
+
+
+class _BrownianClock:
+    """A row of margin m has the potential 1 - erf((m + s) / sqrt(c)) with s on the clock, and weighs
+    exp(-(m + s)^2 / c).
+    """
+
+    def __init__(self, total_time: float) -> None:
+        self._scale = total_time
+        self.time_left = total_time
+        self.largest_weight = total_time
+
+    def weights(self, margins: NDArray[np.float64], elapsed: float) -> NDArray[np.float64]:
+        with np.errstate(under="ignore"):
+            return np.asarray(np.exp(-((margins + (self.time_left - elapsed)) ** 2) / self._scale))
+
+    def potentials(self, margins: NDArray[np.float64], elapsed: float) -> NDArray[np.float64]:
+        from scipy.special import erfc  # noqa: PLC0415  (a slow import that only boosters need)
+
+        with np.errstate(under="ignore"):
+            return np.asarray(erfc((margins + (self.time_left - elapsed)) / np.sqrt(self._scale)))
+
+    def shrinkage(self, elapsed: float) -> float:
+        return 1.0
+
+    def advance(self, elapsed: float) -> None:
+        self.time_left = max(0.0, self.time_left - elapsed)
+
+    def unit(self) -> float:
+        return float(np.sqrt(self._scale))
+
+
+class BrownBoostClassifier(ClockedBooster):
+    """BrownBoost: a clock of `total_time` runs down while rules are added, and rows that are still far on the wrong
+    side when little of it is left are given up.
+
+    The share of training rows that it aims to get wrong is 1 - erf(sqrt(total_time)). It stops when the clock has run
+    down ("time"), or before a rule that is no better than a coin ("edge").
+    """
+
+    def __init__(
+        self,
+        *,
+        n_rounds: NumberOfRounds = 200,
+        total_time: TotalTime = 10.0,
+        loss: LossChoice = "gini",
+        max_leaf_nodes: LeavesOfRule = 10,
+        max_depth: MaxDepth = None,
+        min_samples_leaf: MinSamplesLeaf = 1,
+        max_features: MaxFeatures = None,
+        max_bins: MaxBins = 256,
+        class_weight: ClassWeights = None,
+        random_state: RandomState = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.n_rounds = n_rounds
+        self.total_time = total_time
+        self.loss = loss
+        self.max_leaf_nodes = max_leaf_nodes
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_bins = max_bins
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _new_clock(self) -> _BrownianClock:
+        return _BrownianClock(float(self.total_time))

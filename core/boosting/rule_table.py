@@ -1,0 +1,53 @@
+"""What the rules of a fit say about its training rows, kept as compactly as rules allow.
+
+leaves    (rule, row)   uint8: the leaf of each row, one byte for a row and a round
+outputs   (rule, leaf)  float64: what the rule says in each of its leaves
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.rule_outputs import combine_rules
+
+#: Most leaves of a rule: their numbers fit a byte.
+MOST_LEAVES = 256
+
+
+class RuleTable:
+    """The outputs of up to `n_rules` rules of up to `n_leaves` leaves on `n_rows` rows. What is not filled yet costs no
+    memory.
+    """
+
+    def __init__(self, n_rules: int, n_rows: int, n_leaves: int) -> None:
+        self._leaves = np.empty((n_rules, n_rows), dtype=np.uint8)
+        self._outputs = np.zeros((n_rules, n_leaves), dtype=np.float64)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, leaves: NDArray[np.uint8], outputs: NDArray[np.float64]) -> None:
+        """Append a rule: leaves (row,) and outputs (leaf,)."""
+        self._leaves[self._size] = leaves
+        self._outputs[self._size, : len(outputs)] = outputs
+        self._size += 1
+
+    def outputs_of(self, rule: int) -> NDArray[np.float64]:
+        """What one rule says about each row, (row,)."""
+        outputs: NDArray[np.float64] = self._outputs[rule][self._leaves[rule]]
+        return outputs
+
+    def outputs_at(self, rules: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What `rules` say about some rows, (row, rule)."""
+        outputs: NDArray[np.float64] = self._outputs[rules[np.newaxis, :], self._leaves[np.ix_(rules, rows)].T]
+        return outputs
+
+    def average(self, row_weights: NDArray[np.float64], rule: int) -> float:
+        """Sum over rows of row_weights (row,), of either sign, times what the rule says."""
+        per_leaf = np.bincount(self._leaves[rule], weights=row_weights, minlength=self._outputs.shape[1])
+        return float(per_leaf @ self._outputs[rule])
+
+    def combine(self, rules: NDArray[np.int64], weights: NDArray[np.float64], combined: NDArray[np.float64]) -> None:
+        """Fill combined (row,) with the weighted sum of what `rules` say; weights (len(rules),)."""
+        used = np.flatnonzero(weights)
+        combine_rules(self._leaves, rules[used], self._outputs[rules[used]] * weights[used, np.newaxis], combined)

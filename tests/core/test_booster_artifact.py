@@ -1,0 +1,86 @@
+"""Boosters on disk: they come back as they were, and changed files are refused."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+import core
+
+BOOSTERS = [kind for kind in core.ESTIMATORS if "boost" in kind]
+
+
+def fitted(kind, n_classes=2, **parameters):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.digitize(X[:, 0] + 0.5 * X[:, 1], np.linspace(-1, 1, n_classes + 1)[1:-1])
+    return core.ESTIMATORS[kind](n_rounds=6, random_state=0, **parameters).fit(X, np.array(list("abc"))[y]), X
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", BOOSTERS)
+def test_round_trip(kind, n_classes, tmp_path):
+    model, X = fitted(kind, n_classes)
+    core.save(model, tmp_path / "model", schema={"a": 1})
+    again = core.load(tmp_path / "model")
+    assert type(again) is type(model)
+    assert again.decision_function(X).tobytes() == model.decision_function(X).tobytes()
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+    assert again.rule_outputs(X).tobytes() == model.rule_outputs(X).tobytes()
+    assert again.feature_importances_.tobytes() == model.feature_importances_.tobytes()
+    assert (again.n_rounds_, again.stop_reason_, again.schema_) == (model.n_rounds_, model.stop_reason_, {"a": 1})
+    core.save(again, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_what_minimax_boosting_found_comes_back(tmp_path):
+    model, _ = fitted("rmboost", rule_output="confidence")
+    core.save(model, tmp_path / "model")
+    again = core.load(tmp_path / "model")
+    assert again.minimax_risk_ == model.minimax_risk_
+    assert again.risk_path_.tolist() == model.risk_path_.tolist()
+    assert again.certificate(0.1, 0.2) == model.certificate(0.1, 0.2)
+    assert again.get_params() == {**model.get_params(), "n_jobs": None}
+
+
+def test_a_model_without_a_rule_of_weight(tmp_path):
+    model, X = fitted("rmboost", regularization=2.0)
+    core.save(model, tmp_path / "model")
+    assert (core.load(tmp_path / "model").predict_proba(X) == 0.5).all()
+
+
+def changed(path, change):
+    """The file with a header that `change` changed and a checksum that matches."""
+    content = path.read_bytes()[:-32]
+    length = int.from_bytes(content[8:16], "little")
+    header = json.loads(content[16 : 16 + length])
+    change(header)
+    text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+    content = content[:16] + text.ljust(length) + content[16 + length :]
+    assert len(text) <= length
+    path.write_bytes(content + hashlib.sha256(content).digest())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header["boosted"]["weights"].pop(),
+        lambda header: header["boosted"]["weights"].__setitem__(0, "x"),
+        lambda header: header["boosted"]["columns"].__setitem__(0, 1),
+        lambda header: header["boosted"]["columns"].__setitem__(0, -1),
+        lambda header: header["boosted"]["columns"].__setitem__(0, []),
+        lambda header: header["boosted"]["found"].pop("risk_path"),
+        lambda header: header["boosted"]["found"].__setitem__("n_rows", -1),
+        lambda header: header["boosted"]["found"].__setitem__("class_risks", []),
+        lambda header: header.pop("boosted"),
+        lambda header: header.__setitem__("kind", "adaboost"),
+        lambda header: header["arrays"].pop(),
+    ],
+)
+def test_changed_headers_are_refused(change, tmp_path):
+    model, _ = fitted("rmboost")
+    core.save(model, tmp_path / "model")
+    changed(tmp_path / "model", change)
+    with pytest.raises(core.ArtifactError):
+        core.load(tmp_path / "model")

@@ -1,0 +1,280 @@
+"""The boosters that minimax boosting is compared with, each against another way to the same numbers."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import core
+from core.boosting.boosted_classifier import BinaryProblem
+from core.boosting.brownboost import _BrownianClock
+from core.boosting.clocked import _step
+from core.boosting.lpboost import MarginProgram
+from core.boosting.robustboost import _RobustClock
+from core.boosting.rules import leaf_numbers
+
+BOOSTERS = [
+    core.RMBoostClassifier,
+    core.AdaBoostClassifier,
+    core.LogitBoostClassifier,
+    core.GentleBoostClassifier,
+    core.LPBoostClassifier,
+    core.BrownBoostClassifier,
+    core.RobustBoostClassifier,
+]
+
+
+@pytest.fixture(params=BOOSTERS, ids=lambda booster: booster.__name__)
+def booster(request):
+    return request.param
+
+
+def problem_without_ties(n_rows=220, seed=0):
+    """Few enough rows that bins lose nothing; values and weights of which no two are alike."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 5))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=n_rows) > 0).astype(int)
+    return X, y, rng.uniform(0.5, 1.5, n_rows)
+
+
+def signs_of(y):
+    return np.where(y == 1, 1.0, -1.0)
+
+
+def test_ada_boost_is_that_of_scikit_learn():
+    X, y, weights = problem_without_ties()
+    ours = core.AdaBoostClassifier(n_rounds=25, max_leaf_nodes=5).fit(X, y, sample_weight=weights)
+    base = DecisionTreeClassifier(max_leaf_nodes=5, random_state=0)
+    theirs = AdaBoostClassifier(base, n_estimators=25).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(2 * ours.rule_weights_, theirs.estimator_weights_, rtol=1e-9)
+    averages = ours.decision_function(X) / ours.rule_weights_.sum()
+    np.testing.assert_allclose(2 * averages, theirs.decision_function(X), atol=1e-9)
+
+
+def test_gentle_boost_is_least_squares_by_hand():
+    X, y, weights = problem_without_ties()
+    model = core.GentleBoostClassifier(n_rounds=15, max_leaf_nodes=5).fit(X, y, sample_weight=weights)
+    scores, signs = np.zeros(len(y)), signs_of(y)
+    for _ in range(15):
+        tree = DecisionTreeRegressor(max_leaf_nodes=5, random_state=0)
+        tree.fit(X, signs, sample_weight=weights * np.exp(-signs * scores))
+        scores += tree.predict(X)
+    np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-9)
+
+
+def test_logit_boost_is_least_squares_on_working_responses():
+    X, y, weights = problem_without_ties()
+    model = core.LogitBoostClassifier(n_rounds=15, max_leaf_nodes=5).fit(X, y, sample_weight=weights)
+    scores = np.zeros(len(y))
+    for _ in range(15):
+        chances = 1 / (1 + np.exp(-2 * scores))
+        curvature = chances * (1 - chances)
+        responses = np.clip((y - chances) / curvature, -4, 4)
+        tree = DecisionTreeRegressor(max_leaf_nodes=5, random_state=0)
+        tree.fit(X, responses, sample_weight=weights * curvature)
+        scores += tree.predict(X) / 2
+    np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-8)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * scores)), atol=1e-8)
+    assert model.trees_[0].n_node_samples[0] == len(y)
+
+
+def test_logit_boost_keeps_the_least_leaf():
+    X, y, _ = problem_without_ties()
+    model = core.LogitBoostClassifier(n_rounds=3, min_samples_leaf=30).fit(X, y)
+    assert min(nodes.n_node_samples.min() for nodes in model.trees_) >= 30
+
+
+def clocked_problem(seed):
+    rng = np.random.default_rng(seed)
+    return np.full(400, 1 / 400), rng.normal(0, 0.5, 400), np.where(rng.random(400) < 0.7, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_brownian_step_follows_its_differential_equation(seed):
+    """Freund 2001: dt / dalpha is the weighted mean margin, until that is zero."""
+    shares, margins, gains = clocked_problem(seed)
+    clock = _BrownianClock(4.0)
+    step = _step(clock, shares, margins, gains)
+
+    def slope(weight, elapsed):
+        weights = clock.weights(margins + weight * gains, elapsed)
+        return weights @ gains / weights.sum()
+
+    width, weight, elapsed = 1e-3, 0.0, 0.0
+    while slope(weight, elapsed) > 0:
+        middle = slope(weight + width / 2, elapsed + width / 2 * slope(weight, elapsed))
+        weight, elapsed = weight + width, elapsed + width * middle
+    assert not step.is_last
+    assert step.elapsed == pytest.approx(elapsed, abs=1e-4)
+    assert step.weight == pytest.approx(weight, abs=2e-3)
+
+
+@pytest.mark.parametrize("new_clock", [lambda: _BrownianClock(4.0), lambda: _RobustClock(0.2, 0.0, 0.1)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_step_keeps_the_potential_and_leaves_no_correlation(new_clock, seed):
+    shares, margins, gains = clocked_problem(seed)
+    clock = new_clock()
+    before = shares @ clock.potentials(margins, 0.0)
+    step = _step(clock, shares, margins, gains)
+    moved = clock.shrinkage(step.elapsed) * margins + step.weight * gains
+    weights = clock.weights(moved, step.elapsed)
+    assert 0 < step.elapsed < clock.time_left
+    assert shares @ clock.potentials(moved, step.elapsed) == pytest.approx(before, abs=1e-9)
+    assert weights @ gains / weights.sum() == pytest.approx(0, abs=1e-7)
+
+
+@pytest.mark.parametrize("new_clock", [lambda: _BrownianClock(4.0), lambda: _RobustClock(0.2, 0.0, 0.1)])
+def test_a_rule_without_error_uses_up_the_clock(new_clock):
+    clock = new_clock()
+    step = _step(clock, np.full(10, 0.1), np.zeros(10), np.ones(10))
+    assert step.is_last
+    assert step.elapsed == clock.time_left
+    assert step.weight > 0
+
+
+def test_robust_boost_starts_at_its_goal_and_reaches_it():
+    clock = _RobustClock(0.15, 0.3, 0.1)
+    assert clock.potentials(np.zeros(1), 0.0) == pytest.approx(0.15, abs=1e-12)
+    assert clock.potentials(np.array([0.3 - 1.0, 0.3, 0.3 + 1.0]), 1.0) == pytest.approx([1, 0.5, 0], abs=1e-6)
+    X, y, _ = problem_without_ties(n_rows=1000)
+    model = core.RobustBoostClassifier(error_goal=0.15).fit(X, y)
+    assert model.stop_reason_ == "time"
+    assert 0.1 < 1 - model.score(X, y) < 0.2
+
+
+@pytest.mark.parametrize("outlier_share", [0.1, 0.5, None])
+def test_lp_boost_reaches_the_soft_margin(outlier_share):
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 1.0], 60)
+    outputs = np.sign(0.8 * signs[:, np.newaxis] + rng.normal(size=(60, 15)))
+    shares = rng.dirichlet(np.full(60, 5.0))
+    program = MarginProgram(BinaryProblem(signs, shares, rng), outlier_share)
+    for column in outputs.T:
+        program.add_rule(column)
+    solution = program.solve()
+    limits = np.ones(60) if outlier_share is None else shares / outlier_share
+    cost = np.concatenate([np.zeros(15), [-1.0], limits])  # rule weights, margin, shortfalls
+    falls_short = np.hstack([-signs[:, np.newaxis] * outputs, np.ones((60, 1)), -np.eye(60)])
+    is_average = np.concatenate([np.ones(15), np.zeros(61)])[np.newaxis, :]
+    bounds = [(0, None)] * 15 + [(None, None)] + [(0, None)] * 60
+    dense = linprog(cost, A_ub=falls_short, b_ub=np.zeros(60), A_eq=is_average, b_eq=[1.0], bounds=bounds)
+    assert solution.margin == pytest.approx(-dense.fun, abs=1e-8)
+    assert solution.rule_weights.sum() == pytest.approx(1)
+    assert solution.row_weights.sum() == pytest.approx(1)
+    assert (solution.row_weights <= limits + 1e-9).all()
+    shortfalls = np.maximum(0, solution.margin - signs * (outputs @ solution.rule_weights))
+    margins = signs * (outputs @ solution.rule_weights)
+    best = max(margin - limits @ np.maximum(0, margin - margins) for margin in margins)
+    assert best == pytest.approx(solution.margin, abs=1e-7)
+    assert shortfalls.min() >= 0
+
+
+def test_two_classes(booster):
+    X, y, weights = problem_without_ties()
+    labels = np.where(y == 1, "yes", "no")
+    n_rounds = 80 if booster is core.LPBoostClassifier else 10  # whose first rounds say little
+    model = booster(n_rounds=n_rounds, random_state=0).fit(X, labels, sample_weight=weights)
+    scores, probabilities = model.decision_function(X), model.predict_proba(X)
+    np.testing.assert_allclose(scores, model.rule_outputs(X) @ model.rule_weights_, atol=1e-9)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert ((probabilities >= 0) & (probabilities <= 1)).all()
+    assert ((model.predict(X) == "yes") == (scores > 0)).all()
+    assert (np.diff(probabilities[np.argsort(scores), 1]) >= 0).all()
+    assert model.score(X, labels) > 0.8
+    assert model.n_rounds_ <= n_rounds
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert core.evaluate(model, X, labels)["accuracy"] > 0.8
+
+
+def test_more_classes(booster):
+    X, _, _ = problem_without_ties(n_rows=240)
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    model = booster(n_rounds=8, random_state=0).fit(X, y)
+    scores, probabilities = model.decision_function(X), model.predict_proba(X)
+    assert scores.shape == probabilities.shape == (240, 3)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert (model.classes_[probabilities.argmax(axis=1)] == model.predict(X)).mean() > 0.95
+    assert model.score(X, y) > 0.9
+    assert core.evaluate(model, X, y)["roc_auc"] > 0.95
+
+
+def test_one_class_is_refused(booster):
+    X, y, _ = problem_without_ties()
+    with pytest.raises(core.InvalidInput, match="one class"):
+        booster().fit(X, np.ones(len(y)))
+    with pytest.raises(core.InvalidInput, match="one class"):
+        booster().fit(X, y, sample_weight=y)
+
+
+def test_wrong_parameters(booster):
+    X, y, _ = problem_without_ties()
+    for wrong in [{"n_rounds": 0}, {"max_leaf_nodes": 1}, {"loss": "none"}]:
+        with pytest.raises(core.InvalidParameter):
+            booster(**wrong).fit(X, y)
+
+
+def test_features_that_say_nothing_end_the_rounds(booster):
+    X, y = np.ones((20, 2)), np.array([0] * 12 + [1] * 8)
+    model = booster(n_rounds=30).fit(X, y)
+    assert model.n_rounds_ <= 30
+    assert (model.predict(X) == 0).all()
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_classes_that_are_easily_told_apart(booster):
+    X = np.arange(40, dtype=float)[:, np.newaxis]
+    model = booster(n_rounds=30).fit(X, X[:, 0] > 19)
+    assert model.score(X, X[:, 0] > 19) == 1
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_many_rounds_stay_finite(booster):
+    """Rows that no rule can get right, and weights far apart."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(120, 2)).astype(float)
+    y = (rng.random(120) < 0.3 + 0.4 * (X[:, 0] > 0)).astype(int)
+    weights = 10.0 ** rng.uniform(-8, 0, 120)
+    model = booster(n_rounds=60, max_leaf_nodes=3, random_state=0).fit(X, y, sample_weight=weights)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("width", [np.float32, np.float64])
+def test_leaves_of_one_distribution_may_say_different_things(n_classes, width):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 3)).astype(width)
+    y = np.minimum((X > 0).sum(axis=1), n_classes - 1)
+    model = core.AdaBoostClassifier(n_rounds=3, max_leaf_nodes=8).fit(X, y)
+    rules = tuple(rule._replace(outputs=rng.normal(size=len(rule.outputs))) for rule in model.rules_)
+    links = [rule.nodes.link[leaf_numbers(rule.nodes)] for rule in rules]
+    assert any(len(np.unique(of_rule)) < len(of_rule) for of_rule in links)
+    model.weighted_rules_ = weighted = model.weighted_rules_._replace(rules=rules)
+    shares = weighted.weights[:, np.newaxis] * (weighted.columns[:, np.newaxis] == np.arange(weighted.n_scores))
+    scores = model.decision_function(X).reshape(len(X), -1)
+    np.testing.assert_allclose(scores, model.rule_outputs(X) @ shares, rtol=1e-12, atol=1e-12)
+
+
+def test_the_loss_shapes_the_trees(booster):
+    X, y, _ = problem_without_ties()
+    gini, entropy = (booster(n_rounds=9, loss=loss, max_leaf_nodes=6).fit(X, y) for loss in ("gini", "entropy"))
+    assert entropy.score(X, y) > 0.7
+    assert gini.decision_function(X).tobytes() != entropy.decision_function(X).tobytes()
+
+
+def test_same_seed_same_bytes_for_any_threads(booster):
+    X, y, _ = problem_without_ties()
+    one = booster(n_rounds=6, max_features=2, random_state=3, n_jobs=1).fit(X, y)
+    two = booster(n_rounds=6, max_features=2, random_state=3, n_jobs=2).fit(X, y)
+    assert one.decision_function(X).tobytes() == two.decision_function(X).tobytes()
+
+
+@pytest.mark.parametrize("booster", BOOSTERS[1:], ids=lambda booster: booster.__name__)
+def test_weights_are_rows_written_out(booster):
+    X, y, _ = problem_without_ties(n_rows=60)
+    weights = np.random.default_rng(1).integers(0, 4, len(y))
+    weighted = booster(n_rounds=4).fit(X, y, sample_weight=weights)
+    written_out = booster(n_rounds=4).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    if booster is not core.LPBoostClassifier:  # whose optima need not be unique
+        np.testing.assert_allclose(weighted.decision_function(X), written_out.decision_function(X), atol=1e-9)
