@@ -6,7 +6,7 @@
 Arrays are little-endian and aligned, so that processes share them by mapping the file. The bytes depend on data,
 parameters, seed and library versions only. Reading trusts nothing: the header is plain JSON, every place of an array
 is checked against the size of the file, and every node before anything walks past it. Neither writing nor reading
-holds the trees twice.
+holds the trees twice. Files of format 1 are read too; what is written has the newest format.
 """
 
 import hashlib
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.artifact_format_1 import state_of_format_1
 from core.artifact_state import State, rebuilt, state_of
 from core.artifact_trees import Pieces, arrays_of, trees_of
 from core.estimator import GrownClassifier
@@ -68,7 +69,8 @@ def save(estimator: GrownClassifier, path: str | Path, *, schema: Mapping[str, A
 
 
 def load(path: str | Path) -> GrownClassifier:
-    """Read what `save` wrote; arrays stay mapped to the file. `schema_` holds its schema (None without one).
+    """Read what `save` wrote, in this version or an earlier one; arrays stay mapped to the file, unless it has an older
+    format. `schema_` holds its schema (None without one).
 
     Raises ArtifactError for a file that is damaged or hostile, UnsupportedArtifact for one of another format.
     """
@@ -78,7 +80,13 @@ def load(path: str | Path) -> GrownClassifier:
     places = _places(header)
     arrays = {place.name: _array(content, place) for place in places}
     _check_end(content, places)
-    return rebuilt(State(header, trees_of(arrays)))
+    return rebuilt(_state(header, arrays))
+
+
+def _state(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
+    if header["format"] == 1:
+        return state_of_format_1(header, arrays)
+    return State(header, trees_of(arrays))
 
 
 def _check_loadable(state: State, arrays: dict[str, Pieces]) -> None:
@@ -161,12 +169,12 @@ def _header(content: NDArray[np.uint8]) -> dict[str, Any]:
         header = json.loads(content[_PREFIX_BYTES : _PREFIX_BYTES + length].tobytes(), parse_constant=_refuse)
     except (ValueError, RecursionError):
         raise ArtifactError("the header is not JSON.") from None
-    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
+    if not isinstance(header, dict) or type(header.get("format")) is not int:
         raise ArtifactError("the header names no format version.")
-    if header["format"] != FORMAT_VERSION:
+    if not 1 <= header["format"] <= FORMAT_VERSION:
         raise UnsupportedArtifact(
-            f"the file has format version {header['format']}, this library reads {FORMAT_VERSION}; use the version of "
-            "the library that wrote it."
+            f"the file has format version {header['format']}, this library reads 1 to {FORMAT_VERSION}; use the "
+            "version of the library that wrote it."
         )
     return header
 

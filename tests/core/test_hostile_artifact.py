@@ -39,6 +39,8 @@ def test_forging_nothing_changes_nothing(path, content):
         set_in("kind", to="os.system"),
         set_in("kind", to=["tree"]),
         set_in("format", to="1"),
+        set_in("format", to=True),
+        set_in("format", to=1),
         set_in("params", to={}),
         set_in("params", "max_depth", to=-1),
         set_in("params", "loss", to={"kind": "evil"}),
@@ -86,7 +88,7 @@ def test_a_forged_header_is_refused(path, content, change):
         core.load(path)
 
 
-@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("version", [-1, 0, 3])
 def test_another_format_is_named(path, content, version):
     path.write_bytes(forged(content, set_in("format", to=version)))
     with pytest.raises(core.UnsupportedArtifact, match=f"format version {version}") as caught:
