@@ -101,11 +101,14 @@ def check_distributions(rows: NDArray[np.float64]) -> None:
 
 
 def _check_children(nodes: TreeNodes) -> None:
-    """Children come after their parent, within its tree: every walk goes down and ends. Every node but the root is the
-    child of one parent, so that subtrees are as large as their nodes are many.
+    """Nodes are in preorder, and every node but the root is the child of one parent: every walk goes down and ends.
+
+    Preorder leaves no choice. Before each node some subtrees are still to come; an inner node adds one, a leaf takes
+    one away. With one parent for each node, right children are where they belong if and only if as many subtrees are
+    to come there as at their parents.
     """
-    n_nodes = len(nodes.feature)
-    inner = np.flatnonzero(nodes.feature != NO_FEATURE)
+    n_nodes, is_inner = len(nodes.feature), nodes.feature != NO_FEATURE
+    inner = np.flatnonzero(is_inner)
     right = nodes.link[inner]
     if not ((right > inner + 1) & (right < n_nodes)).all():
         raise ArtifactError("a node has an impossible child.")
@@ -113,6 +116,10 @@ def _check_children(nodes: TreeNodes) -> None:
     has_parent[inner + 1] = has_parent[right] = True
     if n_nodes != 2 * len(inner) + 1 or not has_parent[1:].all():
         raise ArtifactError("a node has no parent, or more than one.")
+    steps = np.where(is_inner, 1, -1)
+    to_come = np.cumsum(steps) - steps
+    if not (to_come[right] == to_come[inner]).all():
+        raise ArtifactError("the nodes are not in preorder: a node has the child of another.")
 
 
 def _check_leaves(nodes: TreeNodes) -> None:

@@ -91,3 +91,15 @@ def with_array(content, name, change):
     array = np.frombuffer(body, dtype=entry["dtype"], count=int(np.prod(entry["shape"])), offset=entry["offset"])
     change(array)
     return signed(bytes(body))
+
+
+def assert_safe_to_walk(model):
+    """Ask a model of `data` everything that walks its trees."""
+    X = np.vstack([data()[0], np.full((1, 4), np.nan)])
+    assert np.isfinite(model.predict_proba(X)).all()
+    for tree in [estimator.tree_ for estimator in getattr(model, "estimators_", [model])]:
+        assert (tree.feature[tree.apply(X)] == -2).all()
+        assert tree.max_depth < tree.node_count == len(tree.value)
+        assert max(tree.children_left.max(), tree.children_right.max()) < tree.node_count
+    with np.errstate(all="ignore"):  # impurities and weights may be any numbers
+        assert model.feature_importances_.shape == (4,)

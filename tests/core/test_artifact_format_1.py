@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import core
 from core.kernels.tree_nodes import NO_FEATURE
 from core.tree_structure import Tree
-from tests.core.artifact_files import arrays_in, data, fitted, laid_out, parts
+from tests.core.artifact_files import arrays_in, assert_safe_to_walk, data, fitted, laid_out, parts, signed
 from tests.core.grown_trees import node_bytes
 
 LATER_PARAMETERS = ["oob_score", "max_leaf_nodes", "splitter"]
@@ -235,3 +237,23 @@ def test_a_leaf_that_is_nearly_of_one_class_keeps_its_distribution(path, model):
     arrays["value"][leaf] = [1.0, 2e-9, 0.0, 0.0]
     path.write_bytes(laid_out(old_header(model, path), arrays))
     assert core.load(path).estimators_[0].tree_.value[leaf, 0].tolist() == [1.0, 2e-9, 0.0, 0.0]
+
+
+@pytest.fixture(scope="module")
+def tree_path(tmp_path_factory):
+    return old_file(fitted("tree", min_samples_leaf=8), tmp_path_factory.mktemp("format_1") / "model")
+
+
+@settings(max_examples=200, deadline=None)
+@given(at=st.floats(0, 1, exclude_max=True), flips=st.lists(st.integers(1, 255), min_size=1, max_size=8))
+def test_bytes_flipped_under_a_right_checksum_never_crash(tmp_path_factory, tree_path, at, flips):
+    body = bytearray(tree_path.read_bytes()[:-32])
+    for i, flip in enumerate(flips):
+        body[(int(at * len(body)) + i) % len(body)] ^= flip
+    path = tmp_path_factory.mktemp("sign") / "model"
+    path.write_bytes(signed(bytes(body)))
+    try:
+        model = core.load(path)
+    except core.ArtifactError:
+        return
+    assert_safe_to_walk(model)
