@@ -103,9 +103,8 @@ def check_distributions(rows: NDArray[np.float64]) -> None:
 def _check_children(nodes: TreeNodes) -> None:
     """Nodes are in preorder, and every node but the root is the child of one parent: every walk goes down and ends.
 
-    Preorder leaves no choice. Before each node some subtrees are still to come; an inner node adds one, a leaf takes
-    one away. With one parent for each node, right children are where they belong if and only if as many subtrees are
-    to come there as at their parents.
+    In preorder, what lies from a parent to its right child is the parent and its left subtree: twice as many nodes as
+    inner ones. Where each node has one parent, no other order counts like that.
     """
     n_nodes, is_inner = len(nodes.feature), nodes.feature != NO_FEATURE
     inner = np.flatnonzero(is_inner)
@@ -116,9 +115,8 @@ def _check_children(nodes: TreeNodes) -> None:
     has_parent[inner + 1] = has_parent[right] = True
     if n_nodes != 2 * len(inner) + 1 or not has_parent[1:].all():
         raise ArtifactError("a node has no parent, or more than one.")
-    steps = np.where(is_inner, 1, -1)
-    to_come = np.cumsum(steps) - steps
-    if not (to_come[right] == to_come[inner]).all():
+    n_inner = np.cumsum(is_inner, dtype=np.int32)[right - 1] - np.arange(len(inner), dtype=np.int32)
+    if not (right - inner == 2 * n_inner).all():
         raise ArtifactError("the nodes are not in preorder: a node has the child of another.")
 
 
