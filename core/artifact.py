@@ -6,22 +6,25 @@
 Arrays are little-endian and aligned, so that processes share them by mapping the file. The bytes depend on data,
 parameters, seed and library versions only. Reading trusts nothing: the header is plain JSON, every place of an array
 is checked against the size of the file, and every node before anything walks past it. Neither writing nor reading
-holds the trees twice.
+holds the trees twice. Files of format 1 are read too; what is written has the newest format.
 """
 
 import hashlib
 import json
 import math
 import mmap
+import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.artifact_boosting import OUTPUTS, outputs_by_tree
+from core.artifact_format_1 import state_of_format_1
 from core.artifact_state import State, rebuilt, state_of
 from core.artifact_trees import Pieces, arrays_of, trees_of
 from core.exceptions import ArtifactError, UnsupportedArtifact
@@ -60,16 +63,32 @@ def save(estimator: AnyClassifier, path: str | Path, *, schema: Mapping[str, Any
         "versions": {name: _version(name) for name in ("bristlecone", "numba", "numpy")},
     }
     _check_loadable(state._replace(facts=header), arrays)
-    digest = hashlib.sha256()
-    with Path(path).open("wb") as file:
+    with _replacing(Path(path)) as file:
+        digest = hashlib.sha256()
         for chunk in _chunks(header, arrays):
             digest.update(chunk)
             file.write(chunk)
         file.write(digest.digest())
 
 
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """A new file that takes the place of `path` once it is complete: the old one may be what the arrays are mapped
+    from, and nobody meets half of the new one.
+    """
+    target = path.resolve()
+    new = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with new.open("xb") as file:
+            yield file
+        new.replace(target)
+    finally:
+        new.unlink(missing_ok=True)
+
+
 def load(path: str | Path) -> AnyClassifier:
-    """Read what `save` wrote; arrays stay mapped to the file. `schema_` holds its schema (None without one).
+    """Read what `save` wrote, in this version or an earlier one; arrays stay mapped to the file, unless it has an older
+    format. `schema_` holds its schema (None without one).
 
     Raises ArtifactError for a file that is damaged or hostile, UnsupportedArtifact for one of another format.
     """
@@ -79,9 +98,15 @@ def load(path: str | Path) -> AnyClassifier:
     places = _places(header)
     arrays = {place.name: _array(content, place) for place in places}
     _check_end(content, places)
+    return rebuilt(_state(header, arrays))
+
+
+def _state(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> State:
+    if header["format"] == 1:
+        return state_of_format_1(header, arrays)
     outputs = arrays.pop(OUTPUTS, None)
     trees = trees_of(arrays)
-    return rebuilt(State(header, trees, [] if outputs is None else outputs_by_tree(outputs, trees)))
+    return State(header, trees, [] if outputs is None else outputs_by_tree(outputs, trees))
 
 
 def _check_loadable(state: State, arrays: dict[str, Pieces]) -> None:
@@ -164,12 +189,12 @@ def _header(content: NDArray[np.uint8]) -> dict[str, Any]:
         header = json.loads(content[_PREFIX_BYTES : _PREFIX_BYTES + length].tobytes(), parse_constant=_refuse)
     except (ValueError, RecursionError):
         raise ArtifactError("the header is not JSON.") from None
-    if not isinstance(header, dict) or not isinstance(header.get("format"), int):
+    if not isinstance(header, dict) or type(header.get("format")) is not int:
         raise ArtifactError("the header names no format version.")
-    if header["format"] != FORMAT_VERSION:
+    if not 1 <= header["format"] <= FORMAT_VERSION:
         raise UnsupportedArtifact(
-            f"the file has format version {header['format']}, this library reads {FORMAT_VERSION}; use the version of "
-            "the library that wrote it."
+            f"the file has format version {header['format']}, this library reads 1 to {FORMAT_VERSION}; use the "
+            "version of the library that wrote it."
         )
     return header
 

@@ -16,6 +16,7 @@ from core.loss_parsing import parse_loss
 from core.parameters import Parameter
 from core.registry import ESTIMATORS, AnyClassifier, kind_of, parameters
 from core.tree_structure import Trees
+from core.validation import MOST_CLASSES
 
 #: Parameters that do not change the result and therefore not the file either.
 _NOT_KEPT = frozenset({"n_jobs"})
@@ -142,6 +143,8 @@ def _classes(facts: dict[str, Any]) -> NDArray[Any]:
     labels, dtype = facts["labels"], facts["dtype"]
     if not (isinstance(labels, list) and labels and all(isinstance(k, str | bool | int | float) for k in labels)):
         raise ArtifactError("the classes are not a list of labels.")
+    if len(labels) > MOST_CLASSES:
+        raise ArtifactError(f"the header lists {len(labels)} classes; at most {MOST_CLASSES} are possible.")
     if dtype not in _CLASS_DTYPES or len(set(labels)) != len(labels):
         raise ArtifactError("the classes have a type that is not known, or repeat.")
     classes = np.empty(len(labels), dtype=f"<U{max(map(len, labels))}" if dtype == "<U" else dtype)

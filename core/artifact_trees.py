@@ -22,7 +22,8 @@ from core.tree_structure import Trees
 #: An array of the file in pieces that follow each other, so that writing it needs no second copy of the trees.
 Pieces = list[NDArray[Any]]
 
-_TREE_OFFSETS, _MIXED_OFFSETS, _MIXED = "tree_offsets", "mixed_offsets", "mixed"
+TREE_OFFSETS = "tree_offsets"
+_MIXED_OFFSETS, _MIXED = "mixed_offsets", "mixed"
 _SUM_TOLERANCE = 1e-6
 #: Arrays of one entry a node.
 _NODE_DTYPES = {
@@ -39,7 +40,7 @@ _NODE_DTYPES = {
 def arrays_of(trees: Trees) -> dict[str, Pieces]:
     """The arrays of the file by name, in their order."""
     return {
-        _TREE_OFFSETS: [_ends([len(nodes.feature) for nodes in trees])],
+        TREE_OFFSETS: [_ends([len(nodes.feature) for nodes in trees])],
         _MIXED_OFFSETS: [_ends([len(nodes.mixed) for nodes in trees])],
         **{name: [getattr(nodes, name) for nodes in trees] for name in TreeNodes._fields},
     }
@@ -51,15 +52,15 @@ def _ends(lengths: list[int]) -> NDArray[np.int64]:
 
 def trees_of(arrays: Mapping[str, NDArray[Any]]) -> Trees:
     """Trees as views of the arrays of a file, whose nodes are still to be checked. Raises ArtifactError."""
-    if set(arrays) != {_TREE_OFFSETS, _MIXED_OFFSETS, *TreeNodes._fields}:
+    if set(arrays) != {TREE_OFFSETS, _MIXED_OFFSETS, *TreeNodes._fields}:
         raise ArtifactError("the arrays are not those of a forest.")
     columns, mixed = {name: arrays[name] for name in _NODE_DTYPES}, arrays[_MIXED]
     n_nodes = len(columns["feature"])
     if any(len(column) != n_nodes for column in columns.values()):
         raise ArtifactError("the arrays of the nodes are not equally long.")
-    of_nodes, of_mixed = arrays[_TREE_OFFSETS], arrays[_MIXED_OFFSETS]
-    _check_offsets(of_nodes, n_nodes, np.greater)
-    _check_offsets(of_mixed, len(mixed), np.greater_equal)
+    of_nodes, of_mixed = arrays[TREE_OFFSETS], arrays[_MIXED_OFFSETS]
+    check_offsets(TREE_OFFSETS, of_nodes, n_nodes, np.greater)
+    check_offsets(_MIXED_OFFSETS, of_mixed, len(mixed), np.greater_equal)
     if len(of_nodes) != len(of_mixed):
         raise ArtifactError("the trees' offsets are not equally many.")
     return tuple(
@@ -77,24 +78,36 @@ def check_nodes(nodes: TreeNodes, n_features: int, n_classes: int) -> None:
         if array.shape != shapes[name] or array.dtype != _NODE_DTYPES.get(name, np.float64):
             raise ArtifactError(f"array {name!r} has the wrong shape or type.")
     _check_children(nodes)
-    _check_distributions(nodes)
+    _check_leaves(nodes)
     _check_numbers(nodes, n_features)
 
 
-def _check_offsets(offsets: NDArray[Any], n_entries: int, follows: np.ufunc) -> None:
-    """The trees have all entries; `follows` says whether an offset may come after another."""
+def check_offsets(name: str, offsets: NDArray[Any], n_entries: int, follows: np.ufunc) -> None:
+    """Whether the trees have all entries; `follows` says whether an offset may come after another. Raises
+    ArtifactError.
+    """
     if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2:
-        raise ArtifactError("the trees' offsets have the wrong shape or type.")
+        raise ArtifactError(f"array {name!r} has the wrong shape or type.")
     if offsets[0] != 0 or offsets[-1] != n_entries or not follows(offsets[1:], offsets[:-1]).all():
-        raise ArtifactError("the trees' offsets do not cover the nodes.")
+        raise ArtifactError(f"the offsets in array {name!r} do not cover what the trees hold.")
+
+
+def check_distributions(rows: NDArray[np.float64]) -> None:
+    """Whether each row of (row, class) holds the shares of a whole. Raises ArtifactError."""
+    with np.errstate(over="ignore"):
+        sums = rows.sum(axis=1)
+    if not ((rows >= 0).all() and (np.abs(sums - 1) < _SUM_TOLERANCE).all()):
+        raise ArtifactError("a class distribution does not sum to 1.")
 
 
 def _check_children(nodes: TreeNodes) -> None:
-    """Children come after their parent, within its tree: every walk goes down and ends. Every node but the root is the
-    child of one parent, so that subtrees are as large as their nodes are many.
+    """Nodes are in preorder, and every node but the root is the child of one parent: every walk goes down and ends.
+
+    In preorder, what lies from a parent to its right child is the parent and its left subtree: twice as many nodes as
+    inner ones. Where each node has one parent, no other order counts like that.
     """
-    n_nodes = len(nodes.feature)
-    inner = np.flatnonzero(nodes.feature != NO_FEATURE)
+    n_nodes, is_inner = len(nodes.feature), nodes.feature != NO_FEATURE
+    inner = np.flatnonzero(is_inner)
     right = nodes.link[inner]
     if not ((right > inner + 1) & (right < n_nodes)).all():
         raise ArtifactError("a node has an impossible child.")
@@ -102,15 +115,17 @@ def _check_children(nodes: TreeNodes) -> None:
     has_parent[inner + 1] = has_parent[right] = True
     if n_nodes != 2 * len(inner) + 1 or not has_parent[1:].all():
         raise ArtifactError("a node has no parent, or more than one.")
+    n_inner = np.cumsum(is_inner, dtype=np.int32)[right - 1] - np.arange(len(inner), dtype=np.int32)
+    if not (right - inner == 2 * n_inner).all():
+        raise ArtifactError("the nodes are not in preorder: a node has the child of another.")
 
 
-def _check_distributions(nodes: TreeNodes) -> None:
+def _check_leaves(nodes: TreeNodes) -> None:
     n_mixed, n_classes = nodes.mixed.shape
     linked = nodes.link[nodes.feature == NO_FEATURE]
     if not ((linked >= 0) & (linked < n_classes + n_mixed)).all():
         raise ArtifactError("a leaf has a class distribution that does not exist.")
-    if not ((nodes.mixed >= 0).all() and (np.abs(nodes.mixed.sum(axis=1) - 1) < _SUM_TOLERANCE).all()):
-        raise ArtifactError("a class distribution does not sum to 1.")
+    check_distributions(nodes.mixed)
 
 
 def _check_numbers(nodes: TreeNodes, n_features: int) -> None:

@@ -17,7 +17,7 @@ ClassWeight = Mapping[Hashable, float] | str | None
 #: Bounds of rows times the largest weight: sums over any sample stay far from where float64 ends.
 _LIGHTEST, _HEAVIEST = 2.0**-1000, 2.0**1000
 #: Class numbers are kept in 16 bits while trees grow.
-_MOST_CLASSES = 2**16 - 1
+MOST_CLASSES = 2**16 - 1
 
 
 class EncodedLabels(NamedTuple):
@@ -67,9 +67,9 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weig
     """Check and cast what `fit` was given. Raises InvalidInput, or TypeError for what is no number."""
     X, y = _checked_rows(estimator, X, y)
     labels = encode_labels(y)
-    if len(labels.classes) > _MOST_CLASSES:
+    if len(labels.classes) > MOST_CLASSES:
         raise InvalidInput(
-            f"y has {len(labels.classes)} distinct labels; at most {_MOST_CLASSES} are possible. If y is a quantity, "
+            f"y has {len(labels.classes)} distinct labels; at most {MOST_CLASSES} are possible. If y is a quantity, "
             "cut it into classes first."
         )
     sample_weights = sample_weights_of(sample_weight, len(X))

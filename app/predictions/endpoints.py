@@ -23,11 +23,11 @@ from app.predictions.schemas import (
     SinglePrediction,
 )
 from app.predictions.service import PredictionService
-from app.trained_models.errors import ArtifactDamaged, ArtifactMissing, ModelNotFound
+from app.trained_models.errors import ArtifactDamaged, ArtifactMissing, ArtifactUnsupported, ModelNotFound
 
 router = APIRouter(prefix="/predict", tags=["predictions"])
 
-MODEL_ERRORS = (ModelNotFound, ArtifactMissing, ArtifactDamaged)
+MODEL_ERRORS = (ModelNotFound, ArtifactMissing, ArtifactDamaged, ArtifactUnsupported)
 
 #: The answer may be kept, but a name may come to mean a newer version: ask again with the ETag.
 CACHING = {"Cache-Control": "private, no-cache"}

@@ -13,7 +13,7 @@ from app.database import SessionFactory, reading
 from app.label_text import label_text
 from app.predictions.cache import LeastRecentlyUsed
 from app.predictions.coercion import FeatureEncoder
-from app.trained_models.errors import ArtifactDamaged, ArtifactMissing
+from app.trained_models.errors import ArtifactDamaged, ArtifactMissing, ArtifactUnsupported
 from app.trained_models.service import TrainedModelService
 from app.trained_models.store import ArtifactStore
 from app.trained_models.tables import TrainedModelRow
@@ -65,7 +65,7 @@ class PredictionService:
         """The trained model, in memory from now on. The database connection is given back before it is loaded.
 
         Raises:
-            ModelNotFound, ArtifactMissing, ArtifactDamaged.
+            ModelNotFound, ArtifactMissing, ArtifactDamaged, ArtifactUnsupported.
         """
         row = self._row(reference)
         try:
@@ -86,13 +86,7 @@ class PredictionService:
         return self._cache.get(row.id, row.size_bytes, lambda: self._load(row))
 
     def _load(self, row: TrainedModelRow) -> ServedModel:
-        try:
-            estimator = core.load(self._store.path(row.artifact_sha256))
-        except core.ArtifactError as error:
-            log.error("artefact %s of model %s cannot be read", row.artifact_sha256, row.id, exc_info=error)
-            raise ArtifactDamaged(
-                f"The file of model {row.name}:{row.version} is damaged; restore it or train again."
-            ) from error
+        estimator = self._estimator(row)
         labels = tuple(row.feature_schema["classes"])
         return ServedModel(
             id=str(row.id),
@@ -104,3 +98,17 @@ class PredictionService:
             labels=labels,
             label_texts=tuple(map(label_text, labels)),
         )
+
+    def _estimator(self, row: TrainedModelRow) -> Any:
+        try:
+            return core.load(self._store.path(row.artifact_sha256))
+        except core.ArtifactError as error:
+            log.error("artefact %s of model %s cannot be read", row.artifact_sha256, row.id, exc_info=error)
+            if isinstance(error, core.UnsupportedArtifact):
+                raise ArtifactUnsupported(
+                    f"The file of model {row.name}:{row.version} was written by a newer version of the service; "
+                    "upgrade this one or train again."
+                ) from error
+            raise ArtifactDamaged(
+                f"The file of model {row.name}:{row.version} is damaged; restore it or train again."
+            ) from error

@@ -17,3 +17,9 @@ class ArtifactDamaged(ServiceError):
     """The store holds a file that fails its own checksum."""
 
     code, title = "artifact_damaged", "Model file damaged"
+
+
+class ArtifactUnsupported(ServiceError):
+    """The store holds a file in a format that this version does not read, as after a downgrade."""
+
+    code, title = "artifact_unsupported", "Model file of another version"

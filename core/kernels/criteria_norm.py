@@ -12,8 +12,6 @@ from core.kernels.sides import ClassWeights, Side, is_pure
 
 #: Up to this order no power of a class weight overflows: rows weigh less than 2 and are fewer than 2^31.
 LARGEST_TABLED_ORDER = 25.0
-#: Sums of powers from here on have lost no digit to underflow.
-SMALLEST_SUM = 1e-250
 
 
 class Misclassification(NamedTuple):
@@ -131,12 +129,10 @@ def misclassification_risk(criterion: Misclassification, side: Side, class_weigh
 
 @inner_kernel
 def gce_risk(criterion: GeneralizedCrossEntropyImpurity, side: Side, class_weights: ClassWeights) -> float:
-    """Short and without loops: what is not compiled into the search pays for counting references to its arrays."""
-    if is_pure(side):
-        return 0.0
-    norm = side.largest
-    if side.spread > SMALLEST_SUM:
-        norm = power_of(criterion.root, side.spread)
+    """Without a branch, since which cuts leave a pure side is a coin toss. No norm is below the largest weight: taking
+    the larger of both makes a pure side's risk exactly 0, and lets no sum of powers that underflows do harm.
+    """
+    norm = max(power_of(criterion.root, side.spread), side.largest)
     return max(0.0, side.weight - norm) * criterion.inverse_q
 
 

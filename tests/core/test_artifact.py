@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import core
+from core import artifact
 from tests.core.artifact_files import arrays_in, data, fitted
 from tests.core.grown_trees import node_bytes
 
@@ -167,3 +168,32 @@ def test_an_unknown_out_of_bag_score_is_not_kept(path):
     assert np.isnan(model.oob_score_)
     core.save(model, path)
     assert not hasattr(core.load(path), "oob_score_")
+
+
+def test_a_loaded_model_may_be_saved_over_its_own_file(tmp_path):
+    path = tmp_path / "model"
+    X, y = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 3
+    core.save(core.TreeClassifier(random_state=0).fit(X, y), path)
+    before = path.read_bytes()
+    loaded = core.load(path)
+    core.save(loaded, path)
+    assert path.read_bytes() == before
+    assert loaded.predict(X).tolist() == y.tolist()
+    assert [found.name for found in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    path.write_bytes(b"old")
+    X, y = np.arange(6.0)[:, np.newaxis], np.arange(6) % 2
+    model = core.TreeClassifier(random_state=0).fit(X, y)
+
+    def full(*_):
+        yield b"half of it"
+        raise OSError("no space left")
+
+    monkeypatch.setattr(artifact, "_chunks", full)
+    with pytest.raises(OSError, match="no space left"):
+        core.save(model, path)
+    assert path.read_bytes() == b"old"
+    assert [found.name for found in tmp_path.iterdir()] == ["model"]

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import core
+from core.artifact import FORMAT_VERSION
 from tests.app.trained_models.made import client_of, make_trained_model
+from tests.core.artifact_files import forged, set_in
 
 MODEL = "credit-risk"
 
@@ -276,4 +278,11 @@ class TestPredictMany:
         content[len(content) // 2] ^= 1
         path.write_bytes(content)
         detail = problem(post(client, rows=[{"age": 1, "job": None}]), 500, "artifact_damaged")["detail"]
+        assert str(context.settings.home) not in detail
+
+    def test_artefact_of_a_newer_version(self, client, context, trained):
+        path = context.artifact_store.path(trained.artifact_sha256)
+        path.write_bytes(forged(path.read_bytes(), set_in("format", to=FORMAT_VERSION + 1)))
+        detail = problem(post(client, rows=[{"age": 1, "job": None}]), 500, "artifact_unsupported")["detail"]
+        assert "newer version" in detail
         assert str(context.settings.home) not in detail
