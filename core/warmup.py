@@ -50,6 +50,7 @@ def warm_up_fit(estimator: AnyClassifier) -> None:
         "random_state": 0,
         "n_estimators": 2,
         "n_rounds": 2,
+        "regularization": None,
         "oob_score": False,
     }
     parameters = estimator.get_params(deep=False)

@@ -70,13 +70,15 @@ class BaseLearner:
         self._progress = progress
         self._last: TreeNodes | None = None
 
-    def grow(self, signed_weights: NDArray[np.float64]) -> GrownRule:
-        """A tree for rows of label sign(signed_weights) and weight |signed_weights|. Raises FitStopped."""
+    def grow(self, signed_weights: NDArray[np.float64], replaces_last: bool = False) -> GrownRule:
+        """A tree for rows of label sign(signed_weights) and weight |signed_weights|; one that replaces the last does
+        not count as progress. Raises FitStopped.
+        """
         weights = np.abs(signed_weights)
         rows = np.flatnonzero(weights > _NO_SHARE * weights.sum()).astype(np.uint32)
         unit = _unit_of(float(weights.max()))
         tree_rows = TreeRows(rows, (signed_weights[rows] > 0).astype(np.uint16), weights[rows] / unit)
-        return self._grown(tree_rows, unit, n_copies=1)
+        return self._grown(tree_rows, unit, n_copies=1, is_new=not replaces_last)
 
     def grow_on_fractions(self, positive: NDArray[np.float64], negative: NDArray[np.float64]) -> GrownRule:
         """A tree for rows that each are of label 1 with weight `positive` and of label -1 with weight `negative`, both
@@ -89,16 +91,17 @@ class BaseLearner:
         labels = np.repeat(np.array([_POSITIVE, _NEGATIVE], dtype=np.uint16), len(once))
         weights = np.concatenate([positive[once], negative[once]])
         unit = _unit_of(float(weights.max()))
-        return self._grown(TreeRows(rows, labels, weights / unit), unit, n_copies=2)
+        return self._grown(TreeRows(rows, labels, weights / unit), unit, n_copies=2, is_new=True)
 
     def silent_rule(self) -> Rule:
         """The last tree as a rule that says nothing."""
         assert self._last is not None
         return Rule(self._last, np.zeros(len(self._last.feature), dtype=np.float64))
 
-    def _grown(self, tree_rows: TreeRows, unit: float, n_copies: int) -> GrownRule:
+    def _grown(self, tree_rows: TreeRows, unit: float, n_copies: int, is_new: bool) -> GrownRule:
         nodes = grow_on_rows(self._problem, tree_rows, self._criterion, next(self._states), self._progress)
-        self._progress.tree_done()
+        if is_new:
+            self._progress.tree_done()
         leaves = leaf_numbers(nodes)
         firsts = np.concatenate([[0], np.cumsum(nodes.n_node_samples[leaves])[:-1]])
         signed = np.where(tree_rows.labels == _POSITIVE, tree_rows.weights, -tree_rows.weights)

@@ -7,7 +7,7 @@ against the rest, on the same bins.
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import count
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from core.boosting.rules import Rule, WeightedRules, importances_of, outputs_of,
 from core.classifier_contract import ClassifierContract
 from core.estimator import feature_count, thread_count
 from core.exceptions import InvalidInput, InvalidLoss
+from core.findings import Findings, facts_of_growth
 from core.growing import FitMonitor, GrowthProblem, Progress, Rooms, Silent
 from core.growth_parameters import LARGEST_COUNT
 from core.kernels.growing_node import GrowthLimits
@@ -66,6 +67,7 @@ class BoostedClassifier(ClassifierContract):
     those of the class that took most rounds.
     """
 
+    fewest_classes: ClassVar[int] = 2
     #: How often a tree holds a row at most.
     _n_copies = 1
 
@@ -105,7 +107,7 @@ class BoostedClassifier(ClassifierContract):
         loss = self._checked_loss()
         data = training_data(self, X, y, sample_weight, self.class_weight)
         n_classes = len(data.labels.classes)
-        if len(np.unique(data.labels.codes)) < 2:
+        if len(np.unique(data.labels.codes)) < self.fewest_classes:
             raise InvalidInput("y holds one class among the rows that have weight; boosting needs two classes or more.")
         positives = [1] if n_classes == 2 else list(range(n_classes))
         progress = Progress(monitor or Silent(), "boosting", len(positives) * int(self.n_rounds))
@@ -162,6 +164,15 @@ class BoostedClassifier(ClassifierContract):
         )
         features = bin_features(data.X, self.max_bins, thread_count(self.n_jobs))
         return GrowthProblem(features, data.labels.codes.astype(np.uint16), 2, limits, Rooms(self._n_copies))
+
+    def findings(self, noise_rate: float | None = None) -> Findings:
+        """What the fit found out; `noise_rate` is the share of wrong training labels, None where it is not known.
+
+        Of the boosters only minimax boosting has metrics of its own, and guarantees something.
+        """
+        self._check_is_fitted("weighted_rules_")
+        facts = facts_of_growth(self.loss_, self.trees_)
+        return Findings({**facts, "n_rounds": self.n_rounds_, "stop_reason": self.stop_reason_}, {}, None)
 
     def found_facts(self) -> dict[str, Any]:
         """What the fit found beside its rules, as JSON; `restore_found` takes it back."""

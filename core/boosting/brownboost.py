@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from core.boosting.boosted_classifier import LeavesOfRule, NumberOfRounds
 from core.boosting.clocked import ClockedBooster
 from core.growth_parameters import (
-    LARGEST_COUNT,
     ClassWeights,
     Jobs,
     LossChoice,
@@ -20,9 +19,9 @@ from core.growth_parameters import (
 )
 from core.parameters import Bounds, Help
 
-TotalTime = Annotated[
-    float, Bounds(gt=0, le=LARGEST_COUNT), Help("Time on the clock, c; less gives up hard rows sooner.")
-]
+#: Rows weigh exp(-c) at the start, which is zero in float64 for c above 745.
+_MOST_TIME = 500
+TotalTime = Annotated[float, Bounds(gt=0, le=_MOST_TIME), Help("Time on the clock, c; less gives up hard rows sooner.")]
 
 
 class _BrownianClock:

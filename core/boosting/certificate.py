@@ -3,7 +3,8 @@
 The bounds are the formulas as printed, not clipped to [0, 1]; see the fields for what each adds.
 """
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,12 @@ class Certificate(NamedTuple):
     regularization: float  #: -lambda ||mu||_1
     bound: float
     delta: float
+    noise_rate: float | None  #: P_noise, the share of wrong training labels; None = not known
     is_vacuous: bool  #: the bound is 1 or more, so that it says nothing
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name; None stands for an infinite one, as JSON has no infinity."""
+        return {name: None if value == math.inf else value for name, value in self._asdict().items()}
 
 
 class FittedRule(NamedTuple):
@@ -54,7 +60,7 @@ def optimization_error(weight_norm: float, vc_dimension: float, n_rows: int, del
     return 2 * weight_norm * _complexity(vc_dimension, n_rows) + (weight_norm - 1 / 2) * spread
 
 
-def certify(fitted: FittedRule, delta: float, noise_rate: float) -> Certificate:
+def certify(fitted: FittedRule, delta: float, noise_rate: float | None) -> Certificate:
     """Bound (20) with each of its terms."""
     norm = fitted.weight_norm
     estimation = estimation_error(fitted.vc_dimension, fitted.n_rows, delta) * norm if norm > 0 else 0.0
@@ -62,10 +68,11 @@ def certify(fitted: FittedRule, delta: float, noise_rate: float) -> Certificate:
         fitted.minimax_risk,
         optimization_error(norm, fitted.vc_dimension, fitted.n_rows, delta),
         estimation,
-        2 * noise_rate * norm,
+        2 * (noise_rate or 0.0) * norm,
         -fitted.regularization * norm,
     )
-    return Certificate(*terms, bound=sum(terms), delta=delta, is_vacuous=sum(terms) >= 1)
+    bound = sum(terms)
+    return Certificate(*terms, bound, delta, noise_rate, is_vacuous=bound >= 1)
 
 
 def _complexity(vc_dimension: float, n_rows: int) -> float:

@@ -5,7 +5,7 @@ absolute value, and only after R strictly fell. As printed, rules of negative we
 where R stands still, which rules that say -1 or 1 often make it do, the same rules could come and go for ever.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from core.boosting.base_learner import BaseLearner, GrownRule, resampled
 from core.boosting.boosted_classifier import BinaryProblem
-from core.boosting.linear_program import MARGIN_LIMIT, MARGIN_TOLERANCE, MinimaxProgram
-from core.boosting.rule_table import RuleTable
+from core.boosting.even_duals import EvenDuals
+from core.boosting.linear_program import MARGIN_TOLERANCE, MinimaxProgram
+from core.boosting.minimax_simplex import MARGIN_LIMIT
+from core.boosting.rule_table import RuleTable, average_output
 from core.boosting.rules import Rule
 
 
@@ -26,6 +28,8 @@ class RoundLimits(NamedTuple):
     regularization: float  # lambda
     resamples: bool
     drops_rules: bool
+    even_duals: bool
+    tolerance: float  # of R, with even duals
 
 
 class MinimaxRounds(NamedTuple):
@@ -38,6 +42,73 @@ class MinimaxRounds(NamedTuple):
     stop_reason: str  # "edge" or "n_rounds"
 
 
+class _Rounds:
+    """Algorithm 1 at work. `outputs_of` says what the leaves of a tree say, (leaf,) in [-1, 1]."""
+
+    def __init__(
+        self,
+        problem: BinaryProblem,
+        learner: BaseLearner,
+        limits: RoundLimits,
+        outputs_of: Callable[[GrownRule], NDArray[np.float64]],
+    ) -> None:
+        self._problem, self._learner, self._limits, self._outputs_of = problem, learner, limits, outputs_of
+        self._table = RuleTable(limits.n_rounds, len(problem.signs), limits.n_leaves)
+        self._program = MinimaxProgram(self._table, problem.signs, problem.shares, limits.regularization)
+        self._even = EvenDuals(self._table, problem.signs, problem.shares, limits.regularization)
+        self._rules: list[Rule] = []
+        self._risk_path: list[float] = []
+
+    def run(self) -> MinimaxRounds:
+        stop_reason = "n_rounds"
+        while len(self._rules) < self._limits.n_rounds:
+            if not self._add_rule():
+                stop_reason = "edge"
+                break
+            self._risk_path.append(min(self._program.solve().minimax_risk, self._last_risk(1)))
+            if self._limits.drops_rules:
+                self._drop_slack()
+            if self._limits.even_duals:
+                self._even.follow(self._program.solution.rules)
+        solution = self._program.solution
+        kept = [self._rules[rule] for rule in solution.rules]
+        path = np.array(self._risk_path)
+        return MinimaxRounds(kept, solution.rule_weights, solution.minimax_risk, path, stop_reason)
+
+    def _add_rule(self) -> bool:
+        """Grow a rule of an edge above lambda, if any of the round's weightings leads to one."""
+        for number, signed in enumerate(self._weightings()):
+            drawn = resampled(signed, self._problem.generator) if self._limits.resamples else signed
+            grown = self._learner.grow(drawn, replaces_last=number > 0)
+            outputs = self._outputs_of(grown)
+            if average_output(grown.leaves, outputs, signed) > self._limits.regularization:
+                self._table.add(grown.leaves, outputs)
+                self._rules.append(grown.rule(outputs))
+                self._program.add_rule(len(self._rules) - 1)
+                return True
+        return False
+
+    def _weightings(self) -> Iterator[NDArray[np.float64]]:
+        """w_i ytilde_i of (19), (row,): by the even duals, then, unless these have shown that R is within the tolerance
+        of the least that the learner's rules allow, by those of the solver.
+        """
+        if self._limits.even_duals and self._rules:
+            yield self._even.signed_weights()
+            if self._program.solution.minimax_risk - self._even.lower_bound <= self._limits.tolerance:
+                return
+        yield self._program.signed_weights()
+
+    def _last_risk(self, back: int) -> float:
+        return self._risk_path[-back] if len(self._risk_path) >= back else MARGIN_LIMIT
+
+    def _drop_slack(self) -> None:
+        if self._last_risk(1) >= self._last_risk(2) - MARGIN_TOLERANCE:
+            return
+        slack = np.abs(self._program.edges()) < self._limits.regularization - MARGIN_TOLERANCE
+        if slack.any():
+            self._program.drop_rules(slack)
+
+
 def run_rounds(
     problem: BinaryProblem,
     learner: BaseLearner,
@@ -48,33 +119,4 @@ def run_rounds(
 
     Raises SolverFailed and FitStopped.
     """
-    table = RuleTable(limits.n_rounds, len(problem.signs), limits.n_leaves)
-    program = MinimaxProgram(table, problem.signs, problem.shares, limits.regularization)
-    rules: list[Rule] = []
-    risk_path: list[float] = []
-    stop_reason = "n_rounds"
-    for number in range(limits.n_rounds):
-        signed = program.signed_weights()
-        grown = learner.grow(resampled(signed, problem.generator) if limits.resamples else signed)
-        outputs = outputs_of(grown)
-        table.add(grown.leaves, outputs)
-        if table.average(signed, number) <= limits.regularization:
-            stop_reason = "edge"
-            break
-        rules.append(grown.rule(outputs))
-        program.add_rule(number)
-        risk_path.append(min(program.solve().minimax_risk, risk_path[-1] if risk_path else MARGIN_LIMIT))
-        if limits.drops_rules:
-            _drop_slack(program, risk_path, limits.regularization)
-    solution = program.solution
-    kept = [rules[rule] for rule in solution.rules]
-    return MinimaxRounds(kept, solution.rule_weights, solution.minimax_risk, np.array(risk_path), stop_reason)
-
-
-def _drop_slack(program: MinimaxProgram, risk_path: list[float], regularization: float) -> None:
-    before = risk_path[-2] if len(risk_path) > 1 else MARGIN_LIMIT
-    if risk_path[-1] >= before - MARGIN_TOLERANCE:
-        return
-    slack = np.abs(program.edges()) < regularization - MARGIN_TOLERANCE
-    if slack.any():
-        program.drop_rules(slack)
+    return _Rounds(problem, learner, limits, outputs_of).run()

@@ -18,6 +18,7 @@ from core.boosting.boosted_classifier import (
 from core.boosting.certificate import Certificate, FittedRule, certify, tree_vc_dimension
 from core.boosting.minimax_rounds import RoundLimits, run_rounds
 from core.exceptions import InvalidInput, InvalidParameter
+from core.findings import Findings
 from core.growth_parameters import (
     ClassWeights,
     Jobs,
@@ -44,6 +45,16 @@ Resampling = Annotated[
 ]
 DroppingRules = Annotated[bool, Help("Drop rules that a fall of the minimax risk made useless.")]
 
+DualSolution = Annotated[
+    Literal["even", "vertex"],
+    Help("Which optimal row weights the trees grow on: the most even, or those the solver stops at, as published."),
+]
+Tolerance = Annotated[
+    float,
+    Bounds(ge=0),
+    Help("With even weights, rounds end once the minimax risk is this near to the least that can be reached."),
+]
+
 
 class RMBoostClassifier(BoostedClassifier):
     """Robust minimax boosting (Mazuelas and Alvarez 2025): the rule whose error is least in the worst case over all
@@ -67,9 +78,11 @@ class RMBoostClassifier(BoostedClassifier):
         *,
         n_rounds: NumberOfRounds = 200,
         regularization: Regularization = None,
-        rule_output: RuleOutput = "sign",
+        rule_output: RuleOutput = "confidence",
         resample: Resampling = False,
         drop_rules: DroppingRules = True,
+        dual_solution: DualSolution = "even",
+        tolerance: Tolerance = 0.005,
         loss: LossChoice = "gini",
         max_leaf_nodes: LeavesOfRule = 10,
         max_depth: MaxDepth = None,
@@ -85,6 +98,8 @@ class RMBoostClassifier(BoostedClassifier):
         self.rule_output = rule_output
         self.resample = resample
         self.drop_rules = drop_rules
+        self.dual_solution = dual_solution
+        self.tolerance = tolerance
         self.loss = loss
         self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
@@ -109,7 +124,20 @@ class RMBoostClassifier(BoostedClassifier):
             raise InvalidInput(
                 f"the bounds are about two classes and this model has {len(self.classes_)}; look at class_risks_."
             )
-        return certify(self._fitted_rule(), delta, noise_rate or 0.0)
+        return certify(self._fitted_rule(), delta, noise_rate)
+
+    def findings(self, noise_rate: float | None = None) -> Findings:
+        """What the fit found out; of two classes also what it guarantees where a share `noise_rate` of the training
+        labels is wrong.
+        """
+        facts = super().findings().facts
+        metrics = {
+            "minimax_risk": self.minimax_risk_,
+            "class_risks": self.class_risks_.tolist(),
+            "risk_path": self.risk_path_.tolist(),
+        }
+        certificate = self.certificate(noise_rate=noise_rate).to_json() if len(self.class_risks_) == 1 else None
+        return Findings({**facts, "regularization": self.regularization_}, metrics, certificate)
 
     def _fitted_rule(self) -> FittedRule:
         return FittedRule(
@@ -127,6 +155,8 @@ class RMBoostClassifier(BoostedClassifier):
             self._regularization(len(problem.signs)),
             bool(self.resample),
             bool(self.drop_rules),
+            self.dual_solution == "even",
+            float(self.tolerance),
         )
         done = run_rounds(problem, learner, limits, self._outputs)
         found = {"risk": done.minimax_risk, "path": done.risk_path, "n_rows": len(problem.signs)}

@@ -25,7 +25,9 @@ ErrorGoal = Annotated[
 ]
 MarginGoal = Annotated[float, Bounds(ge=0, le=LARGEST_COUNT), Help("Margin that the other rows should reach, theta.")]
 MarginSpread = Annotated[
-    float, Bounds(gt=0, le=LARGEST_COUNT), Help("Width of the potential at the end, sigma_f; less is a sharper step.")
+    float,
+    Bounds(ge=1e-6, le=LARGEST_COUNT),
+    Help("Width of the potential at the end, sigma_f; less is a sharper step."),
 ]
 #: No rule weighs more: by then the potential of a row that it gets right is zero in float64.
 _LARGEST_WEIGHT = 32.0
@@ -40,18 +42,20 @@ class _RobustClock:
     """
 
     def __init__(self, error_goal: float, margin_goal: float, margin_spread: float) -> None:
-        from scipy.special import erfinv  # noqa: PLC0415  (a slow import that only boosters need)
+        from scipy.special import erfcinv  # noqa: PLC0415  (a slow import that only boosters need)
 
         self._theta = margin_goal
         self._spread = margin_spread
         self.time_left = 1.0
-        # erf(z) = 1 - 2 error_goal at z = -mu(0) / sigma(0)
-        offset = self._sigma(0.0) * float(erfinv(1 - 2 * error_goal))
+        # erfc(z) = 2 error_goal at z = -mu(0) / sigma(0)
+        offset = self._sigma(0.0) * float(erfcinv(2 * error_goal))
         self._rho = (offset + np.e * margin_goal) / (2 * (np.e - 1))
         self.largest_weight = _LARGEST_WEIGHT * max(1.0, margin_goal, margin_spread)
 
     def _sigma(self, elapsed: float) -> float:
-        return float(np.sqrt((self._spread**2 + 1) * np.exp(2 * (self.time_left - elapsed)) - 1))
+        exponent = 2 * (self.time_left - elapsed)
+        # The formula as it stands would lose a small sigma_f beside 1.
+        return float(np.sqrt(np.expm1(exponent) + self._spread**2 * np.exp(exponent)))
 
     def _scaled(self, margins: NDArray[np.float64], elapsed: float) -> NDArray[np.float64]:
         mu = (self._theta - 2 * self._rho) * np.exp(self.time_left - elapsed) + 2 * self._rho

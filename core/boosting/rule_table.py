@@ -7,6 +7,7 @@ outputs   (rule, leaf)  float64: what the rule says in each of its leaves
 import numpy as np
 from numpy.typing import NDArray
 
+from core.kernels.even_duals import sweep_rule_weights
 from core.kernels.rule_outputs import combine_rules
 
 #: Most leaves of a rule: their numbers fit a byte.
@@ -44,10 +45,31 @@ class RuleTable:
 
     def average(self, row_weights: NDArray[np.float64], rule: int) -> float:
         """Sum over rows of row_weights (row,), of either sign, times what the rule says."""
-        per_leaf = np.bincount(self._leaves[rule], weights=row_weights, minlength=self._outputs.shape[1])
-        return float(per_leaf @ self._outputs[rule])
+        return average_output(self._leaves[rule], self._outputs[rule], row_weights)
 
     def combine(self, rules: NDArray[np.int64], weights: NDArray[np.float64], combined: NDArray[np.float64]) -> None:
         """Fill combined (row,) with the weighted sum of what `rules` say; weights (len(rules),)."""
         used = np.flatnonzero(weights)
         combine_rules(self._leaves, rules[used], self._outputs[rules[used]] * weights[used, np.newaxis], combined)
+
+    def sweep(
+        self,
+        rules: NDArray[np.int64],
+        tau: NDArray[np.float64],
+        shares: NDArray[np.float64],
+        sharpness: float,
+        regularization: float,
+        weights: NDArray[np.float64],
+        margins: NDArray[np.float64],
+    ) -> float:
+        """Take the weights of `rules` and the margins one sweep on; see the kernel."""
+        outputs = self._outputs[rules]
+        return float(
+            sweep_rule_weights(self._leaves, rules, outputs, tau, shares, sharpness, regularization, weights, margins)
+        )
+
+
+def average_output(leaves: NDArray[np.uint8], outputs: NDArray[np.float64], row_weights: NDArray[np.float64]) -> float:
+    """Sum over rows of row_weights (row,) times the output (leaf,) of each row's leaf (row,)."""
+    per_leaf = np.bincount(leaves, weights=row_weights, minlength=len(outputs))
+    return float(per_leaf @ outputs)

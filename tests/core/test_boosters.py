@@ -214,6 +214,51 @@ def test_wrong_parameters(booster):
             booster(**wrong).fit(X, y)
 
 
+class Recorder:
+    """A monitor that only listens."""
+
+    def __init__(self):
+        self.stop_flag = np.zeros(1, dtype=np.uint8)
+        self.begun, self.completed = [], []
+
+    def begin(self, phase, total, unit):
+        self.begun.append((phase, total, unit))
+
+    def advance(self, completed):
+        self.completed.append(completed)
+
+
+@pytest.mark.parametrize(("n_classes", "n_problems"), [(2, 1), (3, 3)])
+def test_a_monitor_hears_of_every_tree_of_every_class(booster, n_classes, n_problems):
+    X, _, _ = problem_without_ties()
+    monitor = Recorder()
+    booster(n_rounds=5, random_state=0).fit(X, np.digitize(X[:, 0], [0.0, 0.7][: n_classes - 1]), monitor=monitor)
+    assert monitor.begun == [("boosting", 5 * n_problems, "trees")]
+    assert monitor.completed == list(range(1, len(monitor.completed) + 1))
+    assert len(monitor.completed) <= 5 * n_problems
+
+
+@pytest.mark.parametrize(
+    "extreme",
+    [
+        core.BrownBoostClassifier(total_time=1e-300),
+        core.BrownBoostClassifier(total_time=500.0),
+        core.RobustBoostClassifier(error_goal=1e-300),
+        core.RobustBoostClassifier(margin_spread=1e-6),
+        core.RobustBoostClassifier(margin_goal=2.0**31 - 1, margin_spread=1e-6),
+        core.LPBoostClassifier(outlier_share=1e-300),
+        core.RMBoostClassifier(regularization=1e300),
+        core.RMBoostClassifier(regularization=1e-12),
+    ],
+    ids=repr,
+)
+def test_parameters_at_their_bounds(extreme):
+    X, y, weights = problem_without_ties()
+    probabilities = extreme.set_params(n_rounds=15).fit(X, y, sample_weight=weights).predict_proba(X)
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
 def test_features_that_say_nothing_end_the_rounds(booster):
     X, y = np.ones((20, 2)), np.array([0] * 12 + [1] * 8)
     model = booster(n_rounds=30).fit(X, y)

@@ -6,7 +6,9 @@ from scipy.optimize import linprog
 
 import core
 from core.boosting.linear_program import MinimaxProgram
+from core.boosting.minimax_simplex import MinimaxSimplex
 from core.boosting.rule_table import RuleTable
+from core.kernels.simplex import OPTIMAL
 from tests.shared_material import reference
 
 
@@ -123,3 +125,26 @@ def test_a_solver_that_gives_up_says_so_and_keeps_the_last_optimum():
         program.solve()
     assert failure.value.solution.minimax_risk == solved.minimax_risk
     assert "teration" in failure.value.status
+
+
+def test_a_dictionary_computed_anew_is_the_same():
+    rng = np.random.default_rng(5)
+    signs = rng.choice([-1.0, 1.0], 150)
+    outputs = np.round(np.tanh(0.5 * signs[:, np.newaxis] + rng.normal(size=(150, 20))), 2)
+    simplex = MinimaxSimplex(0.1)
+    simplex.add_rows(np.empty((150, 0)))
+    for rule in range(20):
+        simplex.add_rule(signs @ outputs[:, rule] / 150, outputs[:, rule])
+    assert simplex.run(10_000).status == OPTIMAL
+    weights, duals = simplex.weights(), simplex.margin_duals()
+    assert (weights != 0).sum() > 5
+    for array in (simplex._held.entries, simplex._held.gradient):
+        array[:] = rng.normal(size=array.shape)
+    assert simplex.drift(outputs @ weights) > 1e-3
+    simplex.rebuild(outputs)
+    outcome = simplex.run(10_000)
+    assert (outcome.status, outcome.n_steps) == (OPTIMAL, 0)
+    assert simplex.drift(outputs @ simplex.weights()) < 1e-13
+    np.testing.assert_allclose(simplex.weights(), weights, atol=1e-12)
+    np.testing.assert_allclose(simplex.margin_duals(), duals, atol=1e-12)
+    assert 0.5 - simplex.worth() == pytest.approx(dense_risk(outputs, signs, np.full(150, 1 / 150), 0.1), abs=1e-8)
