@@ -17,7 +17,7 @@ import numpy as np
 import sklearn
 
 import core
-from benchmarks import fit, losses, memory, predict, scaling, startup
+from benchmarks import boosting, fit, losses, memory, predict, scaling, startup
 from benchmarks.data import data_folder
 from benchmarks.report import HEADER
 from benchmarks.settings import Settings
@@ -29,6 +29,7 @@ SUBJECTS = {
     "predict": predict.rows,
     "memory": memory.rows,
     "scaling": scaling.rows,
+    "boosting": boosting.rows,
 }
 
 
