@@ -17,8 +17,8 @@ NAMING = {
     "pk": "pk_%(table_name)s",
 }
 
-#: JSON that PostgreSQL can index and compare, and SQLite stores as text.
-Json = JSON().with_variant(JSONB(), "postgresql")
+#: JSON that PostgreSQL can index and compare, and SQLite stores as text. Nothing is NULL, not the JSON value null.
+Json = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
 class UtcDateTime(TypeDecorator[datetime]):

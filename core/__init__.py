@@ -21,6 +21,7 @@ from core.exceptions import (
     SolverFailed,
     UnsupportedArtifact,
 )
+from core.findings import Findings
 from core.forest import ExtraTreesClassifier, ForestClassifier
 from core.growing import FitMonitor
 from core.holdout import Holdout, split_holdout
@@ -64,6 +65,7 @@ __all__ = [
     "CrossEntropy",
     "DistributionLoss",
     "ExtraTreesClassifier",
+    "Findings",
     "FitMonitor",
     "FitStopped",
     "ForestClassifier",

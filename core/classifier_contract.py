@@ -6,7 +6,7 @@ fitted.
 """
 
 import inspect
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from core.validation import class_codes, label_column, sample_weights_of
 
 class ClassifierContract:
     """Parameters by name, a score, and scikit-learn's tags. A subclass keeps every constructor argument as it is."""
+
+    #: How many classes must have rows of positive weight.
+    fewest_classes: ClassVar[int] = 1
 
     classes_: NDArray[Any]
 

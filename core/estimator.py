@@ -1,5 +1,6 @@
 """What tree and forest share: parameters, the fit from raw rows to stored arrays, and prediction."""
 
+import math
 import os
 from abc import abstractmethod
 from typing import Any, NamedTuple, Self
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from core.binning import bin_features
 from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidLoss
+from core.findings import Findings, facts_of_growth
 from core.growing import FitMonitor, GrowthProblem, Progress, Rooms, Silent
 from core.holdout import held_out_rows
 from core.kernels.criteria import Criterion
@@ -215,6 +217,17 @@ class GrownClassifier(ClassifierContract):
         generator = fit.seeds.generator(Purpose.HOLDOUT)
         held_out = held_out_rows(codes, loss.validation_fraction, True, generator).test_rows
         return by_holdout(data.X, codes, data.weights, held_out)
+
+    def findings(self, noise_rate: float | None = None) -> Findings:
+        """What the fit found out. It guarantees nothing, whatever share of the training labels is wrong."""
+        self._check_is_fitted("trees_")
+        facts = facts_of_growth(self.loss_, self.trees_)
+        if hasattr(self, "lambda_"):
+            scores = [{"lambda": lam, "accuracy": score} for lam, score in self.tuning_scores_.items()]
+            facts |= {"lambda": self.lambda_, "tuning_scores": scores}
+        if math.isfinite(getattr(self, "oob_score_", math.nan)):
+            facts["oob_score"] = self.oob_score_
+        return Findings(facts, {}, None)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Mean vote of the rows' leaves, (row, class), columns in the order of `classes_`. Leaves vote with their class

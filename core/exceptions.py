@@ -71,8 +71,8 @@ class SolverFailed(CoreError):
 
     def __init__(self, status: str, solution: Any) -> None:
         super().__init__(
-            f"the solver of the linear program stopped with status {status!r}; a larger regularization or fewer rounds "
-            "make the program easier."
+            f"the solver of the linear program stopped with status {status!r}; fewer rounds make the program easier, "
+            "and so does a larger regularization (RMBoost) or outlier_share (LPBoost)."
         )
         self.status = status
         self.solution = solution

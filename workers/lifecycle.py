@@ -66,7 +66,8 @@ def _outcome(context: ServiceContext, held: Claim, work: Work, monitor: JobMonit
     except FitStopped:
         return lambda session: _let_go(session, held, monitor.stop_reason)
     except Exception as error:
-        log.exception("failed")
+        if not isinstance(error, CoreError):  # whose message says it all: no fault of the worker
+            log.exception("failed")
         return _failure(held, error)
     return lambda session: _succeed(session, held, store)
 

@@ -1,7 +1,6 @@
 """The body of a training job: rows -> noisy labels -> fitted estimator -> metrics -> artefact."""
 
 import logging
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -48,6 +47,7 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
     parts = load_parts(context, spec)
     fit = _fit(spec, parts, context.settings.jobs.threads_per_job, monitor)
     metrics = _metrics(fit, parts, monitor)
+    found = fit.estimator.findings(_noise_rate(spec))
     schema = feature_schema(parts.dataset, fit.estimator.classes_)
     stored = context.artifact_store.put(lambda path: core.save(fit.estimator, path, schema=schema))
     model = NewTrainedModel(
@@ -61,10 +61,11 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
         fit_seconds=fit.seconds,
         size_bytes=stored.size_bytes,
         artifact_sha256=stored.sha256,
-        metrics=metrics,
+        metrics=metrics | found.metrics,
         feature_schema=schema,
         noise=fit.noise,
-        fitted=_fitted(fit.estimator),
+        fitted=found.facts,
+        certificate=found.certificate,
     )
     return lambda session: _register(session, context, model, monitor)
 
@@ -126,6 +127,11 @@ def _noisy_labels(spec: TrainSpec, parts: Parts) -> tuple[NDArray[Any], dict[str
     return noisy.labels, {"injected": record}
 
 
+def _noise_rate(spec: TrainSpec) -> float | None:
+    """The chance that a training label was made wrong; None where none was, as nobody knows those that came wrong."""
+    return spec.noise.inject.rate if spec.noise.inject else None
+
+
 def _metrics(fit: _Fit, parts: Parts, monitor: JobMonitor) -> dict[str, Any]:
     """Scores on the clean test part, which noise never touches, and on the training part as it was fitted."""
     monitor.begin("scoring", 2, "parts")
@@ -134,18 +140,6 @@ def _metrics(fit: _Fit, parts: Parts, monitor: JobMonitor) -> dict[str, Any]:
     if parts.test is not None:
         metrics["test"] = core.evaluate(fit.estimator, parts.test.X, parts.test.y)
     return metrics
-
-
-def _fitted(estimator: Any) -> dict[str, Any]:
-    """What the fit found out, for people who compare models."""
-    node_count = sum(len(nodes.feature) for nodes in estimator.trees_)
-    found: dict[str, Any] = {"loss": estimator.loss_.to_json(), "node_count": node_count}
-    if hasattr(estimator, "lambda_"):
-        scores = [{"lambda": lam, "accuracy": score} for lam, score in estimator.tuning_scores_.items()]
-        found |= {"lambda": estimator.lambda_, "tuning_scores": scores}
-    if math.isfinite(getattr(estimator, "oob_score_", math.nan)):
-        found["oob_score"] = estimator.oob_score_
-    return found
 
 
 def feature_schema(dataset: DatasetRow, classes: NDArray[Any]) -> dict[str, Any]:

@@ -31,7 +31,8 @@ ModelReference = Annotated[
     "",
     summary="List trained models, newest first",
     description="Sort by `created_at`, `name`, `version`, `fit_seconds`, `size_bytes` or any metric, as in "
-    "`sort=-metrics.test.accuracy`; models without that metric come last.",
+    "`sort=-metrics.test.accuracy`; models without that metric come last. The metrics of an item are numbers only: "
+    "lists among them, as confusions and risk paths, are in `GET /models/{reference}`.",
     responses=responses(InvalidCursor, UnknownSort),
 )
 def list_models(
@@ -44,7 +45,7 @@ def list_models(
     with reading(context.sessions) as session:
         models = TrainedModelService(session, context.artifact_store)
         rows, next_cursor = models.page(page, name=name, kind=kind, dataset_id=dataset_id)
-    return Page(items=[TrainedModelOut.of(row) for row in rows], next_cursor=next_cursor)
+    return Page(items=[TrainedModelOut.listed(row) for row in rows], next_cursor=next_cursor)
 
 
 @router.get("/{reference}", summary="One trained model", responses=responses(ModelNotFound))

@@ -23,6 +23,20 @@ class FeatureSchemaOut(BaseModel):
     features: list[FeatureOut]
 
 
+class CertificateOut(BaseModel):
+    """Bound on the error of the randomised rule of a minimax booster on rows that it has not seen, term by term."""
+
+    minimax_risk: float = Field(description="least worst-case error, as in `metrics`")
+    optimization: float | None = Field(description="how far unseen rows may break the margin constraints")
+    estimation: float | None = Field(description="averages over the training rows against expectations")
+    noise: float = Field(description="what wrong training labels may cost; 0 where `noise_rate` is null")
+    regularization: float = Field(description="the price of the rules' weights, which the risk holds and the bound not")
+    bound: float | None = Field(description="the sum of the terms; null = infinite, as is a term that is null")
+    delta: float = Field(description="the bound holds with probability 1 - 2 delta")
+    noise_rate: float | None = Field(description="share of wrong training labels: the rate of the injected noise")
+    is_vacuous: bool = Field(description="the bound is 1 or more, so that it says nothing; more rows lower it")
+
+
 class TrainedModelOut(BaseModel):
     model_config = ConfigDict(
         json_schema_extra={
@@ -52,6 +66,7 @@ class TrainedModelOut(BaseModel):
                     },
                     "noise": {"injected": {"kind": "uniform", "rate": 0.2, "flipped_rows": 160, "observed_rate": 0.2}},
                     "fitted": {"lambda": 0.5, "node_count": 2210},
+                    "certificate": None,
                 }
             ]
         }
@@ -70,12 +85,31 @@ class TrainedModelOut(BaseModel):
     created_at: datetime
     fit_seconds: float
     size_bytes: int = Field(description="size of the artefact")
-    metrics: dict[str, Any]
+    metrics: dict[str, Any] = Field(
+        description="scores on the parts, and what the fit says of itself; in lists of models numbers alone"
+    )
     feature_schema: FeatureSchemaOut = Field(serialization_alias="schema")
     noise: dict[str, Any]
-    fitted: dict[str, Any] = Field(description="what the fit found out: the chosen `lambda`, the `oob_score` asked for")
+    fitted: dict[str, Any] = Field(
+        description="what the fit found out: the chosen `lambda`, the `oob_score` asked for, why boosting stopped"
+    )
+    certificate: CertificateOut | None = Field(description="of `rmboost` with two classes; null for all others")
 
     @classmethod
     def of(cls, row: TrainedModelRow) -> "TrainedModelOut":
         values = {name: getattr(row, name) for name in cls.model_fields if name != "aliases"}
         return cls.model_validate({**values, "aliases": []})
+
+    @classmethod
+    def listed(cls, row: TrainedModelRow) -> "TrainedModelOut":
+        """Without the metrics that grow with classes or rounds, which would make a page of a list megabytes long."""
+        return cls.of(row).model_copy(update={"metrics": _numbers(row.metrics)})
+
+
+def _numbers(metrics: dict[str, Any]) -> dict[str, Any]:
+    """What a list can be sorted by: numbers, also those inside of objects."""
+    return {
+        name: _numbers(value) if isinstance(value, dict) else value
+        for name, value in metrics.items()
+        if not isinstance(value, list)
+    }

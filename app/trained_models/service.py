@@ -40,6 +40,7 @@ class NewTrainedModel:
     feature_schema: dict[str, Any]
     noise: dict[str, Any]
     fitted: dict[str, Any]
+    certificate: dict[str, Any] | None = None
 
 
 class TrainedModelService:

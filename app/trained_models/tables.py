@@ -25,7 +25,7 @@ class TrainedModelRow(IdMixin, CreatedMixin, Base):
     size_bytes: Mapped[int] = mapped_column(BigInteger)
     #: SHA-256 of the artefact file, which is also its name in the store.
     artifact_sha256: Mapped[str] = mapped_column(String(64), index=True)
-    #: {"test": {...} | absent, "train_noisy": {...}}
+    #: {"test": {...} | absent, "train_noisy": {...}}, and what the fit says of itself, as minimax_risk
     metrics: Mapped[dict[str, Any]]
     #: {"target", "classes": [label], "features": [{"name", "kind", "categories"}]}
     feature_schema: Mapped[dict[str, Any]]
@@ -33,6 +33,8 @@ class TrainedModelRow(IdMixin, CreatedMixin, Base):
     noise: Mapped[dict[str, Any]]
     #: What the fit found out: chosen lambda, number of nodes, ...
     fitted: Mapped[dict[str, Any]]
+    #: Bound on the error of unseen rows, term by term; only where the fit gives one.
+    certificate: Mapped[dict[str, Any] | None]
 
 
 class ModelNameRow(Base):

@@ -57,6 +57,13 @@ EXAMPLES = {
             "noise": {"inject": {"kind": "uniform", "rate": 0.3}},
         },
     },
+    "booster": {
+        "summary": "minimax boosting, whose model comes with a certificate",
+        "value": {
+            "dataset_id": "8a5b6f0e-5d0f-4f6c-9a53-5f1c2b0d7e11",
+            "model": {"kind": "rmboost", "n_rounds": 100},
+        },
+    },
     "tree": {
         "summary": "a single tree",
         "value": {

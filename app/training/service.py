@@ -73,8 +73,9 @@ class TrainingService:
         if isinstance(spec.evaluation, TestDataset):
             self._refuse_other_columns(spec.evaluation, dataset)
         problems = [
-            *self._too_many_trees(spec),
+            *self._too_many_trees(spec, dataset),
             *_unknown_classes(spec, dataset),
+            *_too_few_weighted_classes(spec, dataset),
             *_too_few_rows(spec, dataset),
             *_unfit_loss(spec, dataset),
         ]
@@ -100,12 +101,15 @@ class TrainingService:
         if reason:
             raise IncompatibleTestDataset.at("/evaluation/dataset_id", reason)
 
-    def _too_many_trees(self, spec: TrainSpec) -> Iterator[FieldError]:
-        n_estimators = getattr(spec.model, "n_estimators", 1)
-        limit = self._limits.max_trees
-        if n_estimators > limit:
-            detail = f"{n_estimators} trees are more than this service grows; at most {limit} (limit max_trees)"
-            yield FieldError("/model/n_estimators", detail)
+    def _too_many_trees(self, spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
+        n_classes, limit = len(dataset.classes), self._limits.max_trees
+        problems = n_classes if n_classes > 2 else 1
+        for field, at_once in (("n_estimators", 1), ("n_rounds", problems)):
+            n_trees = at_once * getattr(spec.model, field, 0)
+            if n_trees > limit:
+                why = f"; a round grows one for each of {n_classes} classes" if at_once > 1 else ""
+                detail = f"{n_trees} trees are more than this service grows; at most {limit} (limit max_trees){why}"
+                yield FieldError(f"/model/{field}", detail)
 
 
 def default_name(dataset_name: str, kind: str) -> str:
@@ -121,6 +125,20 @@ def _unknown_classes(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldErro
         if label not in known:
             detail = f"the data set has no class {label!r}; its classes are {', '.join(known[:20])}"
             yield FieldError(f"/model/class_weight/{pointer_token(label)}", detail)
+
+
+def _too_few_weighted_classes(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
+    weights = getattr(spec.model, "class_weight", None)
+    if not isinstance(weights, dict):
+        return
+    n_weighted = sum(weights.get(label_text(entry["label"]), 1.0) > 0 for entry in dataset.classes)
+    fewest = core.ESTIMATORS[kind_of(spec.model)].fewest_classes
+    if n_weighted < fewest:
+        detail = (
+            f"classes with a weight above 0: {n_weighted}, and {kind_of(spec.model)!r} needs at least {fewest}; "
+            "a class that is not named weighs 1"
+        )
+        yield FieldError("/model/class_weight", detail)
 
 
 def _too_few_rows(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:

@@ -40,7 +40,7 @@ def wait_for_progress(service: RunningService, job_id: str) -> None:
     def under_way() -> bool:
         job = service.request("GET", f"/jobs/{job_id}")[1]
         assert job["state"] in ("queued", "running"), job
-        return job["progress"]["phase"] == "growing" and job["progress"]["completed"] > 0
+        return job["progress"]["phase"] in ("growing", "boosting") and job["progress"]["completed"] > 0
 
     wait_until(under_way, 60, f"progress of job {job_id}")
 

@@ -16,6 +16,8 @@ from app.database_schema import MIGRATIONS, alembic_config, is_current
 from app.jobs.tables import JobEventRow, JobInputRow
 from app.settings import DatabaseSettings
 from app.tables import metadata
+from app.trained_models.tables import TrainedModelRow
+from tests.app.trained_models.made import make_trained_model
 from tests.conftest import make_settings
 from tests.databases import fresh_database
 from tests.factories import make_job
@@ -70,9 +72,23 @@ def test_down_and_up_again(engine: Engine) -> None:
     assert _tables(engine) == set(metadata.tables)
 
 
+def test_a_trained_model_outlives_the_version_before_certificates(engine: Engine, tmp_path: Path) -> None:
+    config = _config(engine)
+    command.upgrade(config, "head")
+    context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
+    model = make_trained_model(context)
+    command.downgrade(config, "20261121_initial")
+    assert "certificate" not in {column["name"] for column in inspect(engine).get_columns("trained_models")}
+    command.upgrade(config, "head")
+    with reading(context.sessions) as session:
+        found = session.get_one(TrainedModelRow, model.id)
+        assert (found.name, found.metrics, found.certificate) == (model.name, model.metrics, None)
+    context.close()
+
+
 COPYING_VERSION = """
 revision = "copies_jobs"
-down_revision = "20261121_initial"
+down_revision = "20261122_certificate"
 
 from alembic import op
 

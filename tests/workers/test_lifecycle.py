@@ -88,7 +88,7 @@ def test_a_second_message_for_a_finished_job_does_nothing(context: ServiceContex
     assert job(context, job_id).attempt == 1
 
 
-def test_a_known_error_is_told_with_its_code(context: ServiceContext) -> None:
+def test_a_known_error_is_told_with_its_code(context: ServiceContext, caplog: pytest.LogCaptureFixture) -> None:
     job_id = make_job(context)
 
     def work(*_: object) -> Store:
@@ -98,6 +98,8 @@ def test_a_known_error_is_told_with_its_code(context: ServiceContext) -> None:
     row = job(context, job_id)
     assert (row.state, row.error_code) == (JobState.FAILED, "invalid_input")
     assert row.error_message == "X holds infinity in row 3; remove it"
+    assert row.error_message in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 def test_a_bug_is_told_without_its_trace(context: ServiceContext, caplog: pytest.LogCaptureFixture) -> None:

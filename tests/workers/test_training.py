@@ -11,6 +11,7 @@ from app.database import reading, writing
 from app.datasets.service import DatasetService
 from app.jobs.service import JobService
 from app.jobs.states import JobState
+from app.jobs.tables import JobRow
 from app.trained_models.service import TrainedModelService
 from app.trained_models.tables import TrainedModelRow
 from app.training.schemas import TrainRequest
@@ -28,15 +29,20 @@ def store(context: ServiceContext, columns: dict[str, list[Any]], target: str = 
             return str(row.id)
 
 
-def run(context: ServiceContext, **request: Any) -> TrainedModelRow:
-    """Submit, run in this process, and give the model that came of it."""
+def run_to_the_end(context: ServiceContext, **request: Any) -> JobRow:
+    """Submit, run in this process, and give the job as it ended."""
     limits = context.settings.limits
     with writing(context.sessions) as session:
         datasets = DatasetService(session, context.dataset_store, limits)
         training = TrainingService(datasets, JobService(session, limits), limits)
         job_id = training.submit(TrainRequest.model_validate(request), None).id
     run_job(context, job_id, train, lambda: False)
-    row = job(context, job_id)
+    return job(context, job_id)
+
+
+def run(context: ServiceContext, **request: Any) -> TrainedModelRow:
+    """The model that came of a job that succeeded."""
+    row = run_to_the_end(context, **request)
     assert row.state is JobState.SUCCEEDED, (row.error_code, row.error_message)
     assert row.model_id is not None
     with reading(context.sessions) as session:
@@ -126,19 +132,66 @@ def test_the_out_of_bag_score_is_reported(context: ServiceContext) -> None:
     assert model.fitted["oob_score"] == pytest.approx(model.metrics["test"]["accuracy"], abs=0.1)
 
 
-@pytest.mark.parametrize("selection", ["holdout", "out_of_bag"])
-def test_progress_rises_evenly_whether_or_not_tuning_ends_with_a_refit(
-    context: ServiceContext, selection: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("noise_rate", [None, 0.1])
+def test_a_minimax_booster_is_certified_for_the_noise_that_was_injected(
+    context: ServiceContext, noise_rate: float | None
 ) -> None:
-    fractions = []
+    noise = {"inject": noise_rate and {"kind": "uniform", "rate": noise_rate}}
+    booster = {"kind": "rmboost", "n_rounds": 8, "max_leaf_nodes": 2}
+    model = run(context, dataset_id=store(context, made(2000)), model=booster, noise=noise)
+    estimator = core.load(context.artifact_store.path(model.artifact_sha256))
+    assert model.metrics["minimax_risk"] == estimator.minimax_risk_
+    assert model.metrics["risk_path"] == estimator.risk_path_.tolist()
+    assert model.certificate == estimator.certificate(noise_rate=noise_rate).to_json()
+    assert model.fitted["regularization"] == pytest.approx(1 / np.sqrt(1600))
+
+
+def test_a_bound_that_is_infinite_is_stored_as_none(context: ServiceContext) -> None:
+    model = run(context, dataset_id=store(context, made(40)), model={"kind": "rmboost", "n_rounds": 3})
+    assert model.certificate is not None
+    assert (model.certificate["bound"], model.certificate["is_vacuous"]) == (None, True)
+
+
+def test_a_linear_program_that_cannot_be_solved_fails_the_job_and_says_why(context: ServiceContext) -> None:
+    """Prices of weights that no solver tells from zero."""
+    booster = {"kind": "rmboost", "n_rounds": 5, "regularization": 1e-30}
+    row = run_to_the_end(context, dataset_id=store(context, made()), model=booster)
+    assert (row.state, row.error_code) == (JobState.FAILED, "solver_failed")
+    assert row.error_message is not None
+    assert "status 'No pivot left'" in row.error_message
+    assert "larger regularization" in row.error_message
+
+
+@pytest.fixture
+def fractions(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The share of the job that is done, after each step of it."""
+    seen: list[float] = []
 
     def advance(monitor: JobMonitor, completed: int) -> None:
         advance_as_always(monitor, completed)
         news = monitor.news()
-        fractions.append(news["fraction"] if news else fractions[-1])
+        seen.append(news["fraction"] if news else seen[-1])
 
     advance_as_always = JobMonitor.advance
     monkeypatch.setattr(JobMonitor, "advance", advance)
+    return seen
+
+
+def test_progress_of_a_booster_rises_evenly_over_all_classes(context: ServiceContext, fractions: list[float]) -> None:
+    columns = made(300)
+    columns["y"] = ["abc"[i % 3] for i in range(300)]
+    row = run_to_the_end(context, dataset_id=store(context, columns), model={"kind": "adaboost", "n_rounds": 5})
+    of_trees = fractions[:15]
+    assert np.ptp(np.diff(of_trees)) < 0.001
+    assert of_trees[-1] == pytest.approx(0.95)
+    assert fractions == sorted(fractions)
+    assert row.progress["fraction"] == 1.0
+
+
+@pytest.mark.parametrize("selection", ["holdout", "out_of_bag"])
+def test_progress_rises_evenly_whether_or_not_tuning_ends_with_a_refit(
+    context: ServiceContext, selection: str, fractions: list[float]
+) -> None:
     loss = {"kind": "adaptive_ne", "grid": [0, 1], "selection": selection}
     model = {"kind": "forest", "n_estimators": 10, "loss": loss}
     run(context, dataset_id=store(context, made()), model=model, evaluation={"kind": "none"})

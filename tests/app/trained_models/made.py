@@ -67,6 +67,7 @@ def make_trained_model(
         "feature_schema": schema,
         "noise": {"injected": None},
         "fitted": {},
+        "certificate": None,
     }
     values |= given
     values.setdefault("dataset_id", make_dataset(context))

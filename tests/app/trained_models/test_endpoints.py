@@ -55,6 +55,19 @@ class TestListModels:
         assert items[0]["name"] == "c"
         assert len(items) == 3
 
+    def test_metrics_of_an_item_are_numbers_and_those_of_a_model_are_all(self, client, context):
+        metrics = {
+            "test": {"accuracy": 0.5, "confusion": [[1, 0], [0, 1]]},
+            "minimax_risk": 0.2,
+            "risk_path": [0.3, 0.2],
+        }
+        make_trained_model(context, name="a", metrics=metrics)
+        make_trained_model(context, name="b", metrics={**metrics, "minimax_risk": 0.1})
+        items = client.get("/models?sort=metrics.minimax_risk").json()["items"]
+        assert [item["name"] for item in items] == ["b", "a"]
+        assert items[1]["metrics"] == {"test": {"accuracy": 0.5}, "minimax_risk": 0.2}
+        assert client.get("/models/a").json()["metrics"] == metrics
+
     @pytest.mark.parametrize("sort", ["seed", "metrics", "metrics.", "metrics.a'b", 'metrics."a"', "metrics.a}"])
     def test_refused_sort(self, client, sort):
         body = problem(client.get("/models", params={"sort": sort}), 422, "unknown_sort")
@@ -72,10 +85,21 @@ class TestGetModel:
         assert set(body) == {
             "id", "name", "version", "aliases", "kind", "parameters", "seed", "dataset_id", "data_sha256",
             "code_version", "created_at", "fit_seconds", "size_bytes", "metrics", "schema", "noise", "fitted",
+            "certificate",
         }  # fmt: skip
         assert body["schema"] == row.feature_schema
         assert body["fitted"] == {"lambda": 0.5}
         assert body["created_at"].endswith("Z")
+
+    @pytest.mark.parametrize("bound", [0.75, None])
+    def test_a_certificate(self, client, context, bound):
+        certificate = {
+            "minimax_risk": 0.2, "optimization": 0.1, "estimation": bound, "noise": 0.0, "regularization": -0.01,
+            "bound": bound, "delta": 0.05, "noise_rate": None, "is_vacuous": bound is None,
+        }  # fmt: skip
+        row = make_trained_model(context, kind="rmboost", certificate=certificate)
+        assert client.get(f"/models/{row.id}").json()["certificate"] == certificate
+        assert client.get("/models").json()["items"][0]["certificate"] == certificate
 
     @pytest.mark.parametrize("reference", ["credit-risk", "credit-risk:1"])
     def test_by_name(self, client, context, reference):

@@ -114,6 +114,19 @@ class TestRefused:
             ({"kind": "tree", "class_weight": {"maybe": 2.0}}, ["/model/class_weight/maybe"]),
             ({"kind": "tree", "class_weight": {"\ud800": 2.0}}, ["/model/class_weight/\\ud800"]),
             ({"kind": "forest", "n_estimators": 10_001}, ["/model/n_estimators"]),
+            ({"kind": "rmboost", "regularization": 0}, ["/model/regularization"]),
+            ({"kind": "rmboost", "regularization": -1}, ["/model/regularization"]),
+            ({"kind": "adaboost", "n_rounds": 0}, ["/model/n_rounds"]),
+            ({"kind": "gentleboost", "n_rounds": 10_001}, ["/model/n_rounds"]),
+            ({"kind": "lpboost", "outlier_share": 1}, ["/model/outlier_share"]),
+            ({"kind": "lpboost", "regularization": 1}, ["/model/regularization"]),
+            ({"kind": "brownboost", "total_time": 501}, ["/model/total_time"]),
+            ({"kind": "robustboost", "error_goal": 0.5}, ["/model/error_goal"]),
+            ({"kind": "logitboost", "max_leaf_nodes": 257}, ["/model/max_leaf_nodes"]),
+            ({"kind": "rmboost", "loss": "ane"}, ["/model"]),
+            ({"kind": "rmboost", "correction": {"kind": "forward"}}, ["/model/correction"]),
+            ({"kind": "rmboost", "class_weight": {"0": 0}}, ["/model/class_weight"]),
+            ({"kind": "tree", "class_weight": {"0": 0, "1": 0}}, ["/model/class_weight"]),
             ({"kind": "forest", "oob_score": True, "bootstrap": False}, ["/model"]),
             ({"kind": "tree", "loss": {"kind": "ane", "selection": "out_of_bag"}}, ["/model"]),
             ({"kind": "tree", "loss": {"kind": "ane", "selection": "oob"}}, ["/model/loss/selection"]),
@@ -211,6 +224,21 @@ class TestRefused:
         body = {"dataset_id": dataset_id, "model": {"kind": "tree", "loss": "ranking"}}
         assert refused(client, body) == ("invalid_training_request", ["/model/loss"])
         assert client.post("/train", json={**body, "model": {"kind": "tree", "loss": "gini"}}).status_code == 202
+
+    def test_rounds_count_once_for_each_of_three_classes(self, client: TestClient) -> None:
+        three = [{"label": label, "count": 30} for label in "abc"]
+        body = {"dataset_id": str(make_dataset(client.app.state.context, classes=three))}
+        most = {"kind": "adaboost", "n_rounds": 3333}
+        assert client.post("/train", json={**body, "model": most}).status_code == 202
+        more = {"kind": "adaboost", "n_rounds": 3334}
+        assert refused(client, {**body, "model": more}) == ("invalid_training_request", ["/model/n_rounds"])
+
+    @pytest.mark.parametrize(("kind", "weights"), [("adaboost", {"a": 0}), ("tree", {"a": 0, "b": 0})])
+    def test_weights_that_leave_enough_classes(self, client: TestClient, kind: str, weights: dict[str, Any]) -> None:
+        three = [{"label": label, "count": 30} for label in "abc"]
+        dataset_id = str(make_dataset(client.app.state.context, classes=three))
+        body = {"dataset_id": dataset_id, "model": {"kind": kind, "class_weight": weights}}
+        assert client.post("/train", json=body).status_code == 202
 
     def test_a_holdout_of_too_few_rows(self, client: TestClient) -> None:
         dataset_id = str(make_dataset(client.app.state.context, n_rows=3))

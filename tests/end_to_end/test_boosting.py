@@ -1,0 +1,100 @@
+"""Boosters over HTTP: every kind from the request to predictions, what minimax boosting guarantees, and jobs that are
+cut short.
+"""
+
+import signal
+from typing import Any
+
+import numpy as np
+import pytest
+
+import core
+from tests.end_to_end.test_main_job import ROW, artifact, model_of, submit, upload, wait_for_progress
+from tests.service_process import RunningService
+
+KINDS = [kind for kind in core.ESTIMATORS if "boost" in kind]
+#: Linear programs of two seconds and more.
+LONG_MODEL = {"kind": "rmboost", "n_rounds": 80}
+ENDLESS_MODEL = {"kind": "rmboost", "n_rounds": 3000, "regularization": 0.001, "drop_rules": False}
+
+
+@pytest.fixture(scope="module")
+def dataset(service: RunningService, table_csv: bytes) -> dict[str, Any]:
+    return upload(service, table_csv)
+
+
+@pytest.fixture(scope="module")
+def two_classes() -> dict[str, Any]:
+    generator = np.random.default_rng(3)
+    x = generator.normal(size=(2000, 3)).round(3)
+    y = np.where(x[:, 0] > 0.3, "yes", "no")
+    return {"columns": {f"x{i}": x[:, i].tolist() for i in range(3)} | {"y": y.tolist()}, "target": "y"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_learns_three_classes(service: RunningService, dataset: dict[str, Any], kind: str) -> None:
+    n_rounds = 40 if kind == "lpboost" else 15  # whose first rounds say little
+    job = submit(service, dataset, name=f"boosted-{kind}", model={"kind": kind, "n_rounds": n_rounds})
+    model = model_of(service, service.wait_for_job(job["id"]))
+    assert model["metrics"]["test"]["accuracy"] > 0.7
+    assert model["fitted"]["stop_reason"] in ("n_rounds", "edge", "time")
+    assert 0 < model["fitted"]["n_rounds"] <= n_rounds
+    assert model["certificate"] is None
+    cells = {name: "" if value is None else value for name, value in ROW.items()}
+    query = "&".join(f"{name}={value}" for name, value in cells.items())
+    status, single = service.request("GET", f"/predict?model=boosted-{kind}&{query}")
+    assert status == 200, single
+    assert sum(single["probabilities"].values()) == pytest.approx(1)
+    many = service.request("POST", "/predict", {"model": model["id"], "rows": [ROW]})[1]
+    assert many["predictions"] == [{name: single[name] for name in ("label", "probabilities")}]
+
+
+def test_minimax_boosting_shows_its_risk_and_its_certificate(
+    service: RunningService, two_classes: dict[str, Any]
+) -> None:
+    body = {
+        "name": "certified",
+        "data": two_classes,
+        "model": {"kind": "rmboost", "n_rounds": 10, "max_leaf_nodes": 2},
+        "noise": {"inject": {"kind": "uniform", "rate": 0.1}},
+        "evaluation": {"kind": "none"},
+    }
+    status, job = service.request("POST", "/train", body)
+    assert status == 202, job
+    model = model_of(service, service.wait_for_job(job["id"]))
+    metrics, certificate = model["metrics"], model["certificate"]
+    assert metrics["risk_path"] == sorted(metrics["risk_path"], reverse=True)
+    assert metrics["risk_path"][-1] == pytest.approx(metrics["minimax_risk"], abs=1e-9)
+    assert certificate["minimax_risk"] == metrics["minimax_risk"] < 0.5
+    assert certificate["noise_rate"] == 0.1
+    assert certificate["bound"] > metrics["minimax_risk"]
+    listed = service.request("GET", "/models?name=certified&sort=metrics.minimax_risk")[1]["items"]
+    assert [item["metrics"]["minimax_risk"] for item in listed] == [metrics["minimax_risk"]]
+    assert "risk_path" not in listed[0]["metrics"]
+
+
+def test_a_program_that_cannot_be_solved_says_so(service: RunningService, two_classes: dict[str, Any]) -> None:
+    body = {"data": two_classes, "model": {"kind": "rmboost", "n_rounds": 5, "regularization": 1e-30}}
+    job = service.wait_for_job(service.request("POST", "/train", body)[1]["id"])
+    assert (job["state"], job["error"]["code"]) == ("failed", "solver_failed")
+    assert "larger regularization" in job["error"]["message"]
+
+
+def test_a_killed_worker_costs_an_attempt_and_nothing_else(service: RunningService, dataset: dict[str, Any]) -> None:
+    request = {"model": LONG_MODEL, "evaluation": {"kind": "none"}, "seed": 5}
+    undisturbed = artifact(service, model_of(service, service.wait_for_job(submit(service, dataset, **request)["id"])))
+    job = submit(service, dataset, **request)
+    wait_for_progress(service, job["id"])
+    for process in service.processes("workers"):
+        process.send_signal(signal.SIGKILL)
+    finished = service.wait_for_job(job["id"])
+    assert finished["attempt"] == 2
+    assert artifact(service, model_of(service, finished)) == undisturbed
+
+
+def test_a_running_fit_is_cancelled(service: RunningService, dataset: dict[str, Any]) -> None:
+    job = submit(service, dataset, name="never-boosted", model=ENDLESS_MODEL)
+    wait_for_progress(service, job["id"])
+    assert service.request("POST", f"/jobs/{job['id']}/cancel")[0] == 202
+    assert service.wait_for_job(job["id"], 20)["state"] == "cancelled"
+    assert service.request("GET", "/models?name=never-boosted")[1]["items"] == []
