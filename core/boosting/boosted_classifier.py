@@ -18,7 +18,7 @@ from core.boosting.rule_table import MOST_LEAVES
 from core.boosting.rules import Rule, WeightedRules, importances_of, outputs_of, packed_rules
 from core.classifier_contract import ClassifierContract
 from core.estimator import feature_count, thread_count
-from core.exceptions import InvalidInput, InvalidLoss
+from core.exceptions import InvalidInput, InvalidLoss, SolverFailed
 from core.findings import Findings, facts_of_growth
 from core.growing import FitMonitor, GrowthProblem, Progress, Rooms, Silent
 from core.growth_parameters import LARGEST_COUNT
@@ -57,6 +57,7 @@ class Boosted(NamedTuple):
     n_rounds: int
     stop_reason: str
     found: dict[str, Any]  # what only some boosters find
+    failure: SolverFailed | None = None  # why the rounds ended early; the rest is of the last optimum before
 
 
 class BoostedClassifier(ClassifierContract):
@@ -102,7 +103,8 @@ class BoostedClassifier(ClassifierContract):
         """Boost on X (row, feature), NaN = missing, and labels y (row,) of two classes or more; `sample_weight` (row,)
         is not negative.
 
-        Raises InvalidParameter, InvalidInput, SolverFailed, and FitStopped when `monitor` asks for it.
+        Raises InvalidParameter, InvalidInput, and FitStopped when `monitor` asks for it. Raises SolverFailed when a
+        linear program was not solved; the classifier then has the rules and weights of the last one that was.
         """
         loss = self._checked_loss()
         data = training_data(self, X, y, sample_weight, self.class_weight)
@@ -115,6 +117,8 @@ class BoostedClassifier(ClassifierContract):
         self._keep(boosted)
         self.loss_ = loss
         self.classes_ = data.labels.classes
+        for failure in (one.failure for one in boosted if one.failure):
+            raise failure
         return self
 
     def phases(self) -> dict[str, int]:

@@ -10,6 +10,7 @@ from core.boosting.base_learner import BaseLearner
 from core.boosting.boosted_classifier import BinaryProblem, Boosted, BoostedClassifier, LeavesOfRule, NumberOfRounds
 from core.boosting.rules import Rule
 from core.boosting.solver import new_solver, run_to_optimum
+from core.exceptions import SolverFailed
 from core.growth_parameters import (
     ClassWeights,
     Jobs,
@@ -111,18 +112,28 @@ class LPBoostClassifier(BoostedClassifier):
     def _boost(self, problem: BinaryProblem, learner: BaseLearner) -> Boosted:
         program = MarginProgram(problem, self.outlier_share)
         rules: list[Rule] = []
-        stop_reason = "n_rounds"
+        failure = None
+        try:
+            stop_reason = self._add_rules(program, rules, problem.signs, learner)
+        except SolverFailed as failed:
+            stop_reason, failure = "solver_failed", failed
+        weights = program.solution.rule_weights
+        return Boosted(rules[: len(weights)], weights, len(weights), stop_reason, {}, failure)
+
+    def _add_rules(
+        self, program: MarginProgram, rules: list[Rule], signs: NDArray[np.float64], learner: BaseLearner
+    ) -> str:
+        """Round after round; says why the last one was. Raises SolverFailed."""
         while len(rules) < self.n_rounds:
-            signed = problem.signs * program.solution.row_weights
+            signed = signs * program.solution.row_weights
             grown = learner.grow(signed)
             outputs = grown.labels()[grown.leaves]
             if rules and signed @ outputs <= program.solution.margin + _EDGE_TOLERANCE:
-                stop_reason = "edge"
-                break
+                return "edge"
             rules.append(grown.rule(grown.labels()))
             program.add_rule(outputs)
             program.solve()
-        return Boosted(rules, program.solution.rule_weights, len(rules), stop_reason, {})
+        return "n_rounds"
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """(1 + score) / 2: scores are averages of what rules say, in [-1, 1]."""

@@ -18,6 +18,7 @@ from core.boosting.linear_program import MARGIN_TOLERANCE, MinimaxProgram
 from core.boosting.minimax_simplex import MARGIN_LIMIT
 from core.boosting.rule_table import RuleTable, average_output
 from core.boosting.rules import Rule
+from core.exceptions import SolverFailed
 
 
 class RoundLimits(NamedTuple):
@@ -39,7 +40,8 @@ class MinimaxRounds(NamedTuple):
     weights: NDArray[np.float64]  # (rule,)
     minimax_risk: float
     risk_path: NDArray[np.float64]  # (round,), R after each
-    stop_reason: str  # "edge" or "n_rounds"
+    stop_reason: str  # "edge", "n_rounds" or "solver_failed"
+    failure: SolverFailed | None
 
 
 class _Rounds:
@@ -60,20 +62,28 @@ class _Rounds:
         self._risk_path: list[float] = []
 
     def run(self) -> MinimaxRounds:
-        stop_reason = "n_rounds"
+        try:
+            return self._ended(self._boost(), None)
+        except SolverFailed as failure:
+            return self._ended("solver_failed", failure)
+
+    def _boost(self) -> str:
+        """Round after round; says why the last one was."""
         while len(self._rules) < self._limits.n_rounds:
             if not self._add_rule():
-                stop_reason = "edge"
-                break
+                return "edge"
             self._risk_path.append(min(self._program.solve().minimax_risk, self._last_risk(1)))
             if self._limits.drops_rules:
                 self._drop_slack()
             if self._limits.even_duals:
                 self._even.follow(self._program.solution.rules)
+        return "n_rounds"
+
+    def _ended(self, stop_reason: str, failure: SolverFailed | None) -> MinimaxRounds:
         solution = self._program.solution
         kept = [self._rules[rule] for rule in solution.rules]
         path = np.array(self._risk_path)
-        return MinimaxRounds(kept, solution.rule_weights, solution.minimax_risk, path, stop_reason)
+        return MinimaxRounds(kept, solution.rule_weights, solution.minimax_risk, path, stop_reason, failure)
 
     def _add_rule(self) -> bool:
         """Grow a rule of an edge above lambda, if any of the round's weightings leads to one."""
@@ -117,6 +127,6 @@ def run_rounds(
 ) -> MinimaxRounds:
     """Algorithm 1. `outputs_of` says what the leaves of a tree say, (leaf,) in [-1, 1].
 
-    Raises SolverFailed and FitStopped.
+    Raises FitStopped. A solver's failure ends the rounds, and what they came to before is kept.
     """
     return _Rounds(problem, learner, limits, outputs_of).run()

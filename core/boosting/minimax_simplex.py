@@ -24,6 +24,8 @@ _LOWER_PRICES = 2e-9
 #: How far values, and gradients as shares of a price, may be from what they should be.
 _VALUE_TOLERANCE = 2e-11
 _GRADIENT_TOLERANCE = 1e-10
+#: Gradients are sums of shares of rows, and have no digits below this.
+_LEAST_GRADIENT = 1e-14
 #: How far they may be while others are chosen that make better pivots.
 _SLACK_SHARE = 0.1
 _GOLDEN = (5**0.5 - 1) / 2
@@ -91,7 +93,7 @@ class MinimaxSimplex:
 
     def run(self, n_most: int) -> Outcome:
         """Go on to the optimum, in at most `n_most` steps of the primal and of the dual method."""
-        n_steps, tolerance = 0, _GRADIENT_TOLERANCE * self._price
+        n_steps, tolerance = 0, max(_GRADIENT_TOLERANCE * self._price, _LEAST_GRADIENT)
         slacks = _SLACK_SHARE * _VALUE_TOLERANCE, _SLACK_SHARE * tolerance
         while True:
             self._settle()

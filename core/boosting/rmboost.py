@@ -160,7 +160,7 @@ class RMBoostClassifier(BoostedClassifier):
         )
         done = run_rounds(problem, learner, limits, self._outputs)
         found = {"risk": done.minimax_risk, "path": done.risk_path, "n_rows": len(problem.signs)}
-        return Boosted(done.rules, done.weights, len(done.risk_path), done.stop_reason, found)
+        return Boosted(done.rules, done.weights, len(done.risk_path), done.stop_reason, found, done.failure)
 
     def _regularization(self, n_rows: int) -> float:
         return float(1 / np.sqrt(n_rows) if self.regularization is None else self.regularization)

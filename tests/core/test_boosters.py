@@ -1,5 +1,7 @@
 """The boosters that minimax boosting is compared with, each against another way to the same numbers."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -7,6 +9,7 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import core
+from core.boosting import lpboost, minimax_rounds
 from core.boosting.boosted_classifier import BinaryProblem
 from core.boosting.brownboost import _BrownianClock
 from core.boosting.clocked import _step
@@ -249,6 +252,7 @@ def test_a_monitor_hears_of_every_tree_of_every_class(booster, n_classes, n_prob
         core.LPBoostClassifier(outlier_share=1e-300),
         core.RMBoostClassifier(regularization=1e300),
         core.RMBoostClassifier(regularization=1e-12),
+        core.RMBoostClassifier(regularization=1e-30, rule_output="sign"),
     ],
     ids=repr,
 )
@@ -265,6 +269,27 @@ def test_features_that_say_nothing_end_the_rounds(booster):
     assert model.n_rounds_ <= 30
     assert (model.predict(X) == 0).all()
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("booster", "module", "solver", "iterations"),
+    [
+        (core.RMBoostClassifier, minimax_rounds, "MinimaxProgram", 20),
+        (core.LPBoostClassifier, lpboost, "new_solver", 60),
+    ],
+)
+def test_a_solver_that_gives_up_leaves_the_last_optimum(booster, module, solver, iterations, monkeypatch):
+    """The classifier is the one of the rounds before."""
+    X, y, _ = problem_without_ties()
+    limited = booster(n_rounds=60, random_state=0)
+    with monkeypatch.context() as patched:
+        patched.setattr(module, solver, partial(getattr(module, solver), iteration_limit=iterations))
+        with pytest.raises(core.SolverFailed, match="teration limit"):
+            limited.fit(X, y)
+    assert limited.stop_reason_ == "solver_failed"
+    assert 1 <= limited.n_rounds_ < 60
+    solved = booster(n_rounds=limited.n_rounds_, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(limited.predict_proba(X), solved.predict_proba(X))
 
 
 def test_classes_that_are_easily_told_apart(booster):

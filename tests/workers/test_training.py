@@ -1,5 +1,6 @@
 """The body of a training job on real rows: splits, noise, labels of every type, test sets with other categories."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from app.trained_models.service import TrainedModelService
 from app.trained_models.tables import TrainedModelRow
 from app.training.schemas import TrainRequest
 from app.training.service import TrainingService
+from core.boosting import minimax_rounds
+from core.boosting.linear_program import MinimaxProgram
 from tests.factories import job
 from workers.lifecycle import run_job
 from workers.monitor import JobMonitor
@@ -152,13 +155,15 @@ def test_a_bound_that_is_infinite_is_stored_as_none(context: ServiceContext) -> 
     assert (model.certificate["bound"], model.certificate["is_vacuous"]) == (None, True)
 
 
-def test_a_linear_program_that_cannot_be_solved_fails_the_job_and_says_why(context: ServiceContext) -> None:
-    """Prices of weights that no solver tells from zero."""
-    booster = {"kind": "rmboost", "n_rounds": 5, "regularization": 1e-30}
+def test_a_linear_program_that_is_not_solved_fails_the_job_and_says_why(
+    context: ServiceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    booster = {"kind": "rmboost", "n_rounds": 5}
+    monkeypatch.setattr(minimax_rounds, "MinimaxProgram", partial(MinimaxProgram, iteration_limit=3))
     row = run_to_the_end(context, dataset_id=store(context, made()), model=booster)
     assert (row.state, row.error_code) == (JobState.FAILED, "solver_failed")
     assert row.error_message is not None
-    assert "status 'No pivot left'" in row.error_message
+    assert "status 'Iteration limit reached'" in row.error_message
     assert "larger regularization" in row.error_message
 
 
