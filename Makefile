@@ -21,6 +21,7 @@ serve: setup ## Run the service until Ctrl-C; see the settings in README.md
 	@exec $(BIN)/python -m app.cli serve
 
 test: setup-dev ## Run the tests (ARGS="tests/core -x" for some of them)
+	@$(if $(ARGS),,$(BIN)/python -m tests.compile_kernels)
 	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 check: setup-dev ## Lint, format, types, import contracts and the promises about the repository itself

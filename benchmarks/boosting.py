@@ -64,9 +64,14 @@ class Stopwatch:
         return timed
 
 
-def beside_adaboost(kind: str, table: Table, settings: Settings) -> Row:
+def all_rounds(settings: Settings) -> partial[core.RMBoostClassifier]:
+    """No end before an edge of lambda."""
+    return partial(core.RMBoostClassifier, n_rounds=N_ROUNDS, tolerance=0.0, random_state=0, n_jobs=settings.jobs)
+
+
+def beside_adaboost(kind: str, table: Table, settings: Settings, **more: float) -> Row:
     make = partial(
-        core.ESTIMATORS[kind], n_rounds=N_ROUNDS, max_leaf_nodes=N_LEAVES, random_state=0, n_jobs=settings.jobs
+        core.ESTIMATORS[kind], n_rounds=N_ROUNDS, max_leaf_nodes=N_LEAVES, random_state=0, n_jobs=settings.jobs, **more
     )
     ours, theirs = TimedFit(make, table), TimedFit(their_adaboost, table)
     times = in_turns(ours, theirs, settings.repeats)
@@ -78,7 +83,7 @@ def beside_adaboost(kind: str, table: Table, settings: Settings) -> Row:
 def share_of_program(table: Table, settings: Settings) -> Row:
     shares, taken = [], []
     for _ in range(settings.repeats):
-        fit = TimedFit(partial(core.RMBoostClassifier, n_rounds=N_ROUNDS, random_state=0, n_jobs=settings.jobs), table)
+        fit = TimedFit(all_rounds(settings), table)
         with Stopwatch((MinimaxProgram, "solve"), (EvenDuals, "follow")) as watch:
             taken.append(fit())
         shares.append(watch.seconds / taken[-1])
@@ -100,9 +105,8 @@ def beside_published(rule_output: str, table: Table, settings: Settings) -> Row:
 
 
 def doublings(settings: Settings, sizes: tuple[int, ...]) -> Iterator[Row]:
-    make = partial(core.RMBoostClassifier, n_rounds=N_ROUNDS, tolerance=0.0, random_state=0, n_jobs=settings.jobs)
     table = made(sizes[-1])
-    fits = [TimedFit(make, table.first_rows(n_rows)) for n_rows in sizes]
+    fits = [TimedFit(all_rounds(settings), table.first_rows(n_rows)) for n_rows in sizes]
     taken = np.array([[fit() / fit.estimator.n_rounds_ for fit in fits] for _ in range(settings.repeats)])
     for i, n_rows in enumerate(sizes[:-1]):
         ratios, work = list(taken[:, i + 1] / taken[:, i]), f"rmboost, a round: {n_rows:,} → {sizes[i + 1]:,} rows"
@@ -123,7 +127,7 @@ def rows(settings: Settings) -> Iterator[Row]:
     shrink = (settings.rows or MANY_ROWS) / MANY_ROWS
     many = made(int(MANY_ROWS * shrink))
     yield beside_adaboost("adaboost", many, settings)
-    yield beside_adaboost("rmboost", many, settings)
+    yield beside_adaboost("rmboost", many, settings, tolerance=0.0)
     yield share_of_program(many, settings)
     for rule_output in ("confidence", "sign"):
         yield beside_published(rule_output, made(FEW_ROWS), settings)

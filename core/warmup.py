@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.boosting.rmboost import RMBoostClassifier
 from core.evaluation import evaluate
 from core.forest import ForestClassifier
 from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
@@ -23,11 +24,14 @@ _ROWS = 600
 
 
 def warm_up() -> None:
-    """Everything that a tree or forest with any loss needs, grown depth first on codes of one byte."""
+    """Everything that a tree or forest with any loss needs, grown depth first on codes of one byte, and what boosters
+    with the default loss need.
+    """
     warm_up_predictions()
     for kind in LOSSES:
         warm_up_fit(TreeClassifier(loss=kind))
     warm_up_fit(ForestClassifier())
+    warm_up_fit(RMBoostClassifier())
 
 
 def warm_up_predictions() -> None:

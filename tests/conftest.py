@@ -1,11 +1,8 @@
 """Shared fixtures: a migrated database of each kind, a broker, and the service's context on both."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numba
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import delete
@@ -18,27 +15,6 @@ from app.settings import BrokerSettings, DatabaseSettings, JobSettings, Limits, 
 from app.tables import metadata
 from tests.broker import private_redis
 from tests.databases import fresh_database, postgresql_server
-
-#: A run of so many tests meets every kernel.
-_LONG_RUN = 1000
-_COMPILER = pytest.StashKey[subprocess.Popen[bytes]]()
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Compile the kernels that a long run will need beside its first tests, on another processor. Where tests run on
-    several processors themselves, they are that other one.
-    """
-    shares_work = hasattr(session.config, "workerinput") or session.config.getoption("numprocesses", 0)
-    if len(session.items) >= _LONG_RUN and not numba.config.DISABLE_JIT and not shares_work:
-        program = [sys.executable, "-c", "import core; core.warm_up()"]
-        session.config.stash[_COMPILER] = subprocess.Popen(program, cwd=session.config.rootpath)
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    compiler = session.config.stash.get(_COMPILER, None)
-    if compiler is not None:
-        compiler.kill()
-        compiler.wait()
 
 
 def make_settings(home: Path, database_url: str, broker_url: str = "redis+socket:///nowhere.sock") -> Settings:

@@ -183,7 +183,8 @@ def grow_best_first(
     packed = _pack(tree_rows, limits, room)
     _restart(room)
     waiting = [root]
-    opened = [_opened(criterion, features, tree_rows, packed, root, limits, tree_weight, nodes, 0, room)]
+    number = len(waiting) - 1  # no literal 0, for which all of it would be compiled once more
+    opened = [_opened(criterion, features, tree_rows, packed, root, limits, tree_weight, nodes, number, room)]
     states = [room.random_state[0]]
     queue = [_place_in_queue(opened[0], 0)]
     n_leaves = 1

@@ -56,7 +56,7 @@ def model():
 
 @pytest.mark.parametrize("kind", ["tree", "forest", "extra_trees"])
 @pytest.mark.parametrize(
-    "parameters", [{}, {"min_samples_leaf": 8}, {"loss": "adaptive_ne", "max_leaf_nodes": 9}, {"max_depth": 1}], ids=str
+    "parameters", [{}, {"min_samples_leaf": 8}, {"loss": "adaptive_ne"}, {"max_leaf_nodes": 9, "max_depth": 1}], ids=str
 )
 def test_a_model_reads_as_it_was(path, kind, parameters):
     model = fitted(kind, **parameters)

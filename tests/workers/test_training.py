@@ -159,7 +159,7 @@ def test_a_linear_program_that_is_not_solved_fails_the_job_and_says_why(
     context: ServiceContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     booster = {"kind": "rmboost", "n_rounds": 5}
-    monkeypatch.setattr(minimax_rounds, "MinimaxProgram", partial(MinimaxProgram, iteration_limit=3))
+    monkeypatch.setattr(minimax_rounds, "MinimaxProgram", partial(MinimaxProgram, iteration_limit=0))
     row = run_to_the_end(context, dataset_id=store(context, made()), model=booster)
     assert (row.state, row.error_code) == (JobState.FAILED, "solver_failed")
     assert row.error_message is not None
