@@ -54,10 +54,10 @@ class Stopwatch:
             setattr(owner, name, original)
 
     def _timed(self, method):  # type: ignore[no-untyped-def]
-        def timed(*arguments):  # type: ignore[no-untyped-def]
+        def timed(*arguments, **named):  # type: ignore[no-untyped-def]
             begin = time.perf_counter()
             try:
-                return method(*arguments)
+                return method(*arguments, **named)
             finally:
                 self.seconds += time.perf_counter() - begin
 

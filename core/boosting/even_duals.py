@@ -17,12 +17,17 @@ from numpy.typing import NDArray
 
 from core.boosting.minimax_simplex import MARGIN_LIMIT
 from core.boosting.rule_table import RuleTable
+from core.kernels.even_duals import Penalty, RowSide, RuleSide, descend
 
 #: How hard the penalty is. Sharper comes nearer to R and takes more sweeps; flatter is evener.
 _SHARPNESS = 200.0
-#: Sweeps a round, and the violation of (17), as a share of lambda, at which they end.
+#: Sweeps over the rules' weights in a round, and the violation of (17), as a share of lambda, at which they end.
 _MOST_SWEEPS = 5
 _SETTLED = 0.02
+#: With many rows a round visits fewer weights: so many rows are looked at, and at least so many weights visited. The
+#: next round goes on with the others.
+_MOST_ROW_VISITS = 1_000_000
+_FEWEST_VISITS = 10
 
 
 class EvenDuals:
@@ -34,44 +39,70 @@ class EvenDuals:
         self, table: RuleTable, signs: NDArray[np.float64], shares: NDArray[np.float64], regularization: float
     ) -> None:
         self._table = table
-        self._shares = shares
         self._signed_shares = signs * shares
-        self._regularization = regularization
-        self._rules = np.empty(0, dtype=np.int64)
-        self._weights = np.empty(0, dtype=np.float64)
-        self._tau = np.empty(0, dtype=np.float64)
-        self._margins = np.zeros(len(signs), dtype=np.float64)
-        self._duals = np.zeros(len(signs), dtype=np.float64)
-        self._steepest = 0.0  # of the last sweep
+        self._penalty = Penalty(_SHARPNESS, regularization, _SETTLED * regularization)
+        self._rows = RowSide(table.leaves, shares, np.zeros(len(signs)), np.zeros(len(signs)))
+        nothing = np.empty(0)
+        self._rules = RuleSide(np.empty(0, np.int64), table.leaf_outputs[:0], nothing, nothing, nothing, nothing)
+        self._last = 0  # the place that was visited last
+        self._most_visits = max(_MOST_ROW_VISITS // len(signs), _FEWEST_VISITS)
 
     def follow(self, rules: NDArray[np.int64]) -> None:
         """Go on with `rules`, the program's after a round: those so far without the dropped, then new ones."""
-        kept = np.isin(self._rules, rules)
-        new = rules[~np.isin(rules, self._rules)]
-        tau = [self._table.average(self._signed_shares, rule) for rule in new.tolist()]
+        kept = np.isin(self._rules.numbers, rules)
+        new = rules[~np.isin(rules, self._rules.numbers)]
         if not kept.all():
-            self._table.combine(self._rules[kept], self._weights[kept], self._margins)
-        self._rules = np.append(self._rules[kept], new)
-        self._weights = np.append(self._weights[kept], np.zeros(len(new)))
-        self._tau = np.append(self._tau[kept], tau)
-        self._sweep()
+            self._keep(kept)
+        tau = [self._table.average(self._signed_shares, rule) for rule in new.tolist()]
+        known, unknown = self._rules, np.zeros(len(new))
+        self._rules = RuleSide(
+            np.append(known.numbers, new),
+            np.concatenate([known.outputs, self._table.leaf_outputs[new]]),
+            np.append(known.tau, tau),
+            np.append(known.weights, unknown),
+            np.append(known.curvatures, unknown),
+            np.append(known.steepness, unknown + np.inf),
+        )
+        self._descend(len(new))
+
+    @property
+    def violation(self) -> float:
+        """By how much edges of the rules were above lambda when they were last looked at, at most."""
+        return float(np.max(self._rules.steepness, initial=0.0))
 
     @property
     def lower_bound(self) -> float:
         """On the R of the program, less what edges above lambda may be worth where the sweeps have not settled."""
-        unsettled = self._steepest * np.abs(self._weights).sum()
+        unsettled = self.violation * np.abs(self._rules.weights).sum()
         return float((1 - np.abs(self._duals).sum()) / 2 - unsettled)
 
     def signed_weights(self) -> NDArray[np.float64]:
         """w_i ytilde_i of (19), (row,)."""
         return self._signed_shares - self._duals
 
-    def _sweep(self) -> None:
-        for _ in range(_MOST_SWEEPS):
-            self._steepest = self._table.sweep(
-                self._rules, self._tau, self._shares, _SHARPNESS, self._regularization, self._weights, self._margins
-            )
-            if self._steepest <= _SETTLED * self._regularization:
+    @property
+    def _duals(self) -> NDArray[np.float64]:
+        return _SHARPNESS * self._rows.beyond
+
+    def _keep(self, kept: NDArray[np.bool_]) -> None:
+        self._rules = RuleSide._make(values[kept] for values in self._rules)
+        rules, rows = self._rules, self._rows
+        self._table.combine(rules.numbers, rules.weights, rows.margins)
+        excess = np.maximum(np.abs(rows.margins) - MARGIN_LIMIT, 0.0)
+        rows.beyond[:] = rows.shares * np.copysign(excess, rows.margins)
+
+    def _descend(self, n_new: int) -> None:
+        """Visit the new weights, and then the others in turns."""
+        n_rules = len(self._rules.numbers)
+        left = min(_MOST_SWEEPS * n_rules, self._most_visits)
+        first = np.arange(n_rules - n_new, n_rules)
+        while left > 0:
+            n_others = max(min(n_rules, left) - len(first), 0)
+            others = (self._last - 1 - np.arange(n_others)) % n_rules
+            order = np.append(first, others)
+            descend(self._rules, self._rows, order, self._penalty)
+            self._last = int(order[-1])
+            left -= len(order)
+            first = first[:0]
+            if self.violation <= self._penalty.settled:
                 break
-        beyond = np.maximum(np.abs(self._margins) - MARGIN_LIMIT, 0.0)
-        self._duals = _SHARPNESS * self._shares * np.copysign(beyond, self._margins)

@@ -112,8 +112,7 @@ class MinimaxProgram:
 
     def edges(self) -> NDArray[np.float64]:
         """sum_i w_i ytilde_i h_j(x_i) of every rule j in the program, (len(rules),), under the weights (19)."""
-        signed = self.signed_weights()
-        return np.array([self._table.average(signed, rule) for rule in self._rules.tolist()])
+        return self._simplex.edges()
 
     def signed_weights(self) -> NDArray[np.float64]:
         """w_i ytilde_i of (19), (row,)."""

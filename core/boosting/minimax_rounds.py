@@ -87,26 +87,29 @@ class _Rounds:
 
     def _add_rule(self) -> bool:
         """Grow a rule of an edge above lambda, if any of the round's weightings leads to one."""
-        for number, signed in enumerate(self._weightings()):
+        for number, (signed, least_edge) in enumerate(self._weightings()):
             drawn = resampled(signed, self._problem.generator) if self._limits.resamples else signed
             grown = self._learner.grow(drawn, replaces_last=number > 0)
             outputs = self._outputs_of(grown)
-            if average_output(grown.leaves, outputs, signed) > self._limits.regularization:
+            if average_output(grown.leaves, outputs, signed) > least_edge:
                 self._table.add(grown.leaves, outputs)
                 self._rules.append(grown.rule(outputs))
                 self._program.add_rule(len(self._rules) - 1)
                 return True
         return False
 
-    def _weightings(self) -> Iterator[NDArray[np.float64]]:
-        """w_i ytilde_i of (19), (row,): by the even duals, then, unless these have shown that R is within the tolerance
-        of the least that the learner's rules allow, by those of the solver.
+    def _weightings(self) -> Iterator[tuple[NDArray[np.float64], float]]:
+        """w_i ytilde_i of (19), (row,), and the edge that a rule must exceed: by the even duals, then by those of the
+        solver, unless the even ones have shown that R is within the tolerance of the least that the learner's rules
+        allow.
         """
+        least_edge = self._limits.regularization
         if self._limits.even_duals and self._rules:
-            yield self._even.signed_weights()
+            # rules that are in already may have edges up to that
+            yield self._even.signed_weights(), least_edge + min(self._even.violation, least_edge)
             if self._program.solution.minimax_risk - self._even.lower_bound <= self._limits.tolerance:
                 return
-        yield self._program.signed_weights()
+        yield self._program.signed_weights(), least_edge
 
     def _last_risk(self, back: int) -> float:
         return self._risk_path[-back] if len(self._risk_path) >= back else MARGIN_LIMIT

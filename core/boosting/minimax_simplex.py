@@ -127,6 +127,16 @@ class MinimaxSimplex:
         duals[places] = self._held.gradient[columns]
         return duals
 
+    def edges(self) -> NDArray[np.float64]:
+        """tau less what the margins' duals take of it, (rule,): the gradients of unused rules; used ones have their
+        prices.
+        """
+        held, (n_rows, n_columns) = self._held, self._size
+        edges = self._by_rule(held.side[:n_rows] * held.row_limit[:n_rows])
+        unused = np.flatnonzero(held.nonbasic[:n_columns] >= 0)
+        edges[held.nonbasic[unused]] = held.gradient[unused]
+        return edges
+
     def worth(self) -> float:
         """tau mu - lambda ||mu||_1."""
         weights = self.weights()

@@ -7,7 +7,6 @@ outputs   (rule, leaf)  float64: what the rule says in each of its leaves
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.even_duals import sweep_rule_weights
 from core.kernels.rule_outputs import combine_rules
 
 #: Most leaves of a rule: their numbers fit a byte.
@@ -33,6 +32,16 @@ class RuleTable:
         self._outputs[self._size, : len(outputs)] = outputs
         self._size += 1
 
+    @property
+    def leaves(self) -> NDArray[np.uint8]:
+        """The leaf of each row in each rule, (rule, row); meaningful as far as rules were added."""
+        return self._leaves
+
+    @property
+    def leaf_outputs(self) -> NDArray[np.float64]:
+        """What each rule says in its leaves, (rule, leaf)."""
+        return self._outputs
+
     def outputs_of(self, rule: int) -> NDArray[np.float64]:
         """What one rule says about each row, (row,)."""
         outputs: NDArray[np.float64] = self._outputs[rule][self._leaves[rule]]
@@ -51,22 +60,6 @@ class RuleTable:
         """Fill combined (row,) with the weighted sum of what `rules` say; weights (len(rules),)."""
         used = np.flatnonzero(weights)
         combine_rules(self._leaves, rules[used], self._outputs[rules[used]] * weights[used, np.newaxis], combined)
-
-    def sweep(
-        self,
-        rules: NDArray[np.int64],
-        tau: NDArray[np.float64],
-        shares: NDArray[np.float64],
-        sharpness: float,
-        regularization: float,
-        weights: NDArray[np.float64],
-        margins: NDArray[np.float64],
-    ) -> float:
-        """Take the weights of `rules` and the margins one sweep on; see the kernel."""
-        outputs = self._outputs[rules]
-        return float(
-            sweep_rule_weights(self._leaves, rules, outputs, tau, shares, sharpness, regularization, weights, margins)
-        )
 
 
 def average_output(leaves: NDArray[np.uint8], outputs: NDArray[np.float64], row_weights: NDArray[np.float64]) -> float:

@@ -2,111 +2,141 @@
 
     minimise  -tau mu + lambda ||mu||_1 + sharpness / 2 * sum_i share_i max(|m_i| - 1/2, 0)^2,   m_i = u_i mu
 
-The tables are those of `core.kernels.rule_outputs`.
+A step along the weight of a rule takes two looks at its rows: one for the slope, one to move the margins. How the slope
+changed tells the curvature, which is remembered for the next step along the same rule.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel, kernel
 
 _MARGIN_LIMIT = 0.5
-#: Least curvature of a coordinate, as a share of the rows: where few are beyond the limit a full step goes too far.
+#: Least curvature of a weight, as a share of the rows: where few are beyond the limit a full step goes too far.
 _LEAST_CURVATURE = 0.02
 #: A step is cut back at most so often, and only while what remains of the slope is more than this share of it.
 _MOST_CUTS = 4
 _SMALL_SHARE = 0.1
 
 
+class RuleSide(NamedTuple):
+    """The problem by rules, in the order of joining."""
+
+    numbers: NDArray[np.int64]  # (rule,), places in the table of leaves
+    outputs: NDArray[np.float64]  # (rule, leaf)
+    tau: NDArray[np.float64]  # (rule,)
+    weights: NDArray[np.float64]  # (rule,), mu
+    curvatures: NDArray[np.float64]  # (rule,), of the objective along a weight; 0 = not known
+    steepness: NDArray[np.float64]  # (rule,), |derivative| along a weight when it was last looked at
+
+
+class RowSide(NamedTuple):
+    """The problem by rows."""
+
+    leaves: NDArray[np.uint8]  # (table's rule, row), as in core.kernels.rule_outputs
+    shares: NDArray[np.float64]  # (row,)
+    margins: NDArray[np.float64]  # (row,), m
+    beyond: NDArray[np.float64]  # (row,), share times what the margin is beyond the limit, with the margin's sign
+
+
+class Penalty(NamedTuple):
+    """What the weights cost."""
+
+    sharpness: float
+    regularization: float  # lambda
+    settled: float  # derivatives up to this are left alone
+
+
 @kernel
-def _penalty_along(
-    leaf_of_row: NDArray[np.uint8],
-    outputs: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    margins: NDArray[np.float64],
-    step: float,
-) -> tuple[float, float]:
-    """First and second derivative of the penalty, without its sharpness, after a step in the weight of a rule."""
-    slope, curvature = 0.0, 0.0
-    for i in range(margins.shape[0]):
+def descend(rules: RuleSide, rows: RowSide, order: NDArray[np.int64], penalty: Penalty) -> None:
+    """Take the weights of the rules at the places in `order`, one after the other, nearly to their minima."""
+    for k in order:
+        _descend_along(rules, rows, k, penalty)
+
+
+@inner_kernel
+def _descend_along(rules: RuleSide, rows: RowSide, k: int, penalty: Penalty) -> None:
+    leaf_of_row, outputs = rows.leaves[rules.numbers[k]], rules.outputs[k]
+    weight, least = rules.weights[k], penalty.sharpness * _LEAST_CURVATURE
+    slope = penalty.sharpness * _weighted_sum(leaf_of_row, outputs, rows.beyond) - rules.tau[k]
+    before = abs(_steepest(slope, weight, penalty.regularization))
+    rules.steepness[k] = before
+    if before <= penalty.settled:
+        return
+    if rules.curvatures[k] == 0.0:
+        rules.curvatures[k] = max(penalty.sharpness * _curvature(leaf_of_row, outputs, rows), least)
+    curvature = rules.curvatures[k]
+    step = _shrunken(weight - slope / curvature, penalty.regularization / curvature) - weight
+    moved, after = 0.0, slope
+    for _ in range(_MOST_CUTS):
+        _move(leaf_of_row, outputs, step - moved, rows)
+        moved = step
+        after = penalty.sharpness * _weighted_sum(leaf_of_row, outputs, rows.beyond) - rules.tau[k]
+        rise = _rise(after, weight + step, step, penalty.regularization)
+        if rise <= _SMALL_SHARE * before:
+            break
+        step *= before / (before + rise)
+    rules.weights[k] = weight + moved
+    if moved != 0.0:
+        rules.curvatures[k] = max((after - slope) / moved, least)
+
+
+@inner_kernel
+def _weighted_sum(leaf_of_row: NDArray[np.uint8], outputs: NDArray[np.float64], beyond: NDArray[np.float64]) -> float:
+    """Sum over rows of outputs times `beyond`, in four sums that need not wait for each other."""
+    first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+    n_rows = beyond.shape[0]
+    for i in range(0, n_rows - 3, 4):
+        first += outputs[np.uint64(leaf_of_row[i])] * beyond[i]
+        second += outputs[np.uint64(leaf_of_row[i + 1])] * beyond[i + 1]
+        third += outputs[np.uint64(leaf_of_row[i + 2])] * beyond[i + 2]
+        fourth += outputs[np.uint64(leaf_of_row[i + 3])] * beyond[i + 3]
+    for i in range(n_rows - n_rows % 4, n_rows):
+        first += outputs[np.uint64(leaf_of_row[i])] * beyond[i]
+    return (first + second) + (third + fourth)
+
+
+@inner_kernel
+def _curvature(leaf_of_row: NDArray[np.uint8], outputs: NDArray[np.float64], rows: RowSide) -> float:
+    """Of the penalty, without its sharpness: the squared outputs of the rows that are beyond the limit."""
+    total = 0.0
+    for i in range(rows.beyond.shape[0]):
         output = outputs[np.uint64(leaf_of_row[i])]
-        margin = margins[i] + step * output
-        excess = abs(margin) - _MARGIN_LIMIT
-        if excess > 0.0:
-            weighted = shares[i] * output
-            slope += weighted * (excess if margin > 0.0 else -excess)
-            curvature += weighted * output
-    return slope, curvature
+        total += rows.shares[i] * output * output if rows.beyond[i] != 0.0 else 0.0
+    return total
 
 
-@kernel
+@inner_kernel
+def _move(leaf_of_row: NDArray[np.uint8], outputs: NDArray[np.float64], step: float, rows: RowSide) -> None:
+    """Change the weight of a rule by `step`."""
+    margins, beyond, shares = rows.margins, rows.beyond, rows.shares
+    for i in range(margins.shape[0]):
+        margin = margins[i] + step * outputs[np.uint64(leaf_of_row[i])]
+        margins[i] = margin
+        beyond[i] = shares[i] * _shrunken(margin, _MARGIN_LIMIT)
+
+
+@inner_kernel
 def _steepest(slope: float, weight: float, regularization: float) -> float:
     """The derivative of the whole, at a weight of zero that of the side which falls; 0 if neither does."""
     if weight > 0.0:
         return slope + regularization
     if weight < 0.0:
         return slope - regularization
-    return slope - min(max(slope, -regularization), regularization)
+    return _shrunken(slope, regularization)
 
 
-@kernel
+@inner_kernel
 def _shrunken(value: float, by: float) -> float:
     return value - min(max(value, -by), by)
 
 
-@kernel
-def sweep_rule_weights(
-    leaves: NDArray[np.uint8],
-    rules: NDArray[np.int64],
-    outputs: NDArray[np.float64],
-    tau: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    sharpness: float,
-    regularization: float,
-    weights: NDArray[np.float64],
-    margins: NDArray[np.float64],
-) -> float:
-    """Go through the weights (k,) of `rules` (k,), the newest first, and take each nearly to its minimum. Keeps margins
-    (row,) with them; outputs (k, leaf). Returns the steepest derivative that was met.
-    """
-    steepest = 0.0
-    for k in range(rules.shape[0] - 1, -1, -1):
-        leaf_of_row, of_rule, weight = leaves[rules[k]], outputs[k], weights[k]
-        slope, curvature = _penalty_along(leaf_of_row, of_rule, shares, margins, 0.0)
-        slope = sharpness * slope - tau[k]
-        before = abs(_steepest(slope, weight, regularization))
-        steepest = max(steepest, before)
-        if before == 0.0:
-            continue
-        curvature = sharpness * max(curvature, _LEAST_CURVATURE)
-        step = _shrunken(weight - slope / curvature, regularization / curvature) - weight
-        for _ in range(_MOST_CUTS):
-            after = _overshoot(leaf_of_row, of_rule, tau[k], shares, sharpness, regularization, weight, step, margins)
-            if after <= _SMALL_SHARE * before:
-                break
-            step *= before / (before + after)
-        weights[k] = weight + step
-        for i in range(margins.shape[0]):
-            margins[i] += step * of_rule[np.uint64(leaf_of_row[i])]
-    return steepest
-
-
-@kernel
-def _overshoot(
-    leaf_of_row: NDArray[np.uint8],
-    outputs: NDArray[np.float64],
-    tau: float,
-    shares: NDArray[np.float64],
-    sharpness: float,
-    regularization: float,
-    weight: float,
-    step: float,
-    margins: NDArray[np.float64],
-) -> float:
-    """How steeply the whole rises again after `step`, in the direction of the step; 0 if it still falls."""
-    after = weight + step
-    if after == 0.0 or step == 0.0:
+@inner_kernel
+def _rise(slope: float, weight: float, step: float, regularization: float) -> float:
+    """How steeply the whole rises in the direction of the step that led to `weight`; 0 if it still falls."""
+    if weight == 0.0 or step == 0.0:
         return 0.0
-    slope, _ = _penalty_along(leaf_of_row, outputs, shares, margins, step)
-    total = sharpness * slope - tau + (regularization if after > 0.0 else -regularization)
+    total = slope + (regularization if weight > 0.0 else -regularization)
     return max(total if step > 0.0 else -total, 0.0)

@@ -76,7 +76,7 @@ def test_they_lead_to_less_risk_than_those_of_the_solver(rule_output):
 
 def test_tolerance_ends_the_rounds():
     X, y = noisy_problem()
-    settings = {"n_rounds": 80, "random_state": 0}
+    settings = {"n_rounds": 200, "random_state": 0}
     near = core.RMBoostClassifier(tolerance=0.02, **settings).fit(X, y)
     nearer = core.RMBoostClassifier(tolerance=0.0, **settings).fit(X, y)
     assert near.stop_reason_ == "edge"
