@@ -126,10 +126,10 @@ def large_run(settings: Settings, n_rows: int) -> Row:
 def rows(settings: Settings) -> Iterator[Row]:
     shrink = (settings.rows or MANY_ROWS) / MANY_ROWS
     many = made(int(MANY_ROWS * shrink))
-    yield beside_adaboost("adaboost", many, settings)
-    yield beside_adaboost("rmboost", many, settings, tolerance=0.0)
     yield share_of_program(many, settings)
     for rule_output in ("confidence", "sign"):
         yield beside_published(rule_output, made(FEW_ROWS), settings)
     yield from doublings(settings, tuple(int(n_rows * shrink) for n_rows in SIZES))
     yield large_run(settings, int(LARGE * shrink))
+    yield beside_adaboost("adaboost", many, settings)
+    yield beside_adaboost("rmboost", many, settings, tolerance=0.0)

@@ -72,9 +72,11 @@ def forest_of_loss(settings: Settings, kind: str) -> Make:
 def warm(make: Make, table: Table) -> None:
     """Fit and ask a small copy, so that no compilation, import or thread pool start is timed."""
     estimator = clone(make())
-    if hasattr(estimator, "n_estimators"):
-        estimator.set_params(n_estimators=2)
-    estimator.fit(table.X[:WARM_UP_ROWS], table.y[:WARM_UP_ROWS]).predict_proba(table.X_test[:10])
+    for trees in {"n_estimators", "n_rounds"} & estimator.get_params().keys():
+        estimator.set_params(**{trees: 2})
+    estimator.fit(table.X[:WARM_UP_ROWS], table.y[:WARM_UP_ROWS])
+    if hasattr(estimator, "predict_proba"):
+        estimator.predict_proba(table.X_test[:10])
 
 
 def nodes_per_tree(estimator: Any) -> float:

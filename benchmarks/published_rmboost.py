@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
+from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 
-class PublishedRMBoost:
+class PublishedRMBoost(BaseEstimator):  # type: ignore[misc]
     """Labels are 0 and 1. Fitted: `minimax_risk_` and `n_rounds_`."""
 
     def __init__(self, n_rounds: int, rule_output: str) -> None:

@@ -85,9 +85,10 @@ class EvenDuals:
         return _SHARPNESS * self._rows.beyond
 
     def _keep(self, kept: NDArray[np.bool_]) -> None:
-        self._rules = RuleSide._make(values[kept] for values in self._rules)
-        rules, rows = self._rules, self._rows
-        self._table.combine(rules.numbers, rules.weights, rows.margins)
+        rules, rows, gone = self._rules, self._rows, np.empty_like(self._rows.margins)
+        self._table.combine(rules.numbers[~kept], rules.weights[~kept], gone)
+        rows.margins[:] -= gone
+        self._rules = RuleSide._make(values[kept] for values in rules)
         excess = np.maximum(np.abs(rows.margins) - MARGIN_LIMIT, 0.0)
         rows.beyond[:] = rows.shares * np.copysign(excess, rows.margins)
 
