@@ -153,7 +153,8 @@ def _too_few_rows(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
 def _unfit_loss(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
     """The one loss that cannot take every number of classes."""
     loss = core.parse_loss(constructor_arguments(spec.model)["loss"])
-    if isinstance(loss, core.RankingGain):
+    one_against_the_rest = hasattr(spec.model, "n_rounds")
+    if isinstance(loss, core.RankingGain) and not one_against_the_rest:
         try:
             loss.criterion(len(dataset.classes))
         except core.InvalidLoss as error:

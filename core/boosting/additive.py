@@ -34,6 +34,8 @@ from core.growth_parameters import (
 LARGEST_RESPONSE = 4.0
 #: Least q (1 - q), against rows that count for nothing yet ask for endless responses.
 _LEAST_CURVATURE = 1e-10
+#: Outputs up to this are what rounding leaves of zero.
+_SILENCE = 1e-12
 
 
 class Addition(NamedTuple):
@@ -107,6 +109,11 @@ def _exponential_weights(problem: BinaryProblem, scores: NDArray[np.float64]) ->
         return np.asarray(problem.signed_shares * np.exp(exponents - exponents.max()))
 
 
+def _says_anything(outputs: NDArray[np.float64]) -> bool:
+    """Whether outputs (leaf,) are more than what rounding leaves of zero."""
+    return bool(np.abs(outputs).max() > _SILENCE)
+
+
 class AdaBoostClassifier(AdditiveBooster):
     """AdaBoost (Freund and Schapire 1997) with rules that say -1 or 1.
 
@@ -134,7 +141,7 @@ class GentleBoostClassifier(AdditiveBooster):
     def _addition(self, problem: BinaryProblem, learner: BaseLearner, scores: NDArray[np.float64]) -> Addition:
         grown = learner.grow(_exponential_weights(problem, scores))
         outputs = grown.confidences()
-        reason = "" if outputs.any() else "edge"
+        reason = "" if _says_anything(outputs) else "edge"
         return Addition(grown, outputs, 1.0, reason, is_kept=not reason)
 
 
@@ -161,5 +168,5 @@ class LogitBoostClassifier(AdditiveBooster):
             weights * (largest + responses) / (2 * largest), weights * (largest - responses) / (2 * largest)
         )
         outputs = largest * grown.confidences()
-        reason = "" if outputs.any() else "edge"
+        reason = "" if _says_anything(outputs) else "edge"
         return Addition(grown, outputs, 0.5, reason, is_kept=not reason)

@@ -65,7 +65,7 @@ class BoostedClassifier(ClassifierContract):
 
     Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (when X had names), `loss_` (what the splits of
     the trees minimise), `weighted_rules_` (WeightedRules), `n_rounds_` and `stop_reason_`; with more than two classes
-    those of the class that took most rounds.
+    those of the class that took most rounds, or failed.
     """
 
     fewest_classes: ClassVar[int] = 2
@@ -184,7 +184,9 @@ class BoostedClassifier(ClassifierContract):
 
     def restore_found(self, facts: dict[str, Any]) -> None:
         """Set what `found_facts` gave. Raises KeyError, TypeError and ValueError for what it would not give."""
-        self.n_rounds_, self.stop_reason_ = count_of(facts["n_rounds"]), str(facts["stop_reason"])
+        if not isinstance(facts["stop_reason"], str):
+            raise TypeError("stop_reason is no text")
+        self.n_rounds_, self.stop_reason_ = count_of(facts["n_rounds"]), facts["stop_reason"]
 
     def _keep(self, boosted: list[Boosted]) -> None:
         columns = np.repeat(np.arange(len(boosted)), [len(one.rules) for one in boosted])
@@ -195,7 +197,8 @@ class BoostedClassifier(ClassifierContract):
             len(boosted),
         )
         longest = max(boosted, key=lambda one: one.n_rounds)
-        self.n_rounds_, self.stop_reason_ = longest.n_rounds, longest.stop_reason
+        failed = [one.stop_reason for one in boosted if one.failure]
+        self.n_rounds_, self.stop_reason_ = longest.n_rounds, failed[0] if failed else longest.stop_reason
 
     @property
     def rules_(self) -> tuple[Rule, ...]:

@@ -12,9 +12,10 @@ import numpy as np
 class Certificate(NamedTuple):
     """Bound (20) on the error of the randomised rule, term by term; `bound` is their sum.
 
-    With `estimation` from (13), the bound holds with probability 1 - 2 delta. Without `noise_rate`, the term of label
-    noise is left out: the bound is then on the error against labels as noisy as those of the training rows. The rule
-    that names the likelier class errs at most twice as often.
+    As printed, with `estimation` from (13), the bound is to hold with probability 1 - 2 delta; `safe_bound` does. Both
+    are about rows that all count alike. Without `noise_rate`, the term of label noise is left out: the bound is then on
+    the error against labels as noisy as those of the training rows. The rule that names the likelier class errs at most
+    twice as often.
     """
 
     minimax_risk: float  #: R, the optimal value of the linear program
@@ -26,6 +27,8 @@ class Certificate(NamedTuple):
     delta: float
     noise_rate: float | None  #: P_noise, the share of wrong training labels; None = not known
     is_vacuous: bool  #: the bound is 1 or more, so that it says nothing
+    #: `bound` with the deviation term of (13) twice as large, as its proof asks for: y h(x) lies in [-1, 1], not [0, 1]
+    safe_bound: float
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name; None stands for an infinite one, as JSON has no infinity."""
@@ -49,7 +52,7 @@ def tree_vc_dimension(n_splits: int, n_features: int) -> float:
 
 def estimation_error(vc_dimension: float, n_rows: int, delta: float) -> float:
     """eps_est of (13), second form; infinite where the dimension exceeds the rows."""
-    return 2 * _complexity(vc_dimension, n_rows) + float(np.sqrt(np.log(2 / delta) / (2 * n_rows)))
+    return 2 * _complexity(vc_dimension, n_rows) + _deviation(n_rows, delta)
 
 
 def optimization_error(weight_norm: float, vc_dimension: float, n_rows: int, delta: float) -> float:
@@ -72,7 +75,12 @@ def certify(fitted: FittedRule, delta: float, noise_rate: float | None) -> Certi
         -fitted.regularization * norm,
     )
     bound = sum(terms)
-    return Certificate(*terms, bound, delta, noise_rate, is_vacuous=bound >= 1)
+    safe_bound = bound + _deviation(fitted.n_rows, delta) * norm
+    return Certificate(*terms, bound, delta, noise_rate, bound >= 1, safe_bound)
+
+
+def _deviation(n_rows: int, delta: float) -> float:
+    return float(np.sqrt(np.log(2 / delta) / (2 * n_rows)))
 
 
 def _complexity(vc_dimension: float, n_rows: int) -> float:

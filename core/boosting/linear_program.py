@@ -6,7 +6,7 @@ rules and by rows.
 u_i is what the rules say about row i, p_i the row's share of the total weight (1/n in the paper). The solver knows a
 few rows, the working set; all others are checked in one pass over the rules' outputs, and those that its solution
 violates most join the set, until none does. No more rows bind at a vertex than there are rules, so the set stays small
-whatever n is.
+whatever n is: hundreds of rows for a hundred rules. A row that joined stays.
 
 What is solved is the primal, by an own simplex method (core.boosting.minimax_simplex); its gradients are the dual (17).
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from core.boosting.minimax_simplex import MARGIN_LIMIT, MinimaxSimplex
 from core.boosting.rule_table import RuleTable
 from core.exceptions import SolverFailed
-from core.kernels.simplex import LIMIT_REACHED, OPTIMAL, STUCK, UNBOUNDED
+from core.kernels.simplex import LIMIT_REACHED, OPTIMAL, UNBOUNDED
 
 #: How far margins may be from what they should be.
 MARGIN_TOLERANCE = 1e-8
@@ -37,7 +37,9 @@ _MOST_DRIFT = 1e-10
 _LEAST_CHANGE = 1e-7
 #: Steps in a solve; rounds of two hundred rules take hundreds.
 _MOST_STEPS = 100_000
-_STATUS = {LIMIT_REACHED: "Iteration limit reached", STUCK: "No pivot left"}
+#: What is taken of values that were computed anew: rules that are nearly alike allow no better.
+_MOST_DRIFT_ANEW = 1e-9
+_STATUS = {LIMIT_REACHED: "Iteration limit reached", OPTIMAL: "Values not precise", UNBOUNDED: "Unbounded"}
 
 
 class Solution(NamedTuple):
@@ -98,16 +100,17 @@ class MinimaxProgram:
             if outcome.status == UNBOUNDED and self._bound(outcome.column):
                 continue
             self._table.combine(self._rules, self._simplex.weights(), self._margins)
-            if outcome.status == OPTIMAL and self._simplex.drift(self._margins[self._rows]) <= _MOST_DRIFT:
+            most_drift = _MOST_DRIFT_ANEW if is_new else _MOST_DRIFT
+            if outcome.status == OPTIMAL and self._simplex.drift(self._margins[self._rows]) <= most_drift:
                 joining = _most_violated(self._margins, max(_FEWEST_JOINING, len(self._rules) // 2))
                 if len(joining) == 0:
                     return self._found()
                 self._add_rows(joining)
                 is_new = False
             elif outcome.status == LIMIT_REACHED or is_new:
-                raise SolverFailed(_STATUS.get(outcome.status, _STATUS[STUCK]), self.solution)
+                raise SolverFailed(_STATUS.get(outcome.status, "No pivot left"), self.solution)
             else:
-                self._simplex.rebuild(self._table.outputs_at(self._rules, self._rows))
+                self._compute_anew()
                 is_new = True
 
     def edges(self) -> NDArray[np.float64]:
@@ -118,10 +121,16 @@ class MinimaxProgram:
         """w_i ytilde_i of (19), (row,)."""
         return self._signed_shares - self.solution.margin_duals
 
+    def _compute_anew(self) -> None:
+        try:
+            self._simplex.rebuild(self._table.outputs_at(self._rules, self._rows))
+        except np.linalg.LinAlgError:
+            raise SolverFailed("Singular basis", self.solution) from None
+
     def _found(self) -> Solution:
         duals = np.zeros_like(self._margins)
         duals[self._rows] = self._simplex.margin_duals()
-        risk = MARGIN_LIMIT - self._simplex.worth()
+        risk = max(MARGIN_LIMIT - self._simplex.worth(), 0.0)
         self.solution = Solution(self._rules, self._simplex.weights(), duals, risk)
         return self.solution
 

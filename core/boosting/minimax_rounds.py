@@ -5,7 +5,7 @@ absolute value, and only after R strictly fell. As printed, rules of negative we
 where R stands still, which rules that say -1 or 1 often make it do, the same rules could come and go for ever.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,12 @@ from core.boosting.minimax_simplex import MARGIN_LIMIT
 from core.boosting.rule_table import RuleTable, average_output
 from core.boosting.rules import Rule
 from core.exceptions import SolverFailed
+
+#: What the weights of rules to come may sum to: twice what those so far do, and one at least, since margins reach their
+#: limits only where weights sum to 1/2 or more.
+_NORM_GROWTH, _LEAST_NORM = 2.0, 1.0
+#: Edges are sums of weights that sum to 1 at most.
+_EDGE_ROUNDING = 1e-14
 
 
 class RoundLimits(NamedTuple):
@@ -60,6 +66,7 @@ class _Rounds:
         self._even = EvenDuals(self._table, problem.signs, problem.shares, limits.regularization)
         self._rules: list[Rule] = []
         self._risk_path: list[float] = []
+        self._last_edge = 0.0  # of the rule grown last
 
     def run(self) -> MinimaxRounds:
         try:
@@ -86,30 +93,37 @@ class _Rounds:
         return MinimaxRounds(kept, solution.rule_weights, solution.minimax_risk, path, stop_reason, failure)
 
     def _add_rule(self) -> bool:
-        """Grow a rule of an edge above lambda, if any of the round's weightings leads to one."""
-        for number, (signed, least_edge) in enumerate(self._weightings()):
-            drawn = resampled(signed, self._problem.generator) if self._limits.resamples else signed
-            grown = self._learner.grow(drawn, replaces_last=number > 0)
-            outputs = self._outputs_of(grown)
-            if average_output(grown.leaves, outputs, signed) > least_edge:
-                self._table.add(grown.leaves, outputs)
-                self._rules.append(grown.rule(outputs))
-                self._program.add_rule(len(self._rules) - 1)
-                return True
-        return False
-
-    def _weightings(self) -> Iterator[tuple[NDArray[np.float64], float]]:
-        """w_i ytilde_i of (19), (row,), and the edge that a rule must exceed: by the even duals, then by those of the
-        solver, unless the even ones have shown that R is within the tolerance of the least that the learner's rules
-        allow.
+        """Grow a rule of an edge above lambda, if any of the round's weightings leads to one: that of the even duals,
+        then that of the solver, unless the even ones show that R is near the least that the learner's rules allow.
         """
-        least_edge = self._limits.regularization
-        if self._limits.even_duals and self._rules:
-            # rules that are in already may have edges up to that
-            yield self._even.signed_weights(), least_edge + min(self._even.violation, least_edge)
-            if self._program.solution.minimax_risk - self._even.lower_bound <= self._limits.tolerance:
-                return
-        yield self._program.signed_weights(), least_edge
+        if not (self._limits.even_duals and self._rules):
+            return self._add_rule_on(self._program.signed_weights(), self._limits.regularization)
+        # rules that are in already may have edges up to that
+        least_edge = self._limits.regularization + min(self._even.violation, self._limits.regularization)
+        if self._add_rule_on(self._even.signed_weights(), least_edge):
+            return True
+        weight_norm = max(_LEAST_NORM, _NORM_GROWTH * float(np.abs(self._program.solution.rule_weights).sum()))
+        bound = self._even.lower_bound(self._last_edge, weight_norm)
+        if self._program.solution.minimax_risk - bound <= self._limits.tolerance:
+            return False
+        return self._add_rule_on(self._program.signed_weights(), self._limits.regularization, replaces_last=True)
+
+    def _add_rule_on(self, signed: NDArray[np.float64], least_edge: float, replaces_last: bool = False) -> bool:
+        """Grow a rule on w_i ytilde_i of (19), (row,), and keep it if it is new and its edge exceeds the least."""
+        drawn = resampled(signed, self._problem.generator) if self._limits.resamples else signed
+        grown = self._learner.grow(drawn, replaces_last)
+        outputs = self._outputs_of(grown)
+        self._last_edge = average_output(grown.leaves, outputs, signed)
+        is_kept = self._last_edge > least_edge + _EDGE_ROUNDING and not self._has(grown.leaves, outputs)
+        if is_kept:
+            self._table.add(grown.leaves, outputs)
+            self._rules.append(grown.rule(outputs))
+            self._program.add_rule(len(self._rules) - 1)
+        return is_kept
+
+    def _has(self, leaves: NDArray[np.uint8], outputs: NDArray[np.float64]) -> bool:
+        """Whether the program has a rule that says the same: its weight is not settled, and no second one helps."""
+        return any(self._table.is_like(rule, leaves, outputs) for rule in self._program.solution.rules.tolist())
 
     def _last_risk(self, back: int) -> float:
         return self._risk_path[-back] if len(self._risk_path) >= back else MARGIN_LIMIT

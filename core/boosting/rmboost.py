@@ -1,5 +1,6 @@
 """Robust minimax boosting."""
 
+from numbers import Real
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -17,6 +18,8 @@ from core.boosting.boosted_classifier import (
 )
 from core.boosting.certificate import Certificate, FittedRule, certify, tree_vc_dimension
 from core.boosting.minimax_rounds import RoundLimits, run_rounds
+from core.boosting.minimax_simplex import MARGIN_LIMIT
+from core.boosting.rule_table import MOST_LEAVES
 from core.exceptions import InvalidInput, InvalidParameter
 from core.findings import Findings
 from core.growth_parameters import (
@@ -55,6 +58,9 @@ Tolerance = Annotated[
     Help("With even weights, rounds end once the minimax risk is this near to the least that can be reached."),
 ]
 
+#: Shares of rows are alike up to this.
+_SAME_SHARE = 1e-12
+
 
 class RMBoostClassifier(BoostedClassifier):
     """Robust minimax boosting (Mazuelas and Alvarez 2025): the rule whose error is least in the worst case over all
@@ -72,6 +78,8 @@ class RMBoostClassifier(BoostedClassifier):
     class_risks_: NDArray[np.float64]
     regularization_: float
     n_rows_: int
+    is_weighted_: bool  # whether some rows count for more than others
+    most_leaves_: int  # of a rule
 
     def __init__(
         self,
@@ -113,22 +121,28 @@ class RMBoostClassifier(BoostedClassifier):
     def certificate(self, delta: float = 0.05, noise_rate: float | None = None) -> Certificate:
         """What the fit guarantees about rows that it has not seen; `noise_rate` is the share of wrong training labels.
 
-        Raises InvalidParameter, and InvalidInput for more than two classes, of which the bounds say nothing.
+        Raises InvalidParameter, and InvalidInput for more than two classes or rows of unequal weights, of which the
+        bounds say nothing.
         """
         self._check_is_fitted("minimax_risk_")
-        if not 0 < delta < 1:
+        if not (isinstance(delta, Real) and 0 < delta < 1):
             raise InvalidParameter(f"delta is {delta!r}; it must be a probability above 0 and below 1.")
-        if noise_rate is not None and not 0 <= noise_rate <= 1:
+        if noise_rate is not None and not (isinstance(noise_rate, Real) and 0 <= noise_rate <= 1):
             raise InvalidParameter(f"noise_rate is {noise_rate!r}; it must be a share from 0 to 1, or None.")
         if len(self.class_risks_) > 1:
             raise InvalidInput(
                 f"the bounds are about two classes and this model has {len(self.classes_)}; look at class_risks_."
             )
+        if self.is_weighted_:
+            raise InvalidInput(
+                "the bounds are about rows that all count alike, and this model was fitted with class_weight or "
+                "sample_weight; fit it without to have a certificate."
+            )
         return certify(self._fitted_rule(), delta, noise_rate)
 
     def findings(self, noise_rate: float | None = None) -> Findings:
-        """What the fit found out; of two classes also what it guarantees where a share `noise_rate` of the training
-        labels is wrong.
+        """What the fit found out; of two classes and rows of equal weight also what it guarantees where a share
+        `noise_rate` of the training labels is wrong.
         """
         facts = super().findings().facts
         metrics = {
@@ -136,7 +150,8 @@ class RMBoostClassifier(BoostedClassifier):
             "class_risks": self.class_risks_.tolist(),
             "risk_path": self.risk_path_.tolist(),
         }
-        certificate = self.certificate(noise_rate=noise_rate).to_json() if len(self.class_risks_) == 1 else None
+        is_certified = len(self.class_risks_) == 1 and not self.is_weighted_
+        certificate = self.certificate(noise_rate=noise_rate).to_json() if is_certified else None
         return Findings({**facts, "regularization": self.regularization_}, metrics, certificate)
 
     def _fitted_rule(self) -> FittedRule:
@@ -145,7 +160,7 @@ class RMBoostClassifier(BoostedClassifier):
             float(np.abs(self.rule_weights_).sum()),
             self.regularization_,
             self.n_rows_,
-            tree_vc_dimension(int(self.max_leaf_nodes) - 1, self.n_features_in_),
+            tree_vc_dimension(self.most_leaves_ - 1, self.n_features_in_),
         )
 
     def _boost(self, problem: BinaryProblem, learner: BaseLearner) -> Boosted:
@@ -159,7 +174,12 @@ class RMBoostClassifier(BoostedClassifier):
             float(self.tolerance),
         )
         done = run_rounds(problem, learner, limits, self._outputs)
-        found = {"risk": done.minimax_risk, "path": done.risk_path, "n_rows": len(problem.signs)}
+        found = {
+            "risk": done.minimax_risk,
+            "path": done.risk_path,
+            "n_rows": len(problem.signs),
+            "is_weighted": bool(np.ptp(problem.shares) > _SAME_SHARE * problem.shares.max()),
+        }
         return Boosted(done.rules, done.weights, len(done.risk_path), done.stop_reason, found, done.failure)
 
     def _regularization(self, n_rows: int) -> float:
@@ -170,7 +190,8 @@ class RMBoostClassifier(BoostedClassifier):
 
     def _keep(self, boosted: list[Boosted]) -> None:
         super()._keep(boosted)
-        self.n_rows_ = boosted[0].found["n_rows"]
+        self.n_rows_, self.is_weighted_ = boosted[0].found["n_rows"], boosted[0].found["is_weighted"]
+        self.most_leaves_ = int(self.max_leaf_nodes)
         self.regularization_ = self._regularization(self.n_rows_)
         self.class_risks_ = np.array([one.found["risk"] for one in boosted])
         self.minimax_risk_ = float(self.class_risks_.sum())
@@ -183,6 +204,8 @@ class RMBoostClassifier(BoostedClassifier):
             "risk_path": self.risk_path_.tolist(),
             "regularization": self.regularization_,
             "n_rows": self.n_rows_,
+            "is_weighted": self.is_weighted_,
+            "most_leaves": self.most_leaves_,
         }
 
     def restore_found(self, facts: dict[str, Any]) -> None:
@@ -192,7 +215,12 @@ class RMBoostClassifier(BoostedClassifier):
         self.minimax_risk_ = float(self.class_risks_.sum())
         if len(self.class_risks_) != self.weighted_rules_.n_scores:
             raise ValueError("there is not one risk a problem")
-        self.regularization_, self.n_rows_ = float(facts["regularization"]), count_of(facts["n_rows"])
+        self.is_weighted_ = bool(facts["is_weighted"])
+        self.n_rows_, self.most_leaves_ = count_of(facts["n_rows"]), count_of(facts["most_leaves"])
+        (self.regularization_,) = finite_numbers([facts["regularization"]]).tolist()
+        is_possible = self.regularization_ > 0 and self.n_rows_ > 0 and 2 <= self.most_leaves_ <= MOST_LEAVES
+        if not is_possible or self.class_risks_.min() < 0 or self.class_risks_.max() > MARGIN_LIMIT:
+            raise ValueError("no fit finds such facts")
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """The randomised rule (8). With more classes, each class's own chance by (8) as a share of their sum; rows with

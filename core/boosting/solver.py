@@ -1,4 +1,4 @@
-"""The solver of the boosters' linear programs: HiGHS, by the simplex method, going on from where it stopped."""
+"""The solver of LPBoost's linear programs: HiGHS, by the simplex method, going on from where it stopped."""
 
 from typing import Any
 

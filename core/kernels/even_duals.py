@@ -15,10 +15,12 @@ from core.kernels.jit import inner_kernel, kernel
 
 _MARGIN_LIMIT = 0.5
 #: Least curvature of a weight, as a share of the rows: where few are beyond the limit a full step goes too far.
-_LEAST_CURVATURE = 0.02
-#: A step is cut back at most so often, and only while what remains of the slope is more than this share of it.
-_MOST_CUTS = 4
-_SMALL_SHARE = 0.1
+_LEAST_CURVATURE = 0.005
+#: A step is made shorter or longer at most so often: while the whole rises again by more than the first share of the
+#: slope before, or still falls by more than the second. None grows by more than the factor.
+_MOST_TRIES = 5
+_SMALL_SHARE, _LARGE_SHARE = 0.1, 0.5
+_MOST_GROWTH = 4.0
 
 
 class RuleSide(NamedTuple):
@@ -29,7 +31,7 @@ class RuleSide(NamedTuple):
     tau: NDArray[np.float64]  # (rule,)
     weights: NDArray[np.float64]  # (rule,), mu
     curvatures: NDArray[np.float64]  # (rule,), of the objective along a weight; 0 = not known
-    steepness: NDArray[np.float64]  # (rule,), |derivative| along a weight when it was last looked at
+    steepness: NDArray[np.float64]  # (rule,), |derivative| along a weight after it was last visited
 
 
 class RowSide(NamedTuple):
@@ -50,37 +52,44 @@ class Penalty(NamedTuple):
 
 
 @kernel
-def descend(rules: RuleSide, rows: RowSide, order: NDArray[np.int64], penalty: Penalty) -> None:
-    """Take the weights of the rules at the places in `order`, one after the other, nearly to their minima."""
+def descend(rules: RuleSide, rows: RowSide, order: NDArray[np.int64], penalty: Penalty) -> float:
+    """Take the weights of the rules at the places in `order`, one after the other, nearly to their minima. Returns the
+    steepest derivative that was met.
+    """
+    steepest = 0.0
     for k in order:
-        _descend_along(rules, rows, k, penalty)
+        steepest = max(steepest, _descend_along(rules, rows, k, penalty))
+    return steepest
 
 
 @inner_kernel
-def _descend_along(rules: RuleSide, rows: RowSide, k: int, penalty: Penalty) -> None:
+def _descend_along(rules: RuleSide, rows: RowSide, k: int, penalty: Penalty) -> float:
+    """Returns |derivative| before."""
     leaf_of_row, outputs = rows.leaves[rules.numbers[k]], rules.outputs[k]
     weight, least = rules.weights[k], penalty.sharpness * _LEAST_CURVATURE
     slope = penalty.sharpness * _weighted_sum(leaf_of_row, outputs, rows.beyond) - rules.tau[k]
     before = abs(_steepest(slope, weight, penalty.regularization))
     rules.steepness[k] = before
     if before <= penalty.settled:
-        return
+        return before
     if rules.curvatures[k] == 0.0:
         rules.curvatures[k] = max(penalty.sharpness * _curvature(leaf_of_row, outputs, rows), least)
     curvature = rules.curvatures[k]
     step = _shrunken(weight - slope / curvature, penalty.regularization / curvature) - weight
     moved, after = 0.0, slope
-    for _ in range(_MOST_CUTS):
+    for _ in range(_MOST_TRIES):
         _move(leaf_of_row, outputs, step - moved, rows)
         moved = step
         after = penalty.sharpness * _weighted_sum(leaf_of_row, outputs, rows.beyond) - rules.tau[k]
         rise = _rise(after, weight + step, step, penalty.regularization)
-        if rise <= _SMALL_SHARE * before:
+        if -_LARGE_SHARE * before <= rise <= _SMALL_SHARE * before:
             break
-        step *= before / (before + rise)
+        step *= min(before / max(before + rise, before / _MOST_GROWTH), _MOST_GROWTH)
     rules.weights[k] = weight + moved
+    rules.steepness[k] = abs(_steepest(after, weight + moved, penalty.regularization))
     if moved != 0.0:
         rules.curvatures[k] = max((after - slope) / moved, least)
+    return before
 
 
 @inner_kernel
@@ -135,8 +144,10 @@ def _shrunken(value: float, by: float) -> float:
 
 @inner_kernel
 def _rise(slope: float, weight: float, step: float, regularization: float) -> float:
-    """How steeply the whole rises in the direction of the step that led to `weight`; 0 if it still falls."""
+    """How steeply the whole rises in the direction of the step that led to `weight`, negative where it falls; 0 for no
+    weight.
+    """
     if weight == 0.0 or step == 0.0:
         return 0.0
     total = slope + (regularization if weight > 0.0 else -regularization)
-    return max(total if step > 0.0 else -total, 0.0)
+    return total if step > 0.0 else -total

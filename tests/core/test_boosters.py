@@ -166,11 +166,9 @@ def test_lp_boost_reaches_the_soft_margin(outlier_share):
     assert solution.rule_weights.sum() == pytest.approx(1)
     assert solution.row_weights.sum() == pytest.approx(1)
     assert (solution.row_weights <= limits + 1e-9).all()
-    shortfalls = np.maximum(0, solution.margin - signs * (outputs @ solution.rule_weights))
     margins = signs * (outputs @ solution.rule_weights)
     best = max(margin - limits @ np.maximum(0, margin - margins) for margin in margins)
     assert best == pytest.approx(solution.margin, abs=1e-7)
-    assert shortfalls.min() >= 0
 
 
 def test_two_classes(booster):
@@ -266,7 +264,7 @@ def test_parameters_at_their_bounds(extreme):
 def test_features_that_say_nothing_end_the_rounds(booster):
     X, y = np.ones((20, 2)), np.array([0] * 12 + [1] * 8)
     model = booster(n_rounds=30).fit(X, y)
-    assert model.n_rounds_ <= 30
+    assert model.n_rounds_ < 30 or booster is core.LogitBoostClassifier  # whose steps grow ever smaller, never zero
     assert (model.predict(X) == 0).all()
     assert np.isfinite(model.predict_proba(X)).all()
 

@@ -38,8 +38,35 @@ def test_they_are_feasible():
 @pytest.mark.parametrize("kind", ["signs", "grid"])
 def test_they_bound_the_risk_from_below(kind):
     program, even, _ = followed(kind)
-    risk = program.solution.minimax_risk
-    assert risk - 0.03 < even.lower_bound <= risk + 1e-9
+    found = program.solution
+    norm = np.abs(found.rule_weights).sum()
+    assert found.minimax_risk - 0.03 < even.lower_bound(0.0, norm) <= found.minimax_risk + 1e-9
+    better = REGULARIZATION + 0.01
+    assert even.lower_bound(better, norm) == pytest.approx(even.lower_bound(REGULARIZATION, 0.0) - 0.01 * norm)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_they_bound_the_risk_in_every_round_of_a_fit(seed, monkeypatch):
+    """Up to what a visit of one weight changes at the edges of the others."""
+    above = []
+
+    def ended_round(self, rules):
+        follow(self, rules)
+        above.append(self.lower_bound(0.0, 2.0) - risks[-1])
+
+    def solved(self):
+        risks.append(solve(self).minimax_risk)
+        return self.solution
+
+    risks, follow, solve = [], EvenDuals.follow, MinimaxProgram.solve
+    monkeypatch.setattr(EvenDuals, "follow", ended_round)
+    monkeypatch.setattr(MinimaxProgram, "solve", solved)
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], (2000, 6))
+    y = rng.random(2000) < np.clip(0.5 + 0.09 * X.sum(axis=1), 0, 1)
+    core.RMBoostClassifier(n_rounds=20, max_leaf_nodes=2, drop_rules=False).fit(X, y)
+    assert len(above) > 1
+    assert max(above) < 0.002
 
 
 @pytest.mark.parametrize("kind", ["signs", "grid"])

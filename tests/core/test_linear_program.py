@@ -127,6 +127,33 @@ def test_a_solver_that_gives_up_says_so_and_keeps_the_last_optimum():
     assert "teration" in failure.value.status
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_that_are_nearly_alike(seed):
+    rng = np.random.default_rng(seed)
+    signs = rng.choice([-1.0, 1.0], 100)
+    outputs = (0.5 * signs + 0.3 * rng.choice([-1, 1], 100))[:, np.newaxis] + 1e-7 * rng.choice(
+        [-1.0, 0.0, 1.0], (100, 4)
+    )
+    shares = np.full(100, 0.01)
+    program = MinimaxProgram(table_of(outputs), signs, shares, 0.1)
+    for rule in range(4):
+        program.add_rule(rule)
+        risk = program.solve().minimax_risk
+        assert risk == pytest.approx(dense_risk(outputs[:, : rule + 1], signs, shares, 0.1), abs=1e-6)
+
+
+def test_a_rule_more_never_raises_the_risk():
+    rng = np.random.default_rng(8)
+    signs = rng.choice([-1.0, 1.0], 300)
+    outputs = np.round(np.tanh(0.5 * signs[:, np.newaxis] + rng.normal(size=(300, 60))), 1)
+    program = MinimaxProgram(table_of(outputs), signs, np.full(300, 1 / 300), 0.05)
+    risks = []
+    for rule in range(60):
+        program.add_rule(rule)
+        risks.append(program.solve().minimax_risk)
+    assert np.diff(risks).max() <= 1e-8
+
+
 def test_a_dictionary_computed_anew_is_the_same():
     rng = np.random.default_rng(5)
     signs = rng.choice([-1.0, 1.0], 150)

@@ -44,7 +44,32 @@ def test_dropping_rules_costs_nothing():
     everything = core.RMBoostClassifier(**settings, drop_rules=False).fit(X, y)
     assert len(everything.rules_) == everything.n_rounds_
     assert len(model.rules_) < model.n_rounds_
-    assert model.risk_path_[-1] < model.risk_path_[0]
+    assert model.minimax_risk_ == pytest.approx(everything.minimax_risk_, abs=0.01)
+    outputs, signs = model.rule_outputs(X), np.where(y == 1, 1.0, -1.0)
+    expected = dense_risk(outputs, signs, np.full(len(y), 1 / len(y)), 1 / np.sqrt(len(y)))
+    assert model.minimax_risk_ == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_of_small_edges_are_not_given_up(seed):
+    """Weak features and many wrong labels: the second rule's edge is between one lambda and two."""
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], (2000, 6))
+    y = rng.random(2000) < np.clip(0.5 + 0.09 * X.sum(axis=1), 0, 1)
+    even, vertex = (
+        core.RMBoostClassifier(max_leaf_nodes=2, dual_solution=which, drop_rules=False).fit(X, y)
+        for which in ("even", "vertex")
+    )
+    assert even.minimax_risk_ < vertex.minimax_risk_ + 0.001
+
+
+@pytest.mark.parametrize("share_flipped", [0.0, 0.4])
+def test_no_rule_comes_twice(share_flipped):
+    X, y = noisy_problem(n_rows=600)
+    y = np.where(np.random.default_rng(0).random(600) < share_flipped, 1 - y, y)
+    for n_leaves in (2, 6):
+        model = core.RMBoostClassifier(n_rounds=40, max_leaf_nodes=n_leaves, drop_rules=False).fit(X, y)
+        assert len(np.unique(model.rule_outputs(X), axis=1).T) == len(model.rules_)
 
 
 def stumps(X):
@@ -218,9 +243,35 @@ def test_certificate_names_its_terms():
     few = core.RMBoostClassifier(n_rounds=5).fit(X[:40], y[:40]).certificate()
     assert few.bound == np.inf
     assert few.is_vacuous
-    for wrong in [{"delta": 0}, {"delta": 1}, {"noise_rate": -0.1}, {"noise_rate": 1.1}]:
+    for wrong in [
+        {"delta": 0},
+        {"delta": 1},
+        {"delta": "a"},
+        {"delta": None},
+        {"noise_rate": -0.1},
+        {"noise_rate": "x"},
+    ]:
         with pytest.raises(core.InvalidParameter):
             model.certificate(**wrong)
+    deviation = np.sqrt(np.log(2 / 0.1) / (2 * 2000))
+    assert certificate.safe_bound == pytest.approx(certificate.bound + norm * deviation)
+    assert model.set_params(max_leaf_nodes=9).certificate(delta=0.1, noise_rate=0.1) == certificate
+
+
+def test_nothing_is_certified_of_rows_that_count_for_more_than_others():
+    X, y = noisy_problem(n_rows=300)
+    weighted = core.RMBoostClassifier(n_rounds=3, class_weight={0: 1.0, 1: 9.0}).fit(X, y)
+    with pytest.raises(core.InvalidInput, match="class_weight"):
+        weighted.certificate()
+    assert weighted.findings().certificate is None
+    alike = core.RMBoostClassifier(n_rounds=3).fit(X, y, sample_weight=np.full(300, 3.0))
+    assert alike.findings().certificate is not None
+
+
+def test_many_rounds_need_no_room_before_they_come():
+    X, y = noisy_problem(n_rows=60)
+    model = core.RMBoostClassifier(n_rounds=10**9, max_leaf_nodes=2).fit(X, y)
+    assert model.stop_reason_ == "edge"
 
 
 def test_no_break_of_margins_is_possible_for_small_weights():
