@@ -23,7 +23,7 @@ from core.kernels.even_duals import Penalty, RowSide, RuleSide, descend
 #: How hard the penalty is. Sharper comes nearer to R and takes more sweeps; flatter is evener.
 _SHARPNESS = 200.0
 #: Sweeps over the rules' weights in a round, and the violation of (17), as a share of lambda, at which they end.
-_MOST_SWEEPS = 5
+_MOST_SWEEPS = 20
 _SETTLED = 0.02
 #: With many rows a round visits fewer weights: so many rows are looked at, and at least so many weights visited. The
 #: next round goes on with the others.
@@ -76,7 +76,9 @@ class EvenDuals:
         """On the R of the program with a rule of `edge` more, where the optimal weights have the L1 norm
         `weight_norm`: each unit of weight gains at most what the largest edge is above lambda.
         """
-        above = max(edge - self._penalty.regularization, self.violation, 0.0)
+        signed = self.signed_weights()
+        edges = [abs(self._table.average(signed, rule)) for rule in self._rules.numbers.tolist()]
+        above = max(edge, *edges, self._penalty.regularization) - self._penalty.regularization
         return float((1 - np.abs(self._duals).sum()) / 2 - above * weight_norm)
 
     def signed_weights(self) -> NDArray[np.float64]:
