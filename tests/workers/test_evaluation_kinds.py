@@ -71,16 +71,15 @@ def test_means_and_deviations_are_those_of_the_folds(context: ServiceContext) ->
 
 def test_noise_of_a_fold_is_in_its_training_labels_alone(context: ServiceContext) -> None:
     dataset_id = store(context, made(600))
-    noise = {"inject": {"kind": "uniform", "rate": 0.45}}
-    model = run(context, dataset_id=dataset_id, model=STUMP, noise=noise, evaluation=FOLDS, seed=5)
+    model = run(context, dataset_id=dataset_id, model=STUMP, noise=NOISE, evaluation=FOLDS, seed=5)
     y = clean_labels(context, dataset_id)
     flipped = []
     for fold, scores in zip(core.split_folds(y, 3, random_state=5), model.metrics["folds"], strict=True):
         assert of_class(scores["test"]) == np.bincount(y[fold.test_rows]).tolist()
-        noisy = core.inject_noise(y[fold.train_rows], noise["inject"], random_state=fold.seed)
+        noisy = core.inject_noise(y[fold.train_rows], NOISE["inject"], random_state=fold.seed)
         assert of_class(scores["train_noisy"]) == np.bincount(noisy.labels).tolist()
         flipped.append(noisy.flipped)
-        assert noisy.flipped.mean() == pytest.approx(0.45, abs=0.08)
+        assert noisy.flipped.mean() == pytest.approx(0.3, abs=0.08)
         assert scores["test"]["accuracy"] > scores["train_noisy"]["accuracy"] + 0.1
     assert (flipped[0] != flipped[1]).any()
     assert of_class(model.metrics["test"]) == np.bincount(y).tolist()
@@ -179,8 +178,8 @@ def test_progress_covers_all_folds_and_the_last_fit(context: ServiceContext, mon
     assert list(dict.fromkeys(phases)) == [*of_folds, "growing"]
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1.0, abs=0.001)
-    # Two thirds of the rows three times, and all of them once.
-    assert fractions[phases.index("growing") - 1] == pytest.approx(2 / 3, abs=0.02)
+    # Two thirds of the rows three times, and all of them once; scoring is a little beside that.
+    assert fractions[phases.index("growing") - 1] == pytest.approx(2 / 3, abs=0.03)
     assert row.progress["fraction"] == 1.0
 
 
