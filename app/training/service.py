@@ -173,7 +173,7 @@ def _unfit_folds(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
     alone = [entry["label"] for entry in dataset.classes if entry["count"] < FEWEST_ROWS_OF_CLASS]
     if alone:
         detail = (
-            f"the class {alone[0]!r:.100} has one row, so that one fold would train without it; cross-validation needs "
+            f"classes of one row: {some_of(alone)}; one fold would train without it, so that cross-validation needs "
             f'at least {FEWEST_ROWS_OF_CLASS} rows of each class: add or drop rows, or use {{"kind": "holdout"}}'
         )
         yield FieldError("/evaluation", detail)

@@ -291,7 +291,7 @@ class TestRefused:
                 {"classes": [{"label": 0, "count": 99}, {"label": "rare", "count": 1}]},
                 2,
                 "/evaluation",
-                "the class 'rare' has one row",
+                "classes of one row: 'rare';",
             ),
             (
                 {"n_rows": 5000, "classes": [{"label": k, "count": 5} for k in range(1000)]},
