@@ -14,7 +14,7 @@ Nouns derive their own from these (`app.<noun>.errors`); each kind of fault has 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class FieldError:
 
 #: The longest name that a column may have; a pointer must not make an answer of the request's own size.
 MAX_STEP_CHARACTERS = 500
+#: Names or values in one message.
+MAX_NAMED = 10
 
 
 def pointer_token(name: str) -> str:
@@ -34,6 +36,12 @@ def pointer_token(name: str) -> str:
     short = name if len(name) <= MAX_STEP_CHARACTERS else name[:MAX_STEP_CHARACTERS] + "…"
     # JSON text may hold half of a surrogate pair, which no answer can carry.
     return short.encode("utf-8", "backslashreplace").decode().replace("~", "~0").replace("/", "~1")
+
+
+def some_of(values: Sequence[Any]) -> str:
+    """The first few of `values`, and how many there are beside them, for a message that has to stay short."""
+    listed = ", ".join(f"{value!r:.100}" for value in values[:MAX_NAMED])
+    return listed if len(values) <= MAX_NAMED else f"{listed} and {len(values) - MAX_NAMED} more"
 
 
 class ServiceError(Exception):

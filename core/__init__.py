@@ -9,7 +9,7 @@ from core.boosting.rmboost import RMBoostClassifier
 from core.boosting.robustboost import RobustBoostClassifier
 from core.boosting.rules import Rule
 from core.distribution_loss import DistributionLoss
-from core.evaluation import evaluate
+from core.evaluation import ScoreSpread, evaluate, spread_of_scores
 from core.exceptions import (
     ArtifactError,
     CoreError,
@@ -24,7 +24,7 @@ from core.exceptions import (
 from core.findings import Findings
 from core.forest import ExtraTreesClassifier, ForestClassifier
 from core.growing import FitMonitor
-from core.holdout import Holdout, split_holdout
+from core.holdout import Fold, Holdout, split_folds, split_holdout
 from core.loss import Loss
 from core.loss_parsing import loss_parameters, parse_loss
 from core.losses import (
@@ -68,6 +68,7 @@ __all__ = [
     "Findings",
     "FitMonitor",
     "FitStopped",
+    "Fold",
     "ForestClassifier",
     "GeneralizedCrossEntropy",
     "GentleBoostClassifier",
@@ -88,6 +89,7 @@ __all__ = [
     "RobustBoostClassifier",
     "RootGini",
     "Rule",
+    "ScoreSpread",
     "SolverFailed",
     "SquaredError",
     "TransitionMatrix",
@@ -105,7 +107,9 @@ __all__ = [
     "parameters",
     "parse_loss",
     "save",
+    "split_folds",
     "split_holdout",
+    "spread_of_scores",
     "warm_up",
     "warm_up_fit",
     "warm_up_predictions",

@@ -1,4 +1,4 @@
-"""Which rows are held out."""
+"""Which rows are held out, once or fold by fold."""
 
 from typing import Any, NamedTuple
 
@@ -16,6 +16,14 @@ class Holdout(NamedTuple):
 
     train_rows: NDArray[np.int64]
     test_rows: NDArray[np.int64]
+
+
+class Fold(NamedTuple):
+    """Row numbers, ascending, int64; every row is in the test part of exactly one fold."""
+
+    train_rows: NDArray[np.int64]
+    test_rows: NDArray[np.int64]
+    seed: int  #: for the noise and the fit of this fold, so that folds differ in both
 
 
 def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_state: Seed = None) -> Holdout:
@@ -46,6 +54,26 @@ def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, gen
     in_test = np.zeros(n_rows, dtype=bool)
     in_test[test] = True
     return Holdout(np.flatnonzero(~in_test), np.flatnonzero(in_test))
+
+
+def split_folds(y: Any, n_folds: int, random_state: Seed = None) -> tuple[Fold, ...]:
+    """Stratified folds of the labels y (row,): both their sizes and what they test of each class differ by at most one
+    row between folds. A class of at least two rows is in every training part.
+
+    Raises InvalidParameter unless 2 <= n_folds <= rows.
+    """
+    codes = encode_labels(y).codes
+    if not 2 <= n_folds <= len(codes):
+        raise InvalidParameter(f"n_folds is {n_folds!r}; it must be from 2 to the number of rows, {len(codes)}.")
+    seeds = SeedTree(random_state)
+    shuffled = seeds.generator(Purpose.FOLDS).permutation(len(codes))
+    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    fold_of_row = np.empty(len(codes), dtype=np.int64)
+    fold_of_row[by_class] = np.arange(len(codes)) % n_folds
+    return tuple(
+        Fold(np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k), seeds.seed_of_fold(k))
+        for k in range(n_folds)
+    )
 
 
 def _within_class_quota(counts: NDArray[np.int64], n_test: int) -> NDArray[np.int64]:

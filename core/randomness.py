@@ -20,6 +20,7 @@ class Purpose(IntEnum):
     HOLDOUT = 1  #: which rows are held out
     NOISE = 2  #: which labels are flipped
     RESAMPLING = 3  #: rows drawn by their weights for the rules of a booster
+    FOLDS = 4  #: which fold tests a row; with the fold's number, the seed of all that happens to its training part
 
 
 def _entropy(random_state: Seed) -> int | None:
@@ -49,6 +50,10 @@ class SeedTree:
     def generator(self, purpose: Purpose) -> Generator:
         """A numpy generator for `purpose`."""
         return np.random.default_rng(self._child([purpose]))
+
+    def seed_of_fold(self, fold: int) -> int:
+        """A seed for the fit of fold number `fold`, as unlike those of the others as streams are."""
+        return int(self._child([Purpose.FOLDS, fold]).generate_state(1, np.uint64)[0])
 
     def kernel_states(self, n_trees: int) -> NDArray[np.uint64]:
         """One state for the kernels' generator per tree, uint64 (tree, 1); row t does not depend on n_trees."""

@@ -11,7 +11,7 @@ from app.context import ServiceContext
 from app.database import reading
 from app.datasets.service import DatasetService
 from app.datasets.tables import DatasetRow
-from app.jobs.specs import Holdout, TestDataset, TrainSpec
+from app.jobs.specs import CrossValidation, Holdout, TestDataset, TrainSpec
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Parts:
+    """train: rows of the model that is kept. folds: the fits on some of those rows that come before it."""
+
     dataset: DatasetRow
     train: Part
-    test: Part | None
+    test: Part | None = None
+    folds: tuple[core.Fold, ...] = ()
 
 
 def load_parts(context: ServiceContext, spec: TrainSpec) -> Parts:
@@ -46,7 +49,9 @@ def load_parts(context: ServiceContext, spec: TrainSpec) -> Parts:
         fraction, stratify = spec.evaluation.test_fraction, spec.evaluation.stratify
         chosen = core.split_holdout(whole.y, fraction, stratify, random_state=spec.seed)
         return Parts(dataset, whole.rows(chosen.train_rows), whole.rows(chosen.test_rows))
-    return Parts(dataset, whole, None)
+    if isinstance(spec.evaluation, CrossValidation):
+        return Parts(dataset, whole, folds=core.split_folds(whole.y, spec.evaluation.folds, random_state=spec.seed))
+    return Parts(dataset, whole)
 
 
 def labels_of(dataset: DatasetRow) -> NDArray[Any]:

@@ -1,9 +1,13 @@
-"""The body of a training job: rows -> noisy labels -> fitted estimator -> metrics -> artefact."""
+"""The body of a training job: rows -> noisy labels -> fitted estimator -> metrics -> artefact.
+
+With cross-validation the first three steps are done for each fold, and then on all rows for the model that is kept.
+"""
 
 import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -15,13 +19,16 @@ import core
 from app.context import ServiceContext
 from app.datasets.tables import DatasetRow
 from app.jobs.estimator_specs import constructor_arguments, kind_of
-from app.jobs.specs import TrainSpec
+from app.jobs.specs import CrossValidation, TrainSpec
 from app.label_text import label_text
 from app.trained_models.service import NewTrainedModel, TrainedModelService
-from workers.monitor import JobMonitor, finished
-from workers.parts import Parts, labels_of, load_parts
+from workers.monitor import JobMonitor, StepMonitor, finished
+from workers.parts import Part, Parts, labels_of, load_parts
 
 log = logging.getLogger(__name__)
+
+#: An unfitted estimator from its seed.
+NewEstimator = Callable[[int], Any]
 
 #: Parts of the work outside of growing trees, as shares of the whole.
 LOADING_SHARE, COMPILING_SHARE, SCORING_SHARE = 0.02, 0.01, 0.05
@@ -31,10 +38,10 @@ COMPILING_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class _Fit:
-    """A fitted estimator, the labels it was fitted on, and the record of the noise in them."""
+    """A fitted estimator, the rows and noisy labels that it was fitted on, and the record of the noise in them."""
 
     estimator: Any
-    labels: NDArray[Any]
+    rows: Part
     noise: dict[str, Any]
     seconds: float
 
@@ -45,8 +52,7 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
     monitor.plan(_shares(spec))
     monitor.begin("loading", 1, "data sets")
     parts = load_parts(context, spec)
-    fit = _fit(spec, parts, context.settings.jobs.threads_per_job, monitor)
-    metrics = _metrics(fit, parts, monitor)
+    fit, metrics = _evaluated_fit(spec, parts, context.settings.jobs.threads_per_job, monitor)
     found = fit.estimator.findings(_noise_rate(spec))
     schema = feature_schema(parts.dataset, fit.estimator.classes_)
     stored = context.artifact_store.put(lambda path: core.save(fit.estimator, path, schema=schema))
@@ -70,13 +76,38 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
     return lambda session: _register(session, context, model, monitor)
 
 
-def _fit(spec: TrainSpec, parts: Parts, n_jobs: int, monitor: JobMonitor) -> _Fit:
-    estimator = _estimator(spec, labels_of(parts.dataset), n_jobs)
-    _warm_up(estimator, monitor)
-    labels, noise = _noisy_labels(spec, parts)
+def _evaluated_fit(spec: TrainSpec, parts: Parts, n_jobs: int, monitor: JobMonitor) -> tuple[_Fit, dict[str, Any]]:
+    """The fit that is kept, and the metrics that the request's `evaluation` asks for."""
+    labels = labels_of(parts.dataset)
+    new_estimator = partial(_estimator, spec, labels, n_jobs)
+    _warm_up(new_estimator(spec.seed), monitor)
+    of_folds = _fold_scores(spec, parts, new_estimator, monitor)
+    fit = _fit(spec, new_estimator(spec.seed), parts.train, spec.seed, monitor)
+    return fit, _spread(of_folds) if of_folds else _scores(fit, parts.test, labels, monitor)
+
+
+def _fit(spec: TrainSpec, estimator: Any, clean: Part, seed: int, monitor: core.FitMonitor) -> _Fit:
+    labels, noise = _noisy_labels(spec, clean, seed)
     began = time.perf_counter()
-    estimator.fit(parts.train.X, labels, monitor=monitor)
-    return _Fit(estimator, labels, noise, time.perf_counter() - began)
+    estimator.fit(clean.X, labels, monitor=monitor)
+    return _Fit(estimator, Part(clean.X, labels), noise, time.perf_counter() - began)
+
+
+def _fold_scores(
+    spec: TrainSpec, parts: Parts, new_estimator: NewEstimator, monitor: JobMonitor
+) -> list[dict[str, Any]]:
+    """Fit on the noisy training part of each fold and score that and the clean test part."""
+    scores = []
+    for number, fold in enumerate(parts.folds, start=1):
+        step = StepMonitor(monitor, _step_of_fold(number, len(parts.folds)))
+        fit = _fit(spec, new_estimator(fold.seed), parts.train.rows(fold.train_rows), fold.seed, step)
+        scores.append(_scores(fit, parts.train.rows(fold.test_rows), labels_of(parts.dataset), step))
+    return scores
+
+
+def _step_of_fold(number: int, n_folds: int) -> str:
+    """What the phases of a fold's fit begin with."""
+    return f"fold {number} of {n_folds}: "
 
 
 def _warm_up(estimator: Any, monitor: JobMonitor) -> None:
@@ -95,29 +126,40 @@ def _register(session: Session, context: ServiceContext, model: NewTrainedModel,
     return {"model_id": row.id, "progress": finished(monitor.progress())}
 
 
-def _estimator(spec: TrainSpec, labels: NDArray[Any], n_jobs: int) -> Any:
+def _estimator(spec: TrainSpec, labels: NDArray[Any], n_jobs: int, seed: int) -> Any:
     arguments = constructor_arguments(spec.model)
     if isinstance(arguments["class_weight"], dict):
         of_text = dict(zip(map(label_text, labels.tolist()), labels.tolist(), strict=True))
         arguments["class_weight"] = {of_text[text]: weight for text, weight in arguments["class_weight"].items()}
     estimator_class: Any = core.ESTIMATORS[kind_of(spec.model)]
-    return estimator_class(**arguments, random_state=spec.seed, n_jobs=n_jobs)
+    return estimator_class(**arguments, random_state=seed, n_jobs=n_jobs)
 
 
 def _shares(spec: TrainSpec) -> dict[str, float]:
-    """The phases of the job; those of the fit are weighted by the number of trees they grow."""
+    """The phases of the job; those of a fit are weighted by the trees they grow, a fit by the rows it sees."""
+    n_folds = spec.evaluation.folds if isinstance(spec.evaluation, CrossValidation) else 0
+    fits = {_step_of_fold(number, n_folds): 1 - 1 / n_folds for number in range(1, n_folds + 1)} | {"": 1.0}
+    shares = {"loading": LOADING_SHARE, "compiling": COMPILING_SHARE}
+    for step, weight in fits.items():
+        of_job = weight / sum(fits.values())
+        shares |= {step + phase: of_job * share for phase, share in _shares_of_fit(spec).items()}
+    if n_folds:  # the last fit has no rows left to be scored on
+        del shares["scoring"]
+    return shares
+
+
+def _shares_of_fit(spec: TrainSpec) -> dict[str, float]:
     trees = core.ESTIMATORS[kind_of(spec.model)](**constructor_arguments(spec.model)).phases()
     growing = 1 - LOADING_SHARE - COMPILING_SHARE - SCORING_SHARE
-    of_fit = {phase: growing * n / sum(trees.values()) for phase, n in trees.items()}
-    return {"loading": LOADING_SHARE, "compiling": COMPILING_SHARE, **of_fit, "scoring": SCORING_SHARE}
+    return {phase: growing * n / sum(trees.values()) for phase, n in trees.items()} | {"scoring": SCORING_SHARE}
 
 
-def _noisy_labels(spec: TrainSpec, parts: Parts) -> tuple[NDArray[Any], dict[str, Any]]:
+def _noisy_labels(spec: TrainSpec, clean: Part, seed: int) -> tuple[NDArray[Any], dict[str, Any]]:
     """The labels to train on, and the record of what was done to them."""
     inject = spec.noise.inject
     if inject is None:
-        return parts.train.y, {"injected": None}
-    noisy = core.inject_noise(parts.train.y, inject.model_dump(), random_state=spec.seed)
+        return clean.y, {"injected": None}
+    noisy = core.inject_noise(clean.y, inject.model_dump(), random_state=seed)
     flipped_rows = int(np.count_nonzero(noisy.flipped))
     record = {
         **inject.model_dump(),
@@ -132,14 +174,23 @@ def _noise_rate(spec: TrainSpec) -> float | None:
     return spec.noise.inject.rate if spec.noise.inject else None
 
 
-def _metrics(fit: _Fit, parts: Parts, monitor: JobMonitor) -> dict[str, Any]:
-    """Scores on the clean test part, which noise never touches, and on the training part as it was fitted."""
+def _scores(fit: _Fit, test: Part | None, labels: NDArray[Any], monitor: core.FitMonitor) -> dict[str, Any]:
+    """Reports on the training part as it was fitted, and on the clean test part, which noise never touches."""
     monitor.begin("scoring", 2, "parts")
-    metrics = {"train_noisy": core.evaluate(fit.estimator, parts.train.X, fit.labels)}
+    scores = {"train_noisy": core.evaluate(fit.estimator, fit.rows.X, fit.rows.y, labels)}
     monitor.advance(1)
-    if parts.test is not None:
-        metrics["test"] = core.evaluate(fit.estimator, parts.test.X, parts.test.y)
-    return metrics
+    if test is not None:
+        scores["test"] = core.evaluate(fit.estimator, test.X, test.y, labels)
+    monitor.advance(2)
+    return scores
+
+
+def _spread(of_folds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Mean and standard deviation of both parts over the folds, and the folds themselves."""
+    metrics: dict[str, Any] = {}
+    for part in ("train_noisy", "test"):
+        metrics[part], metrics[f"{part}_sd"] = core.spread_of_scores([scores[part] for scores in of_folds])
+    return {**metrics, "folds": of_folds}
 
 
 def feature_schema(dataset: DatasetRow, classes: NDArray[Any]) -> dict[str, Any]:

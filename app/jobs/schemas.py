@@ -13,7 +13,9 @@ from app.jobs.tables import JobRow
 class Progress(BaseModel):
     """How far a job is; all null until a worker has begun."""
 
-    phase: str | None = Field(None, examples=["growing"])
+    phase: str | None = Field(
+        None, examples=["growing"], description="with cross-validation `fold 2 of 5: growing` until the last fit"
+    )
     completed: int | None = Field(None, examples=[40])
     total: int | None = Field(None, examples=[100])
     unit: str | None = Field(None, examples=["trees"])

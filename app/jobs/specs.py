@@ -10,6 +10,8 @@ from app.trained_models.names import ModelName
 
 #: Larger integers lose digits in JSON readers that have only doubles.
 MAX_SEED = 2**53 - 1
+#: A fold costs a fit.
+MAX_FOLDS = 100
 
 
 class _Spec(BaseModel):
@@ -43,8 +45,19 @@ class Holdout(_Spec):
     stratify: bool = Field(True, strict=True, description="keep the classes' shares equal in both parts")
 
 
+class CrossValidation(_Spec):
+    """Fit once for each fold on the other ones, noise injected there alone, and measure on the fold; then train the
+    model that is kept on all rows.
+    """
+
+    kind: Literal["cross_validation"]
+    folds: int = Field(5, ge=2, le=MAX_FOLDS, strict=True, description="parts with equal shares of every class")
+
+
 class TestDataset(_Spec):
-    """Measure on a data set of its own, with clean labels."""
+    """Measure on a data set of its own, with clean labels. It needs the features of the training data, of the same
+    kinds, and no class that they lack; other columns are passed over, and a category unknown to training is missing.
+    """
 
     __test__ = False  # not a test class, whatever pytest makes of the name
 
@@ -52,7 +65,7 @@ class TestDataset(_Spec):
     dataset_id: uuid.UUID
 
 
-EvaluationSpec = Annotated[NoEvaluation | Holdout | TestDataset, Field(discriminator="kind")]
+EvaluationSpec = Annotated[NoEvaluation | Holdout | CrossValidation | TestDataset, Field(discriminator="kind")]
 
 
 class TrainSpec(_Spec):

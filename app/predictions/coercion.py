@@ -9,11 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from app.errors import some_of
 from app.label_text import label_text
 from app.predictions.errors import Faults, MissingFeature, NotANumber, UnknownCategory, UnknownFeature
 from app.predictions.forms import ABSENT, Table
-
-MAX_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class FeatureEncoder:
 
     def _refuse_unknown(self, table: Table, faults: Faults) -> None:
         for pointer, name in table.unknown:
-            known = _some(self.names)
+            known = some_of(self.names)
             faults.add(UnknownFeature, pointer, f"the model has no feature {name!r:.100}; it has {known}")
             if faults.full:
                 break
@@ -118,7 +117,7 @@ class _CellReader:
             detail = f"{cell} is no value of JSON; write null if missing"
             self._faults.add(NotANumber, self._table.pointer_to(feature.name, i), detail)
         elif self._leniency.on_unknown == "error":
-            detail = f"{cell!r:.100} was not seen in training; known are {_some(tuple(codes))}"
+            detail = f"{cell!r:.100} was not seen in training; known are {some_of(tuple(codes))}"
             self._faults.add(UnknownCategory, self._table.pointer_to(feature.name, i), detail)
         return math.nan
 
@@ -147,9 +146,3 @@ def _category_texts(cell: Any) -> tuple[str, ...]:
     if isinstance(cell, float) and cell.is_integer():
         return label_text(cell), label_text(int(cell))
     return (label_text(cell),) if isinstance(cell, int | float) else ()
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first few of `names`."""
-    listed = ", ".join(f"{name!r:.100}" for name in names[:MAX_NAMED])
-    return listed if len(names) <= MAX_NAMED else f"{listed} and {len(names) - MAX_NAMED} more"

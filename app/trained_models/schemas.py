@@ -86,7 +86,8 @@ class TrainedModelOut(BaseModel):
     fit_seconds: float
     size_bytes: int = Field(description="size of the artefact")
     metrics: dict[str, Any] = Field(
-        description="scores on the parts, and what the fit says of itself; in lists of models numbers alone"
+        description="scores on the parts, with cross-validation as mean, standard deviation (`test_sd`) and by fold, "
+        "and what the fit says of itself; `roc_auc` is null where a class is missing; in lists of models numbers alone"
     )
     feature_schema: FeatureSchemaOut = Field(serialization_alias="schema")
     noise: dict[str, Any]

@@ -25,7 +25,8 @@ class TrainedModelRow(IdMixin, CreatedMixin, Base):
     size_bytes: Mapped[int] = mapped_column(BigInteger)
     #: SHA-256 of the artefact file, which is also its name in the store.
     artifact_sha256: Mapped[str] = mapped_column(String(64), index=True)
-    #: {"test": {...} | absent, "train_noisy": {...}}, and what the fit says of itself, as minimax_risk
+    #: {"test": {...} | absent, "train_noisy": {...}}, with cross-validation also "test_sd", "train_noisy_sd" and
+    #: "folds": [{"test", "train_noisy"}], and what the fit says of itself, as minimax_risk
     metrics: Mapped[dict[str, Any]]
     #: {"target", "classes": [label], "features": [{"name", "kind", "categories"}]}
     feature_schema: Mapped[dict[str, Any]]

@@ -57,6 +57,15 @@ EXAMPLES = {
             "noise": {"inject": {"kind": "uniform", "rate": 0.3}},
         },
     },
+    "cross_validation": {
+        "summary": "scores as mean and spread over ten folds, the model itself trained on all rows",
+        "value": {
+            "dataset_id": "8a5b6f0e-5d0f-4f6c-9a53-5f1c2b0d7e11",
+            "model": {"kind": "extra_trees", "n_estimators": 50},
+            "noise": {"inject": {"kind": "uniform", "rate": 0.2}},
+            "evaluation": {"kind": "cross_validation", "folds": 10},
+        },
+    },
     "booster": {
         "summary": "minimax boosting, whose model comes with a certificate",
         "value": {

@@ -8,16 +8,21 @@ import core
 from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
 from app.datasets.tables import DatasetRow
-from app.errors import FieldError, pointer_token
+from app.errors import FieldError, pointer_token, some_of
 from app.jobs.errors import IncompatibleTestDataset, InvalidNoise, InvalidTrainingRequest
 from app.jobs.estimator_specs import constructor_arguments, kind_of
 from app.jobs.service import JobService
-from app.jobs.specs import Holdout, TestDataset, TrainSpec
+from app.jobs.specs import CrossValidation, Holdout, TestDataset, TrainSpec
 from app.jobs.states import JobKind
 from app.jobs.tables import JobRow
 from app.label_text import label_text
 from app.settings import Limits
 from app.training.schemas import TrainRequest
+
+#: Every fold keeps a confusion matrix of both parts; more numbers than these make a model's row unwieldy.
+MAX_CONFUSION_CELLS = 5_000_000
+#: Then they are in two folds or more, and every training part has the class.
+FEWEST_ROWS_OF_CLASS = 2
 
 
 class TrainingService:
@@ -77,6 +82,7 @@ class TrainingService:
             *_unknown_classes(spec, dataset),
             *_too_few_weighted_classes(spec, dataset),
             *_too_few_rows(spec, dataset),
+            *_unfit_folds(spec, dataset),
             *_unfit_loss(spec, dataset),
         ]
         if problems:
@@ -150,6 +156,29 @@ def _too_few_rows(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
         yield FieldError("/evaluation", detail)
 
 
+def _unfit_folds(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
+    """Folds without rows, training parts without some class, and more confusion matrices than can be kept."""
+    if not isinstance(spec.evaluation, CrossValidation):
+        return
+    n_folds, n_classes = spec.evaluation.folds, len(dataset.classes)
+    if n_folds > dataset.n_rows:
+        detail = f"{n_folds} folds of {dataset.n_rows} rows leave some empty; at most one fold for each row"
+        yield FieldError("/evaluation/folds", detail)
+    if n_folds * n_classes**2 > MAX_CONFUSION_CELLS:
+        most = MAX_CONFUSION_CELLS // n_classes**2
+        detail = (
+            f"{n_folds} folds are too many with {n_classes} classes, each with its confusion matrix; at most {most}"
+        )
+        yield FieldError("/evaluation/folds", detail)
+    alone = [entry["label"] for entry in dataset.classes if entry["count"] < FEWEST_ROWS_OF_CLASS]
+    if alone:
+        detail = (
+            f"classes of one row: {some_of(alone)}; one fold would train without it, so that cross-validation needs "
+            f'at least {FEWEST_ROWS_OF_CLASS} rows of each class: add or drop rows, or use {{"kind": "holdout"}}'
+        )
+        yield FieldError("/evaluation", detail)
+
+
 def _unfit_loss(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
     """The one loss that cannot take every number of classes."""
     loss = core.parse_loss(constructor_arguments(spec.model)["loss"])
@@ -167,13 +196,16 @@ def _difference(dataset: DatasetRow, test: DatasetRow) -> str | None:
     test_kinds = {feature["name"]: feature["kind"] for feature in test.features}
     missing = [name for name in kinds if name not in test_kinds]
     if missing:
-        return f"the test data set lacks the feature {missing[0]!r}; it needs the same features as the training data"
+        return f"the test data set lacks {some_of(missing)}; it needs every feature of the training data"
     other = [name for name in kinds if kinds[name] != test_kinds[name]]
     if other:
         name = other[0]
-        return f"the feature {name!r} is {test_kinds[name]} in the test data set, but {kinds[name]} in training"
+        return (
+            f"the feature {name!r:.100} is {test_kinds[name]} in the test data set, but {kinds[name]} in training; "
+            "upload the test data with `types` that say so"
+        )
     labels = {entry["label"] for entry in dataset.classes}
     unknown = [entry["label"] for entry in test.classes if entry["label"] not in labels]
     if unknown:
-        return f"the test data set has the class {unknown[0]!r}, which training does not know"
+        return f"the test data set has classes that training does not know: {some_of(unknown)}; take their rows out"
     return None

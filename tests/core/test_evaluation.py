@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn import metrics
 
@@ -79,7 +79,8 @@ def f1_of_classes(codes, predicted, n_classes):
 def test_a_test_set_without_some_class_has_no_auc_and_no_nan():
     model, X, y = fitted()
     report = core.evaluate(model, X[y == "a"][:5], y[y == "a"][:5])
-    assert "roc_auc" not in report
+    assert report["roc_auc"] is None
+    assert report["n_rows"] == sum(report["confusion"][0]) == 5
     json.dumps(report, allow_nan=False)
 
 
@@ -94,6 +95,36 @@ def test_certain_and_wrong_is_finite():
 def test_one_class_alone():
     report = core.evaluate(core.TreeClassifier().fit([[0.0], [1.0]], ["n", "n"]), [[0.0]], ["n"])
     assert report["confusion"] == [[1]]
+    assert report["roc_auc"] is None
+
+
+def test_a_class_that_is_never_predicted():
+    """Two leaves of three classes: the third class wins nowhere."""
+    model = core.TreeClassifier().fit([[0.0]] * 3 + [[1.0]] * 3, list("aacbbc"))
+    report = core.evaluate(model, [[0.0], [1.0], [1.0]], list("abc"))
+    assert report["accuracy"] == pytest.approx(2 / 3)
+    assert report["balanced_accuracy"] == pytest.approx(2 / 3)
+    assert report["macro_f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
+    assert report["confusion"] == [[1, 0, 0], [0, 1, 0], [0, 1, 0]]
+    json.dumps(report, allow_nan=False)
+
+
+def test_confusion_follows_the_classes_that_are_given():
+    """The model lacks "b", which comes between its own classes; "z" is in neither and comes last."""
+    model = core.TreeClassifier().fit([[0.0], [1.0]], ["a", "c"])
+    classes = np.array(["a", "b", "c"])
+    report = core.evaluate(model, [[0.0], [1.0], [1.0], [0.0]], ["a", "b", "c", "z"], classes)
+    assert report["confusion"] == [[1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0], [1, 0, 0, 0]]
+    assert report["brier"] == pytest.approx((0 + 2 + 0 + 2) / 4)
+    assert report["roc_auc"] is None
+    both = core.evaluate(model, [[0.0], [1.0]], ["a", "c"], classes)
+    assert (both["roc_auc"], both["confusion"]) == (1.0, [[1, 0, 0], [0, 0, 0], [0, 0, 1]])
+
+
+def test_classes_that_lack_one_of_the_models_are_refused():
+    model, X, y = fitted()
+    with pytest.raises(core.InvalidInput, match="lacks 1 of the model's"):
+        core.evaluate(model, X, y, classes=np.array(["a", "b"]))
 
 
 def test_a_label_that_training_never_saw_counts_as_wrong():
@@ -104,7 +135,7 @@ def test_a_label_that_training_never_saw_counts_as_wrong():
     assert len(report["confusion"]) == 4
     assert sum(report["confusion"][3]) == 1
     assert [row[3] for row in report["confusion"]] == [0, 0, 0, 0]
-    assert "roc_auc" not in report
+    assert report["roc_auc"] is None
     json.dumps(report, allow_nan=False)
 
 
@@ -112,6 +143,55 @@ def test_no_rows_are_refused():
     model, X, _ = fitted()
     with pytest.raises(core.InvalidInput, match="no rows"):
         core.evaluate(model, X[:0], [])
+
+
+def test_spread_of_scores_is_by_hand():
+    """A score that some reports lack is averaged over the others; rows and confusions are counted together."""
+    reports = [
+        {"accuracy": 0.5, "roc_auc": None, "log_loss": 1.0, "n_rows": 2, "confusion": [[1, 0], [1, 0]]},
+        {"accuracy": 1.0, "roc_auc": 0.75, "log_loss": 1.0, "n_rows": 3, "confusion": [[2, 0], [0, 1]]},
+        {"accuracy": 0.75, "roc_auc": None, "log_loss": 4.0, "n_rows": 4, "confusion": [[2, 1], [0, 1]]},
+    ]
+    spread = core.spread_of_scores(reports)
+    counts = {"n_rows": 9, "confusion": [[5, 1], [1, 2]]}
+    assert spread.mean == {"accuracy": 0.75, "roc_auc": 0.75, "log_loss": 2.0, **counts}
+    assert spread.sd == pytest.approx({"accuracy": 0.25, "roc_auc": None, "log_loss": np.sqrt(3)})
+    alone = core.spread_of_scores(reports[:1])
+    assert alone.mean == reports[0]
+    assert set(alone.sd.values()) == {None}
+
+
+@given(
+    counts=st.lists(st.integers(1, 30), min_size=1, max_size=5),
+    n_folds=st.integers(2, 12),
+    seed=st.integers(0, 100),
+)
+def test_folds_test_each_row_once_and_keep_the_shares(counts, n_folds, seed):
+    y = np.repeat(np.arange(len(counts)), counts)
+    assume(len(y) >= n_folds)
+    folds = core.split_folds(y, n_folds, seed)
+    assert sorted(np.concatenate([fold.test_rows for fold in folds])) == list(range(len(y)))
+    for fold in folds:
+        assert sorted([*fold.train_rows, *fold.test_rows]) == list(range(len(y)))
+        assert set(y[fold.train_rows]) >= {k for k, n in enumerate(counts) if n > 1}
+    tested = np.array([np.bincount(y[fold.test_rows], minlength=len(counts)) for fold in folds])
+    assert np.ptp(tested, axis=0).max() <= 1
+    assert np.ptp(tested.sum(axis=1)) <= 1
+    assert len({fold.seed for fold in folds}) == n_folds
+
+
+def test_the_seed_says_which_rows_are_in_a_fold():
+    y = np.arange(60) % 3
+    parts = [[fold.test_rows.tolist() for fold in core.split_folds(y, 4, seed)] for seed in (1, 1, 2)]
+    assert parts[0] == parts[1]
+    assert parts[0] != parts[2]
+    assert core.split_folds(y, 4, 1)[2].seed == core.split_folds(y, 5, 1)[2].seed != core.split_folds(y, 4, 2)[2].seed
+
+
+@pytest.mark.parametrize("n_folds", [-1, 0, 1, 5])
+def test_impossible_numbers_of_folds_are_refused(n_folds):
+    with pytest.raises(core.InvalidParameter, match="n_folds"):
+        core.split_folds([0, 1, 0, 1], n_folds)
 
 
 @given(

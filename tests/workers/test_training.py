@@ -8,56 +8,11 @@ import pytest
 
 import core
 from app.context import ServiceContext
-from app.database import reading, writing
-from app.datasets.service import DatasetService
-from app.jobs.service import JobService
 from app.jobs.states import JobState
-from app.jobs.tables import JobRow
-from app.trained_models.service import TrainedModelService
-from app.trained_models.tables import TrainedModelRow
-from app.training.schemas import TrainRequest
-from app.training.service import TrainingService
 from core.boosting import minimax_rounds
 from core.boosting.linear_program import MinimaxProgram
-from tests.factories import job
-from workers.lifecycle import run_job
+from tests.workers.training_runs import made, run, run_to_the_end, store
 from workers.monitor import JobMonitor
-from workers.training import train
-
-
-def store(context: ServiceContext, columns: dict[str, list[Any]], target: str = "y") -> str:
-    with writing(context.sessions) as session:
-        service = DatasetService(session, context.dataset_store, context.settings.limits)
-        with service.storing_columns(columns, target, "made") as row:
-            return str(row.id)
-
-
-def run_to_the_end(context: ServiceContext, **request: Any) -> JobRow:
-    """Submit, run in this process, and give the job as it ended."""
-    limits = context.settings.limits
-    with writing(context.sessions) as session:
-        datasets = DatasetService(session, context.dataset_store, limits)
-        training = TrainingService(datasets, JobService(session, limits), limits)
-        job_id = training.submit(TrainRequest.model_validate(request), None).id
-    run_job(context, job_id, train, lambda: False)
-    return job(context, job_id)
-
-
-def run(context: ServiceContext, **request: Any) -> TrainedModelRow:
-    """The model that came of a job that succeeded."""
-    row = run_to_the_end(context, **request)
-    assert row.state is JobState.SUCCEEDED, (row.error_code, row.error_message)
-    assert row.model_id is not None
-    with reading(context.sessions) as session:
-        return TrainedModelService(session, context.artifact_store).get(row.model_id)
-
-
-def made(n_rows: int = 400, labels: tuple[Any, Any] = (0, 1), seed: int = 0) -> dict[str, list[Any]]:
-    generator = np.random.default_rng(seed)
-    x = generator.normal(size=n_rows)
-    colour = generator.choice(["blue", "red"], n_rows)
-    y = [labels[int(value + (c == "red") > 0.5)] for value, c in zip(x, colour, strict=True)]
-    return {"x": x.tolist(), "colour": colour.tolist(), "y": y}
 
 
 @pytest.mark.parametrize("labels", [(0, 1), (0.5, 1.5), ("no", "yes"), (False, True), (-3, 7)])
