@@ -1,8 +1,10 @@
 """Boosters: AdaBoost beside scikit-learn's, and robust minimax boosting beside that and beside the published way."""
 
+import tempfile
 import time
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import make_classification
@@ -11,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import core
 from benchmarks.data import Table
+from benchmarks.memory import measured
 from benchmarks.published_rmboost import PublishedRMBoost
 from benchmarks.report import Row, Target, seconds
 from benchmarks.settings import Settings
@@ -114,6 +117,19 @@ def doublings(settings: Settings, sizes: tuple[int, ...]) -> Iterator[Row]:
         yield Row(work, shown, "–", ratios, Target(2.3, is_least=False))
 
 
+def memory(table: Table, settings: Settings) -> Row:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        np.save(folder / "X.npy", table.X)
+        np.save(folder / "y.npy", table.y)
+        peak = measured(folder, "rmboost", "ours", settings._replace(trees=N_ROUNDS))
+    work, n_rows = f"rmboost, peak memory a row and round, {len(table.y):,} rows", len(table.y)
+    target = Target(40.0, is_least=False, unit="bytes")
+    return Row(
+        work, f"{peak / 2**20:.0f} MiB", "–", [peak / n_rows / N_ROUNDS], target, f"{N_ROUNDS} rounds, bins included"
+    )
+
+
 def large_run(settings: Settings, n_rows: int) -> Row:
     table = made(n_rows)
     fit = TimedFit(partial(core.RMBoostClassifier, n_rounds=N_ROUNDS, random_state=0, n_jobs=settings.jobs), table)
@@ -130,6 +146,7 @@ def rows(settings: Settings) -> Iterator[Row]:
     for rule_output in ("confidence", "sign"):
         yield beside_published(rule_output, made(FEW_ROWS), settings)
     yield from doublings(settings, tuple(int(n_rows * shrink) for n_rows in SIZES))
+    yield memory(many, settings)
     yield large_run(settings, int(LARGE * shrink))
     yield beside_adaboost("adaboost", many, settings)
     yield beside_adaboost("rmboost", many, settings, tolerance=0.0)

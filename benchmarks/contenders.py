@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import core
@@ -48,6 +48,16 @@ def forests(settings: Settings, criterion: str = "gini") -> Pair:
 def extra_trees(settings: Settings, criterion: str = "gini") -> Pair:
     """Extremely randomised trees. Raises Absent."""
     return _ensemble(_our_class("ExtraTreesClassifier"), ExtraTreesClassifier, settings, criterion)
+
+
+def minimax_boosters(settings: Settings, criterion: str = "gini") -> Pair:
+    """RMBoost for all its rounds, and AdaBoost on trees of as many leaves."""
+    rounds, leaves = settings.trees, 10
+    shared = {"n_rounds": rounds, "max_leaf_nodes": leaves, "tolerance": 0.0, "n_jobs": settings.jobs}
+    return Pair(
+        lambda: core.RMBoostClassifier(loss=criterion, random_state=0, **shared),
+        lambda: AdaBoostClassifier(DecisionTreeClassifier(max_leaf_nodes=leaves), n_estimators=rounds, random_state=0),
+    )
 
 
 def trees(settings: Settings, criterion: str = "gini") -> Pair:

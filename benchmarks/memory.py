@@ -21,13 +21,13 @@ from typing import NamedTuple
 import numpy as np
 import psutil
 
-from benchmarks.contenders import forests, trees, warm
+from benchmarks.contenders import forests, minimax_boosters, trees, warm
 from benchmarks.data import CHECKOUT, Table
 from benchmarks.report import Row, Target
 from benchmarks.settings import Settings
 
 TARGET = Target(1.0, 0.5, is_least=False)
-PAIRS = {"forest": forests, "tree": trees}
+PAIRS = {"forest": forests, "tree": trees, "rmboost": minimax_boosters}
 
 
 class Work(NamedTuple):
@@ -82,7 +82,7 @@ def measure_here(folder: Path, kind: str, side: str, settings: Settings) -> int:
     return _peak_bytes(was_reset) - before
 
 
-def _measured(folder: Path, kind: str, side: str, settings: Settings) -> int:
+def measured(folder: Path, kind: str, side: str, settings: Settings) -> int:
     question = json.dumps([str(folder), kind, side, settings.trees, settings.jobs])
     command = [sys.executable, "-m", "benchmarks.memory", question]
     answer = subprocess.run(command, check=True, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
@@ -95,7 +95,7 @@ def _row(work: Work, table: Table, settings: Settings) -> Row:
         folder = Path(name)
         np.save(folder / "X.npy", X)
         np.save(folder / "y.npy", table.with_noise(work.noise).y)
-        ours, theirs = (_measured(folder, work.kind, side, settings) for side in ("ours", "theirs"))
+        ours, theirs = (measured(folder, work.kind, side, settings) for side in ("ours", "theirs"))
     return Row(
         work.title(table.name),
         f"{ours / _MEBIBYTE:.0f} MiB",

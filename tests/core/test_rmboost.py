@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import pyarrow.parquet as parquet
 import pytest
 
 import core
@@ -10,7 +11,7 @@ from core.boosting.certificate import FittedRule, certify, estimation_error, opt
 from core.boosting.linear_program import MinimaxProgram
 from core.boosting.rule_table import RuleTable
 from tests.core.test_linear_program import dense_risk
-from tests.shared_material import reference
+from tests.shared_material import reference, shared_path
 
 
 def noisy_problem(n_rows=300, seed=0, rate=0.1):
@@ -151,6 +152,21 @@ def test_more_classes_are_one_against_the_rest():
     assert model.score(X, y) > 0.75
     with pytest.raises(core.InvalidInput, match="two classes"):
         model.certificate()
+
+
+@pytest.mark.parametrize(
+    ("name", "n_classes", "most_errors"), [("wine", 3, 0.2), ("vehicle", 4, 0.4), ("optdigits", 10, 0.3)]
+)
+def test_real_sets_of_many_classes(name, n_classes, most_errors):
+    table = parquet.read_table(shared_path("data", f"{name}.parquet"))
+    names = [column for column in table.schema.names if not column.startswith(("target", "meta"))]
+    X = np.column_stack([table[column].to_numpy() for column in names]).astype(np.float64)
+    y = table["target"].to_numpy(zero_copy_only=False)
+    train, test = np.arange(len(y)) % 4 != 0, np.arange(len(y)) % 4 == 0
+    model = core.RMBoostClassifier(n_rounds=15, random_state=0).fit(X[train], y[train])
+    assert len(model.class_risks_) == n_classes
+    assert model.minimax_risk_ == pytest.approx(model.class_risks_.sum())
+    assert np.mean(model.predict(X[test]) != y[test]) < most_errors
 
 
 def test_same_seed_same_bytes_for_any_threads():

@@ -1,0 +1,53 @@
+"""Boosters, one class against the rest, on real sets of more than two classes.
+
+python -m benchmarks.boosting_classes --partitions 5
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as parquet
+from sklearn.model_selection import StratifiedShuffleSplit
+
+import core
+from benchmarks.data import data_folder
+
+SETS = ("vehicle", "wine", "optdigits")
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "rmboost": ("rmboost", {}),
+    "rmboost sign": ("rmboost", {"rule_output": "sign"}),
+    "adaboost": ("adaboost", {}),
+}
+N_ROUNDS = 100
+
+
+def cells(path: Path, n_partitions: int) -> list[str]:
+    """Mean ± standard deviation of the test error in percent, a method."""
+    table = parquet.read_table(path)
+    names = [name for name in table.schema.names if not name.startswith(("target", "meta"))]
+    X = np.column_stack([table[name].to_numpy() for name in names]).astype(np.float64)
+    y = table["target"].to_numpy(zero_copy_only=False)
+    split = list(StratifiedShuffleSplit(n_partitions, test_size=0.2, random_state=0).split(X, y))
+    shown = [f"{len(np.unique(y))}"]
+    for kind, parameters in METHODS.values():
+        booster = core.ESTIMATORS[kind](n_rounds=N_ROUNDS, random_state=0, **parameters)
+        errors = [100 * float(np.mean(booster.fit(X[a], y[a]).predict(X[b]) != y[b])) for a, b in split]
+        shown.append(f"{np.mean(errors):.1f} ± {np.std(errors):.1f}")
+    return shown
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder of Parquet files; ../shared/data beside the checkout if not")
+    parser.add_argument("--partitions", type=int, default=5)
+    arguments = parser.parse_args()
+    print(f"| set | classes | {' | '.join(METHODS)} |\n| --- | --- |{' --- |' * len(METHODS)}", flush=True)
+    for name in SETS:
+        path = data_folder(arguments.data) / f"{name}.parquet"
+        print(f"| {name} | {' | '.join(cells(path, arguments.partitions))} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
