@@ -74,23 +74,18 @@ def read(folder: Path, name: str) -> tuple[NDArray[np.float64], NDArray[np.int64
     return X, np.unique(table["target"].to_numpy(zero_copy_only=False), return_inverse=True)[1]
 
 
-def flipped(X: NDArray[np.float64], y: NDArray[np.int64], case: str, draw: int) -> NDArray[np.bool_]:
-    """Which training labels are wrong. (row,)"""
+def noisy(X: NDArray[np.float64], y: NDArray[np.int64], case: str, draw: int) -> NDArray[np.int64]:
+    """Labels to train on, of which some are wrong. (row,)"""
     if case == "clean":
-        return np.zeros(len(y), dtype=np.bool_)
-    kind, rate = case.split()[0], float(case.split()[1]) / 100
-    if kind == "uniform":
-        return np.random.default_rng(draw).random(len(y)) < rate
-    reference = core.LogitBoostClassifier(n_rounds=100, random_state=0).fit(X, y)
-    margins = (2 * y - 1) * reference.decision_function(X)
-    return np.asarray(np.argsort(np.argsort(-margins, kind="stable")) < round(rate * len(y)))
+        return y
+    kind, percent = case.split()[:2]
+    return core.inject_noise(y, {"kind": kind, "rate": float(percent) / 100}, X=X, random_state=draw).labels
 
 
 def problems(X: NDArray[np.float64], y: NDArray[np.int64], case: str, n_partitions: int) -> Iterator[Problem]:
     split = StratifiedShuffleSplit(n_partitions, test_size=0.1, random_state=0)
     for draw, (train, test) in enumerate(split.split(X, y)):
-        wrong = flipped(X[train], y[train], case, draw)
-        yield Problem(X[train], np.where(wrong, 1 - y[train], y[train]), X[test], y[test])
+        yield Problem(X[train], noisy(X[train], y[train], case, draw), X[test], y[test])
 
 
 def measured(of_case: list[Problem], method: str) -> tuple[list[float], list[float]]:

@@ -15,11 +15,12 @@ import core
 from app.context import ServiceContext
 from app.datasets.tables import DatasetRow
 from app.jobs.estimator_specs import constructor_arguments, kind_of
+from app.jobs.noise_specs import AdversarialNoise, InjectionSpec, UniformNoise
 from app.jobs.specs import TrainSpec
 from app.label_text import label_text
 from app.trained_models.service import NewTrainedModel, TrainedModelService
 from workers.monitor import JobMonitor, finished
-from workers.parts import Parts, labels_of, load_parts
+from workers.parts import Parts, load_parts
 
 log = logging.getLogger(__name__)
 
@@ -31,12 +32,22 @@ COMPILING_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class _Fit:
-    """A fitted estimator, the labels it was fitted on, and the record of the noise in them."""
+    """A fitted estimator, and the labels it was fitted on."""
 
     estimator: Any
-    labels: NDArray[Any]
-    noise: dict[str, Any]
+    training: "_TrainingLabels"
     seconds: float
+
+
+@dataclass(frozen=True)
+class _TrainingLabels:
+    """labels (row,); the record of what was done to them; and the share that is wrong by intent, None where none was
+    made wrong, as nobody knows those that came wrong.
+    """
+
+    labels: NDArray[Any]
+    injected: dict[str, Any] | None
+    noise_rate: float | None
 
 
 def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Callable[[Session], dict[str, Any]]:
@@ -47,7 +58,7 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
     parts = load_parts(context, spec)
     fit = _fit(spec, parts, context.settings.jobs.threads_per_job, monitor)
     metrics = _metrics(fit, parts, monitor)
-    found = fit.estimator.findings(_noise_rate(spec))
+    found = fit.estimator.findings(fit.training.noise_rate)
     schema = feature_schema(parts.dataset, fit.estimator.classes_)
     stored = context.artifact_store.put(lambda path: core.save(fit.estimator, path, schema=schema))
     model = NewTrainedModel(
@@ -63,7 +74,7 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
         artifact_sha256=stored.sha256,
         metrics=metrics | found.metrics,
         feature_schema=schema,
-        noise=fit.noise,
+        noise={"injected": fit.training.injected, "correction": request["noise"].get("correction")},
         fitted=found.facts,
         certificate=found.certificate,
     )
@@ -71,12 +82,12 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
 
 
 def _fit(spec: TrainSpec, parts: Parts, n_jobs: int, monitor: JobMonitor) -> _Fit:
-    estimator = _estimator(spec, labels_of(parts.dataset), n_jobs)
+    estimator = _estimator(spec, parts.dataset.labels, n_jobs)
     _warm_up(estimator, monitor)
-    labels, noise = _noisy_labels(spec, parts)
+    training = _training_labels(spec, parts)
     began = time.perf_counter()
-    estimator.fit(parts.train.X, labels, monitor=monitor)
-    return _Fit(estimator, labels, noise, time.perf_counter() - began)
+    estimator.fit(parts.train.X, training.labels, monitor=monitor)
+    return _Fit(estimator, training, time.perf_counter() - began)
 
 
 def _warm_up(estimator: Any, monitor: JobMonitor) -> None:
@@ -100,6 +111,8 @@ def _estimator(spec: TrainSpec, labels: NDArray[Any], n_jobs: int) -> Any:
     if isinstance(arguments["class_weight"], dict):
         of_text = dict(zip(map(label_text, labels.tolist()), labels.tolist(), strict=True))
         arguments["class_weight"] = {of_text[text]: weight for text, weight in arguments["class_weight"].items()}
+    if spec.noise.correction is not None:
+        arguments["correction"] = spec.noise.correction.model_dump()
     estimator_class: Any = core.ESTIMATORS[kind_of(spec.model)]
     return estimator_class(**arguments, random_state=spec.seed, n_jobs=n_jobs)
 
@@ -112,30 +125,32 @@ def _shares(spec: TrainSpec) -> dict[str, float]:
     return {"loading": LOADING_SHARE, "compiling": COMPILING_SHARE, **of_fit, "scoring": SCORING_SHARE}
 
 
-def _noisy_labels(spec: TrainSpec, parts: Parts) -> tuple[NDArray[Any], dict[str, Any]]:
-    """The labels to train on, and the record of what was done to them."""
-    inject = spec.noise.inject
+def _training_labels(spec: TrainSpec, parts: Parts) -> _TrainingLabels:
+    inject, clean = spec.noise.inject, parts.train
     if inject is None:
-        return parts.train.y, {"injected": None}
-    noisy = core.inject_noise(parts.train.y, inject.model_dump(), random_state=spec.seed)
+        return _TrainingLabels(clean.y, None, None)
+    classes = parts.dataset.labels
+    noisy = core.inject_noise(clean.y, inject.model_dump(), X=clean.X, random_state=spec.seed, classes=classes)
     flipped_rows = int(np.count_nonzero(noisy.flipped))
     record = {
         **inject.model_dump(),
         "flipped_rows": flipped_rows,
         "observed_rate": flipped_rows / len(noisy.flipped),
     }
-    return noisy.labels, {"injected": record}
+    return _TrainingLabels(noisy.labels, record, _expected_rate(inject, noisy, clean.y))
 
 
-def _noise_rate(spec: TrainSpec) -> float | None:
-    """The chance that a training label was made wrong; None where none was, as nobody knows those that came wrong."""
-    return spec.noise.inject.rate if spec.noise.inject else None
+def _expected_rate(inject: InjectionSpec, noisy: core.NoisyLabels, clean: NDArray[Any]) -> float:
+    """The chance that a training label was made wrong: as asked where that is one number, else by class."""
+    if isinstance(inject, UniformNoise | AdversarialNoise):
+        return inject.rate
+    return noisy.transition.noise_rate([np.count_nonzero(clean == label) for label in noisy.transition.classes])
 
 
 def _metrics(fit: _Fit, parts: Parts, monitor: JobMonitor) -> dict[str, Any]:
     """Scores on the clean test part, which noise never touches, and on the training part as it was fitted."""
     monitor.begin("scoring", 2, "parts")
-    metrics = {"train_noisy": core.evaluate(fit.estimator, parts.train.X, fit.labels)}
+    metrics = {"train_noisy": core.evaluate(fit.estimator, parts.train.X, fit.training.labels)}
     monitor.advance(1)
     if parts.test is not None:
         metrics["test"] = core.evaluate(fit.estimator, parts.test.X, parts.test.y)

@@ -6,7 +6,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.jobs.estimator_specs import ModelSpec
-from app.jobs.specs import MAX_SEED, EvaluationSpec, Holdout, NoiseSpec
+from app.jobs.noise_specs import NoiseSpec
+from app.jobs.specs import MAX_SEED, EvaluationSpec, Holdout
 from app.trained_models.names import ModelName
 
 
@@ -26,7 +27,7 @@ class TrainRequest(BaseModel):
     dataset_id: uuid.UUID | None = Field(None, description="either this or `data`")
     data: InlineData | None = None
     model: ModelSpec
-    noise: NoiseSpec = NoiseSpec(inject=None)
+    noise: NoiseSpec = NoiseSpec(inject=None, correction=None)
     evaluation: EvaluationSpec = Holdout(kind="holdout")
     seed: int = Field(0, ge=0, le=MAX_SEED, strict=True, description="the same seed gives the same bytes")
 
