@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import core
+from core.noise.correction import vote_of
 from tests.shared_material import reference
 
 UNEVEN = [[0.7, 0.2, 0.1], [0.05, 0.9, 0.05], [0.3, 0.0, 0.7]]
@@ -196,7 +197,7 @@ def test_weights_are_rows_written_out():
 @pytest.mark.parametrize("kind", ["forward", "backward"])
 def test_limited_leaves_random_cuts_and_any_number_of_threads(kind):
     X, _, y = noisy_clusters(600)
-    for parameters in ({"max_leaf_nodes": 6}, {"max_bins": None}, {"splitter": "random"}):
+    for parameters in ({"max_leaf_nodes": 6}, {"splitter": "random"}):
         forest = core.ForestClassifier(n_estimators=6, random_state=1, correction=correction(kind), **parameters)
         one, two = (clone(forest).set_params(n_jobs=n).fit(X, y).predict_proba(X).tobytes() for n in (1, 2))
         assert one == two
@@ -221,7 +222,7 @@ def test_out_of_bag_votes_are_corrected(kind):
 @pytest.mark.parametrize("selection", ["holdout", "auto"])
 def test_adaptive_losses_are_tuned_as_without_and_corrected_after(selection):
     X, _, y = noisy_clusters(600)
-    loss = {"kind": "adaptive_ne", "grid": [0.0, 1.0], "selection": selection}
+    loss = {"kind": "adaptive_ne", "grid": [0.5, 1.0], "selection": selection}
     plain = core.ForestClassifier(n_estimators=8, loss=loss, random_state=0).fit(X, y)
     corrected = clone(plain).set_params(correction=correction()).fit(X, y)
     assert corrected.tuning_scores_ == plain.tuning_scores_
@@ -230,10 +231,14 @@ def test_adaptive_losses_are_tuned_as_without_and_corrected_after(selection):
 
 
 def test_a_loss_that_computes_with_probabilities_gets_them():
-    tree = one_leaf([60, 10, 30], loss={"kind": "gce", "q": 0.5}, correction=correction())
-    values = np.maximum(np.array([0.6, 0.1, 0.3]) @ np.linalg.inv(UNEVEN), 0)
-    expected = (values / values.sum()) ** 2
-    np.testing.assert_allclose(tree.predict_proba([[0.0]])[0], expected / expected.sum(), atol=1e-12)
+    p = np.array([[0.6, 0.1, 0.3], [0.0, 1.0, 0.0]])
+    corrected = core.parse_correction(correction(), core.parse_loss("gini")).labels_for(np.arange(3), np.ones(3))
+    values = np.maximum(p @ np.linalg.inv(UNEVEN), 0)
+    squares = (values / values.sum(axis=1, keepdims=True)) ** 2
+    votes = vote_of(core.parse_loss({"kind": "gce", "q": 0.5}), corrected)(p)
+    np.testing.assert_allclose(votes, squares / squares.sum(axis=1, keepdims=True), atol=1e-12)
+    for loss in ("gini", "misclassification", {"kind": "gce", "q": 0}):
+        np.testing.assert_allclose(vote_of(core.parse_loss(loss), corrected)(p), p @ np.linalg.inv(UNEVEN), atol=1e-12)
 
 
 def test_the_trees_of_a_forest_are_corrected_too():
