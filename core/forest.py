@@ -116,11 +116,13 @@ class GrownForest(GrownClassifier):
         bootstrap = Bootstrap(weights, states)
         vote = vote_of(grown.loss, fit.correction)
         left_out = out_of_bag_votes(given.X, grown.trees, vote, bootstrap, threads, stop_flag)
+        if fit.correction is not None:
+            left_out = left_out._replace(mean=on_simplex(left_out.mean))
         if not left_out.n_trees.all():
             _warn_of_rows_without_votes(left_out.n_trees)
         return {
             "oob_score_": accuracy(left_out, given.codes, given.sample_weights),
-            "oob_decision_function_": left_out.mean if fit.correction is None else on_simplex(left_out.mean),
+            "oob_decision_function_": left_out.mean,
         }
 
 

@@ -58,6 +58,15 @@ EXAMPLES = {
             "noise": {"inject": {"kind": "uniform", "rate": 0.3}},
         },
     },
+    "correction": {
+        "summary": "a forest that is told how its labels went wrong: [clean class][observed class]",
+        "value": {
+            "name": "credit-risk-corrected",
+            "dataset_id": "8a5b6f0e-5d0f-4f6c-9a53-5f1c2b0d7e11",
+            "model": {"kind": "forest"},
+            "noise": {"correction": {"kind": "forward", "transition": [[0.9, 0.1], [0.3, 0.7]]}},
+        },
+    },
     "booster": {
         "summary": "minimax boosting, whose model comes with a certificate",
         "value": {

@@ -111,8 +111,9 @@ def _rows_of(distances: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[n
     off_diagonal = ~np.eye(len(distances), dtype=bool)
     if (distances[off_diagonal] == 0).any():
         i, j = np.argwhere((distances == 0) & off_diagonal)[0]
+        names = classes.tolist()
         raise InvalidNoise(
-            f"classes {classes[j]!r} and {classes[i]!r} have the same mean in X, and a distance of 0 gives no rate; "
+            f"classes {names[i]!r} and {names[j]!r} have the same mean in X, and a distance of 0 gives no rate; "
             'give the rates yourself with {"kind": "matrix", "transition": [[...]]}.',
             "kind",
         )

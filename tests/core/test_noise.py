@@ -223,7 +223,7 @@ def test_kinds_that_look_at_features_need_them(spec):
 
 def test_classes_that_no_distance_tells_apart():
     y = np.arange(300) % 3
-    with pytest.raises(core.InvalidNoise, match="same mean"):
+    with pytest.raises(core.InvalidNoise, match="classes 0 and 1 have the same mean"):
         core.inject_noise(y, {"kind": "class_conditional"}, X=np.ones((300, 2)))
     corners = np.repeat([[0.0, 0.0], [2.0, 0.0], [1.0, np.sqrt(3)]], 8, axis=0)
     spread = np.tile([[0, 1], [1, 0], [0, -1], [-1, 0]] * 2, (3, 1))

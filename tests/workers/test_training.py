@@ -99,7 +99,7 @@ def three_classes(n_rows: int = 1500) -> dict[str, list[Any]]:
 )
 def test_the_noise_is_recorded(context: ServiceContext, inject: dict[str, Any], rate: float | None) -> None:
     dataset_id = store(context, three_classes())
-    tree = {"kind": "tree", "loss": "misclassification"}
+    tree = {"kind": "tree", "max_depth": 4, "min_samples_leaf": 20}
     model = run(context, dataset_id=dataset_id, model=tree, noise={"inject": inject})
     injected = model.noise["injected"]
     assert {key: injected[key] for key in inject} == inject
