@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import core
 from core.noise.correction import vote_of
+from tests.core.artifact_files import forged, set_in
 from tests.shared_material import reference
 
 UNEVEN = [[0.7, 0.2, 0.1], [0.05, 0.9, 0.05], [0.3, 0.0, 0.7]]
@@ -149,6 +150,32 @@ def test_artefacts_keep_the_correction(estimator, kind, tmp_path):
         assert loaded.correction["kind"] == kind
         np.testing.assert_allclose(loaded.correction["transition"], UNEVEN)
         np.testing.assert_allclose(clone(loaded).fit(X, y).predict_proba(X), fitted.predict_proba(X), atol=1e-9)
+
+
+def test_a_file_from_before_there_were_corrections_is_read(tmp_path):
+    X, _, y = noisy_clusters(60)
+    tree = core.TreeClassifier(max_depth=2).fit(X, y)
+    core.save(tree, tmp_path / "new")
+
+    def forget(header):
+        del header["correction"], header["params"]["correction"]
+
+    (tmp_path / "old").write_bytes(forged((tmp_path / "new").read_bytes(), forget))
+    loaded = core.load(tmp_path / "old")
+    assert (loaded.correction, loaded.correction_) == (None, None)
+    np.testing.assert_array_equal(loaded.predict_proba(X), tree.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "given", [{"kind": "sideways", "labels": np.eye(3).tolist()}, {"kind": "forward"}, {"labels": []}, [], 7], ids=str
+)
+def test_a_file_with_an_impossible_correction_is_refused(given, tmp_path):
+    X, _, y = noisy_clusters(60)
+    core.save(core.TreeClassifier(max_depth=2, correction=correction()).fit(X, y), tmp_path / "good")
+    forgery = forged((tmp_path / "good").read_bytes(), set_in("correction", to=given))
+    (tmp_path / "bad").write_bytes(forgery)
+    with pytest.raises(core.ArtifactError):
+        core.load(tmp_path / "bad")
 
 
 def test_what_was_fitted_does_not_follow_a_changed_parameter():
