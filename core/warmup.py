@@ -25,12 +25,13 @@ _ROWS = 600
 
 
 def warm_up() -> None:
-    """Everything that a tree or forest with any loss needs, grown depth first on codes of one byte, and what boosters
-    with the default loss need.
+    """Everything that a tree or forest with any loss or correction needs, grown depth first on codes of one byte, and
+    what boosters with the default loss need.
     """
     warm_up_predictions()
     for kind in LOSSES:
         warm_up_fit(TreeClassifier(loss=kind))
+    warm_up_fit(TreeClassifier(correction={"kind": "backward", "transition": [[0.9, 0.1], [0.2, 0.8]]}))
     warm_up_fit(ForestClassifier())
     warm_up_fit(RMBoostClassifier())
 
