@@ -24,6 +24,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 import core
 from benchmarks.data import SHARED, data_folder
+from core.noise import adversarial
 
 FILES = {
     "titanic": "titanic",
@@ -57,8 +58,6 @@ for name, parameters in {
 }.items():
     METHODS[f"rmboost {name}"] = ("RMBoost", "rmboost", parameters)
 N_ROUNDS = 200
-#: Of the LogitBoost rule that chooses whom adversarial noise flips; the paper does not state them.
-REFERENCE_ROUNDS = 100
 BAND = 2.0  # points
 
 
@@ -86,27 +85,18 @@ def read(folder: Path, name: str) -> tuple[NDArray[np.float64], NDArray[np.int64
     return X, np.unique(table["target"].to_numpy(zero_copy_only=False), return_inverse=True)[1]
 
 
-def flipped(
-    X: NDArray[np.float64], y: NDArray[np.int64], case: str, draw: int, reference_rounds: int
-) -> NDArray[np.bool_]:
-    """Which training labels are wrong. (row,)"""
+def noisy(X: NDArray[np.float64], y: NDArray[np.int64], case: str, draw: int) -> NDArray[np.int64]:
+    """Labels to train on, of which some are wrong. (row,)"""
     if case == "clean":
-        return np.zeros(len(y), dtype=np.bool_)
-    kind, rate = case.split()[0], float(case.split()[1]) / 100
-    if kind == "uniform":
-        return np.random.default_rng(draw).random(len(y)) < rate
-    reference = core.LogitBoostClassifier(n_rounds=reference_rounds, random_state=0).fit(X, y)
-    margins = (2 * y - 1) * reference.decision_function(X)
-    return np.asarray(np.argsort(np.argsort(-margins, kind="stable")) < round(rate * len(y)))
+        return y
+    kind, percent = case.split()[:2]
+    return core.inject_noise(y, {"kind": kind, "rate": float(percent) / 100}, X=X, random_state=draw).labels
 
 
-def problems(
-    X: NDArray[np.float64], y: NDArray[np.int64], case: str, n_partitions: int, reference_rounds: int = REFERENCE_ROUNDS
-) -> Iterator[Problem]:
+def problems(X: NDArray[np.float64], y: NDArray[np.int64], case: str, n_partitions: int) -> Iterator[Problem]:
     split = StratifiedShuffleSplit(n_partitions, test_size=0.1, random_state=0)
     for draw, (train, test) in enumerate(split.split(X, y)):
-        wrong = flipped(X[train], y[train], case, draw, reference_rounds)
-        yield Problem(X[train], np.where(wrong, 1 - y[train], y[train]), X[test], y[test])
+        yield Problem(X[train], noisy(X[train], y[train], case, draw), X[test], y[test])
 
 
 def measured(of_case: list[Problem], method: str) -> tuple[list[float], list[float]]:
@@ -142,7 +132,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="folder of Parquet files; ../shared/data beside the checkout if not")
     parser.add_argument("--published", type=Path, default=SHARED / "reference/published/rmboost.json")
     parser.add_argument("--partitions", type=int, default=100)
-    parser.add_argument("--reference-rounds", type=int, default=REFERENCE_ROUNDS, help="of the adversary's LogitBoost")
+    parser.add_argument(
+        "--reference-rounds", type=int, default=adversarial.N_ROUNDS, help="of the adversary's LogitBoost"
+    )
     parser.add_argument("--only", nargs="+", choices=list(METHODS), default=DEFAULT_METHODS)
     parser.add_argument("--cases", nargs="+", choices=CASES, default=CASES)
     return parser.parse_args()
@@ -150,14 +142,12 @@ def parsed() -> argparse.Namespace:
 
 def main() -> None:
     arguments = parsed()
+    adversarial.N_ROUNDS = arguments.reference_rounds
     published = published_cells(arguments.published)
     data = {name: read(data_folder(arguments.data), name) for name in FILES}
     print(f"| case | method | {' | '.join(FILES)} |\n|---|---|{'---|' * len(FILES)}", flush=True)
     for case in arguments.cases:
-        of_case = {
-            name: list(problems(X, y, case, arguments.partitions, arguments.reference_rounds))
-            for name, (X, y) in data.items()
-        }
+        of_case = {name: list(problems(X, y, case, arguments.partitions)) for name, (X, y) in data.items()}
         for method in arguments.only:
             cells = {name: measured(of_case[name], method) for name in FILES}
             name_of = METHODS[method][0]

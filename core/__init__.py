@@ -41,7 +41,10 @@ from core.losses import (
     TwoingGain,
     ZeroOne,
 )
-from core.noise.injection import NOISE_KINDS, NoisyLabels, inject_noise, noise_parameters
+from core.noise.class_conditional import class_conditional_transition
+from core.noise.correction import Correction, parse_correction
+from core.noise.injection import NoisyLabels, check_noise, inject_noise, noise_parameters
+from core.noise.kinds import NOISE_KINDS
 from core.noise.transition import TransitionMatrix
 from core.parameters import Alternative, Bounds, Parameter
 from core.registry import ESTIMATORS, kind_of, parameters
@@ -61,6 +64,7 @@ __all__ = [
     "BrownBoostClassifier",
     "Certificate",
     "CoreError",
+    "Correction",
     "CredalEntropy",
     "CrossEntropy",
     "DistributionLoss",
@@ -98,6 +102,8 @@ __all__ = [
     "TwoingGain",
     "UnsupportedArtifact",
     "ZeroOne",
+    "check_noise",
+    "class_conditional_transition",
     "evaluate",
     "inject_noise",
     "kind_of",
@@ -105,6 +111,7 @@ __all__ = [
     "loss_parameters",
     "noise_parameters",
     "parameters",
+    "parse_correction",
     "parse_loss",
     "save",
     "split_folds",

@@ -23,7 +23,7 @@ from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes
 from core.registry import ESTIMATORS, parameters
 
 #: Parameters that the first files lack; those were fitted with the defaults.
-_LATER_PARAMETERS = frozenset({"oob_score", "max_leaf_nodes", "splitter"})
+_LATER_PARAMETERS = frozenset({"oob_score", "max_leaf_nodes", "splitter", "correction"})
 _DTYPES = {
     "children_left": np.int32,
     "children_right": np.int32,

@@ -13,6 +13,7 @@ from core.boosting.boosted_classifier import BoostedClassifier
 from core.estimator import GrownClassifier
 from core.exceptions import ArtifactError, CoreError
 from core.loss_parsing import parse_loss
+from core.noise.correction import checked_labels, parse_correction
 from core.parameters import Parameter
 from core.registry import ESTIMATORS, AnyClassifier, kind_of, parameters
 from core.tree_structure import Trees
@@ -20,6 +21,8 @@ from core.validation import MOST_CLASSES
 
 #: Parameters that do not change the result and therefore not the file either.
 _NOT_KEPT = frozenset({"n_jobs"})
+#: Parameters that the first files of format 2 lack; those were fitted with the defaults.
+_LATER = frozenset({"correction"})
 #: "<U" is text of any length, "|O" labels of mixed types.
 _CLASS_DTYPES = frozenset(
     {"<U", "|O", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"}
@@ -50,6 +53,7 @@ def state_of(estimator: AnyClassifier, schema: Mapping[str, Any] | None) -> Stat
         "lambda": getattr(estimator, "lambda_", None),
         "tuning_scores": [list(pair) for pair in getattr(estimator, "tuning_scores_", {}).items()],
         "oob_score": _finite_or_none(getattr(estimator, "oob_score_", None)),
+        "correction": _correction_json(estimator),
         "schema": dict(schema) if schema is not None else getattr(estimator, "schema_", None),
     }
     if isinstance(estimator, BoostedClassifier):
@@ -63,12 +67,19 @@ def _names(estimator: AnyClassifier) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
+def _correction_json(estimator: AnyClassifier) -> dict[str, Any] | None:
+    corrected = getattr(estimator, "correction_", None)
+    return None if corrected is None else {"kind": corrected.kind, "labels": corrected.labels.tolist()}
+
+
 def _param_json(value: Any) -> Any:
     """A parameter as JSON; a mapping becomes pairs, since its keys may be numbers; a live generator cannot be kept."""
     if hasattr(value, "to_json"):
         return value.to_json()
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
     if isinstance(value, Mapping):
         return {"pairs": [[_param_json(key), _param_json(item)] for key, item in value.items()]}
     if isinstance(value, list | tuple):
@@ -122,6 +133,9 @@ def _rebuilt(state: State) -> AnyClassifier:
     if facts["lambda"] is not None and isinstance(estimator, GrownClassifier):
         estimator.lambda_ = _finite(facts["lambda"])
         estimator.tuning_scores_ = {_finite(key): _finite(score) for key, score in facts["tuning_scores"]}
+    if facts.get("correction") is not None and isinstance(estimator, GrownClassifier):
+        corrected = facts["correction"]
+        estimator.correction_ = checked_labels(corrected["kind"], corrected["labels"], n_classes)
     if facts["oob_score"] is not None and isinstance(estimator, GrownClassifier):
         estimator.oob_score_ = _finite(facts["oob_score"])
     return estimator
@@ -129,12 +143,13 @@ def _rebuilt(state: State) -> AnyClassifier:
 
 def _checked_params(kind: str, params: dict[str, Any]) -> dict[str, Any]:
     known: dict[str, Parameter] = {p.name: p for p in parameters(kind)}
-    values = {name: _param_value(value) for name, value in params.items()}
+    values = {name: known[name].default for name in _LATER & set(known)}
+    values |= {name: _param_value(value) for name, value in params.items()}
     if set(values) != set(known) - _NOT_KEPT:
         raise ArtifactError(f"the parameters are not those of {kind!r}.")
     for name, value in values.items():
         known[name].check(value, kind)
-    parse_loss(values["loss"])
+    parse_correction(values.get("correction"), parse_loss(values["loss"]))
     return values
 
 

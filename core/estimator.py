@@ -20,13 +20,14 @@ from core.kernels.splitting import SearchLimits
 from core.loss import Loss
 from core.loss_parsing import parse_loss
 from core.losses import AdaptiveNegativeExponential, NegativeExponential
+from core.noise.correction import CorrectedLabels, Correction, on_simplex, parse_correction, vote_of
 from core.out_of_bag import Bootstrap
 from core.parameters import parameters_of
 from core.randomness import Purpose, Seed, SeedTree
 from core.tree_structure import Tree, Trees, weigh_in
 from core.tuning import Selection, by_holdout, by_out_of_bag, choose_lambda
-from core.validation import TrainingData, prediction_rows, training_data
-from core.voting import packed_of, packed_votes
+from core.validation import TrainingData, class_weights_of, prediction_rows, training_data
+from core.voting import Vote, packed_of, packed_votes
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -56,6 +57,7 @@ class GrowingFit(NamedTuple):
     data: TrainingData
     seeds: SeedTree
     monitor: FitMonitor
+    correction: CorrectedLabels | None
 
 
 class Grown(NamedTuple):
@@ -70,7 +72,8 @@ class GrownClassifier(ClassifierContract):
     """Base of the classifiers made of grown trees.
 
     Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (when X had names), `loss_` (the loss that
-    grew the trees), `trees_` (Trees), and with an adaptive loss `lambda_` and `tuning_scores_`.
+    grew the trees), `trees_` (Trees), with an adaptive loss `lambda_` and `tuning_scores_`, and with a correction
+    `correction_` (None without). Trees record the distributions of observed labels; votes are corrected.
     """
 
     #: Fitted attributes that another fit may not have.
@@ -84,8 +87,10 @@ class GrownClassifier(ClassifierContract):
     tuning_scores_: dict[float, float]
     oob_score_: float
     schema_: dict[str, Any] | None
+    correction_: CorrectedLabels | None = None
 
     loss: Any
+    correction: Any
     max_depth: int | None
     max_leaf_nodes: int | None
     min_samples_leaf: int
@@ -118,14 +123,17 @@ class GrownClassifier(ClassifierContract):
         Raises InvalidParameter, InvalidInput, and FitStopped when `monitor` asks for it.
         """
         loss = self._checked_loss()
+        correction = parse_correction(self.correction, loss)
         data = training_data(self, X, y, sample_weight, self.class_weight)
-        fit = GrowingFit(data, SeedTree(self.random_state), monitor or Silent())
+        corrected = self._corrected(correction, data)
+        fit = GrowingFit(data, SeedTree(self.random_state), monitor or Silent(), corrected)
         grown = self._grown(loss, self._problem(data), fit)
         found = {**grown.found, **self._found_beside(grown, fit)}
         self._replace_found(found)
         weigh_in(data.weight_unit, grown.trees)
         self.trees_ = grown.trees
         self.loss_ = grown.loss
+        self.correction_ = fit.correction
         self.classes_ = data.labels.classes
         return self
 
@@ -135,6 +143,7 @@ class GrownClassifier(ClassifierContract):
         Raises InvalidParameter for what `fit` would refuse before it has seen data.
         """
         loss = self._checked_loss()
+        parse_correction(self.correction, loss)
         if not isinstance(loss, AdaptiveNegativeExponential):
             return {"growing": self._n_trees()}
         tuning = {"tuning": len(loss.grid) * self._n_trees()}
@@ -151,6 +160,12 @@ class GrownClassifier(ClassifierContract):
                 'samples that could leave rows out; choose "auto" or "holdout", or a forest with bootstrap=True.'
             )
         return loss
+
+    def _corrected(self, correction: Correction | None, data: TrainingData) -> CorrectedLabels | None:
+        if correction is None:
+            return None
+        given = data.labels._replace(codes=data.given.codes)
+        return correction.labels_for(given.classes, class_weights_of(given, self.class_weight))
 
     def _replace_found(self, found: dict[str, Any]) -> None:
         """Set what this fit found, and forget what only an earlier one did."""
@@ -193,11 +208,17 @@ class GrownClassifier(ClassifierContract):
     def _plain(self, loss: Loss, problem: GrowthProblem, fit: GrowingFit) -> Grown:
         """Trees grown on all rows with one loss."""
         progress = Progress(fit.monitor, "growing", self._n_trees())
-        criterion = loss.criterion(problem.n_classes, fit.data.weight_unit)
+        if fit.correction is not None and fit.correction.kind == "backward":
+            criterion: Criterion = fit.correction.criterion()
+        else:
+            criterion = loss.criterion(problem.n_classes, fit.data.weight_unit)
         return Grown(loss, self._grow(problem, fit.data.weights, criterion, fit.seeds, progress), {})
 
     def _tuned(self, loss: AdaptiveNegativeExponential, problem: GrowthProblem, fit: GrowingFit) -> Grown:
-        """Trees grown on all rows with the best lambda; finds `lambda_` and `tuning_scores_`."""
+        """Trees grown on all rows with the best lambda; finds `lambda_` and `tuning_scores_`.
+
+        Candidates are judged by labels as noisy as those they grew on, and so without the correction.
+        """
         progress = Progress(fit.monitor, "tuning", len(loss.grid) * self._n_trees())
 
         def grow_on(candidate: Loss, weights: NDArray[np.float64]) -> Trees:
@@ -231,12 +252,17 @@ class GrownClassifier(ClassifierContract):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Mean vote of the rows' leaves, (row, class), columns in the order of `classes_`. Leaves vote with their class
-        distribution, but under `gce` with the prediction that the loss makes of it.
+        distribution, but under `gce` with the prediction that the loss makes of it. With a correction they vote with
+        the corrected one, and the mean is cut to the simplex.
         """
         self._check_is_fitted("trees_")
         rows = prediction_rows(self, X)
-        packed = packed_of(self, self.trees_, self.loss_.vote, rows.dtype)
-        return packed_votes(rows, packed, thread_count(self.n_jobs))
+        packed = packed_of(self, self.trees_, self._vote(), rows.dtype)
+        votes = packed_votes(rows, packed, thread_count(self.n_jobs))
+        return votes if self.correction_ is None else on_simplex(votes)
+
+    def _vote(self) -> Vote:
+        return vote_of(self.loss_, self.correction_)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row; ties go to the class that comes first in `classes_`."""

@@ -41,9 +41,15 @@ class InvalidLoss(InvalidParameter):
 
 
 class InvalidNoise(InvalidParameter):
-    """Not a kind of label noise, or its rates or transition matrix are wrong."""
+    """Not a kind of label noise, or its rates or transition matrix are wrong; `parameter` is the key at fault, None
+    where it is no single one.
+    """
 
     code = "invalid_noise"
+
+    def __init__(self, message: str, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class ArtifactError(CoreError):

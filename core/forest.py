@@ -12,6 +12,7 @@ from core.growing import GrowthProblem, Progress, bootstrap_weights, grow_in_thr
 from core.growth_parameters import (
     LARGEST_COUNT,
     ClassWeights,
+    CorrectionChoice,
     Jobs,
     LossChoice,
     MaxBins,
@@ -26,6 +27,7 @@ from core.growth_parameters import (
 from core.kernels.criteria import Criterion
 from core.kernels.tree_nodes import TreeNodes
 from core.loss import Loss
+from core.noise.correction import on_simplex, vote_of
 from core.out_of_bag import Bootstrap, accuracy, out_of_bag_votes
 from core.parameters import Bounds, Help
 from core.randomness import SeedTree
@@ -68,6 +70,7 @@ class GrownForest(GrownClassifier):
         classifier = TreeClassifier(**{name: getattr(self, name) for name in shared})
         classifier.trees_ = (nodes,)
         classifier.classes_, classifier.loss_ = self.classes_, self.loss_
+        classifier.correction_ = self.correction_
         classifier.n_features_in_ = self.n_features_in_
         return classifier
 
@@ -111,7 +114,10 @@ class GrownForest(GrownClassifier):
         weights[given.kept] = fit.data.weights
         threads, stop_flag = thread_count(self.n_jobs), fit.monitor.stop_flag
         bootstrap = Bootstrap(weights, states)
-        left_out = out_of_bag_votes(given.X, grown.trees, grown.loss.vote, bootstrap, threads, stop_flag)
+        vote = vote_of(grown.loss, fit.correction)
+        left_out = out_of_bag_votes(given.X, grown.trees, vote, bootstrap, threads, stop_flag)
+        if fit.correction is not None:
+            left_out = left_out._replace(mean=on_simplex(left_out.mean))
         if not left_out.n_trees.all():
             _warn_of_rows_without_votes(left_out.n_trees)
         return {
@@ -152,6 +158,7 @@ class ForestClassifier(GrownForest):
         bootstrap: WithBootstrap = True,
         oob_score: OutOfBagScore = False,
         class_weight: ClassWeights = None,
+        correction: CorrectionChoice = None,
         random_state: RandomState = None,
         n_jobs: Jobs = None,
     ) -> None:
@@ -167,6 +174,7 @@ class ForestClassifier(GrownForest):
         self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.class_weight = class_weight
+        self.correction = correction
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -193,6 +201,7 @@ class ExtraTreesClassifier(GrownForest):
         bootstrap: WithBootstrap = False,
         oob_score: OutOfBagScore = False,
         class_weight: ClassWeights = None,
+        correction: CorrectionChoice = None,
         random_state: RandomState = None,
         n_jobs: Jobs = None,
     ) -> None:
@@ -208,5 +217,6 @@ class ExtraTreesClassifier(GrownForest):
         self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.class_weight = class_weight
+        self.correction = correction
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -41,6 +41,12 @@ ClassWeights = Annotated[
     Mapping[Any, Annotated[float, Bounds(ge=0)]] | Literal["balanced"] | None,
     Help("Weight of each class, multiplied into the rows' weights."),
 ]
+CorrectionChoice = Annotated[
+    Mapping[str, Any] | None,
+    SELF_CHECKED,
+    SERVER_SIDE,
+    Help("Correct for label noise of a known transition matrix: forward or backward; none = take labels as given."),
+]
 RandomState = Annotated[Seed, SELF_CHECKED, SERVER_SIDE, Help("Seed of everything random in the fit.")]
 Jobs = Annotated[
     int | None, SERVER_SIDE, Help("Threads; none = 1, -1 = one per processor. Results do not depend on it.")

@@ -66,8 +66,8 @@ class Key:
 
 @dataclass(frozen=True)
 class _ServerSide:
-    """Marks a parameter that a client of a service does not choose: threads, and the seed, which has a field of its
-    own.
+    """Marks a parameter that a client of a service does not choose among a model's: threads, and the seed and the
+    correction, which have fields of their own.
     """
 
 

@@ -10,6 +10,7 @@ from core.estimator import GrownClassifier
 from core.growing import GrowthProblem, Progress, grow_tree
 from core.growth_parameters import (
     ClassWeights,
+    CorrectionChoice,
     Jobs,
     LossChoice,
     MaxBins,
@@ -49,6 +50,7 @@ class TreeClassifier(GrownClassifier):
         splitter: Splitter = "best",
         max_bins: MaxBins = 256,
         class_weight: ClassWeights = None,
+        correction: CorrectionChoice = None,
         random_state: RandomState = None,
         n_jobs: Jobs = None,
     ) -> None:
@@ -61,6 +63,7 @@ class TreeClassifier(GrownClassifier):
         self.splitter = splitter
         self.max_bins = max_bins
         self.class_weight = class_weight
+        self.correction = correction
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -70,7 +73,8 @@ class TreeClassifier(GrownClassifier):
         self._check_is_fitted("trees_")
         shown = _SHOWN.get(self)
         if shown is None or not shown.shows(self.trees_[0]):
-            shown = _SHOWN[self] = Tree(self.trees_[0], self.n_features_in_)
+            corrected = None if self.correction_ is None else self.correction_.values
+            shown = _SHOWN[self] = Tree(self.trees_[0], self.n_features_in_, corrected)
         return shown
 
     def get_depth(self) -> int:

@@ -7,6 +7,7 @@ Each tree keeps the arrays that it grew in, from growth over votes to the artefa
 in memory, and nobody may need it twice. Whoever works on all of it goes tree by tree.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,8 @@ from core.kernels.tree_nodes import LEAF, NO_FEATURE, TreeNodes, class_distribut
 
 #: What a fit keeps; a single tree is a tuple of one.
 Trees = tuple[TreeNodes, ...]
+#: From observed class distributions (node, class) to corrected ones, same shape.
+Corrected = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 class Tree:
@@ -25,9 +28,10 @@ class Tree:
     stored ones, or made when first asked for.
     """
 
-    def __init__(self, nodes: TreeNodes, n_features: int) -> None:
+    def __init__(self, nodes: TreeNodes, n_features: int, corrected: Corrected | None = None) -> None:
         self.n_features = n_features
         self._nodes = nodes
+        self._corrected = corrected
         self.feature = nodes.feature
         self.threshold = nodes.threshold
         self.missing_go_to_left = nodes.missing_go_to_left
@@ -55,8 +59,11 @@ class Tree:
 
     @cached_property
     def value(self) -> NDArray[np.float64]:
-        """(node, 1, class): the weighted class distribution of the node."""
-        return class_distributions(self._nodes)[:, np.newaxis, :]
+        """(node, 1, class): the weighted class distribution of the node; with a correction the corrected one, whose
+        entries sum to 1 and may be negative.
+        """
+        observed = class_distributions(self._nodes)
+        return (observed if self._corrected is None else self._corrected(observed))[:, np.newaxis, :]
 
     def _is_leaf(self) -> NDArray[np.bool_]:
         return np.equal(self.feature, NO_FEATURE)

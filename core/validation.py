@@ -201,16 +201,19 @@ def class_weight_of_rows(labels: EncodedLabels, class_weight: ClassWeight) -> ND
     """The class weight of each row. "balanced" = rows / (classes * rows of the class). Mapping keys are labels or
     their text.
     """
+    weights: NDArray[np.float64] = class_weights_of(labels, class_weight)[labels.codes]
+    return weights
+
+
+def class_weights_of(labels: EncodedLabels, class_weight: ClassWeight) -> NDArray[np.float64]:
+    """The weight of each class, (class,)."""
     n_classes = len(labels.classes)
     if class_weight is None:
-        per_class = np.ones(n_classes)
-    elif isinstance(class_weight, str):
+        return np.ones(n_classes)
+    if isinstance(class_weight, str):
         counts = np.bincount(labels.codes, minlength=n_classes)
-        per_class = len(labels.codes) / (n_classes * counts)
-    else:
-        per_class = _from_mapping(labels.classes.tolist(), class_weight)
-    weights: NDArray[np.float64] = per_class[labels.codes]
-    return weights
+        return np.asarray(len(labels.codes) / (n_classes * counts))
+    return _from_mapping(labels.classes.tolist(), class_weight)
 
 
 def _from_mapping(classes: list[Any], class_weight: Mapping[Hashable, float]) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from core.forest import ForestClassifier
 from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 from core.loss_parsing import parse_loss
 from core.losses import LOSSES
+from core.noise.correction import of_two_classes
 from core.registry import AnyClassifier
 from core.tree import TreeClassifier
 
@@ -24,12 +25,13 @@ _ROWS = 600
 
 
 def warm_up() -> None:
-    """Everything that a tree or forest with any loss needs, grown depth first on codes of one byte, and what boosters
-    with the default loss need.
+    """Everything that a tree or forest with any loss or correction needs, grown depth first on codes of one byte, and
+    what boosters with the default loss need.
     """
     warm_up_predictions()
     for kind in LOSSES:
         warm_up_fit(TreeClassifier(loss=kind))
+    warm_up_fit(TreeClassifier(correction={"kind": "backward", "transition": [[0.9, 0.1], [0.2, 0.8]]}))
     warm_up_fit(ForestClassifier())
     warm_up_fit(RMBoostClassifier())
 
@@ -48,7 +50,7 @@ def warm_up_fit(estimator: AnyClassifier) -> None:
     Codes of two bytes for a feature of 256 values and missing ones, and of four bytes for exact bins of more than
     65,536 values, are rare and compile when a fit meets them.
     """
-    changed = {
+    changed: dict[str, Any] = {
         "max_depth": 2,
         "class_weight": None,
         "random_state": 0,
@@ -58,6 +60,7 @@ def warm_up_fit(estimator: AnyClassifier) -> None:
         "oob_score": False,
     }
     parameters = estimator.get_params(deep=False)
+    changed["correction"] = of_two_classes(parameters.get("correction"))
     small = type(estimator)(**{**parameters, **{name: changed[name] for name in changed.keys() & parameters.keys()}})
     X, y = _rows(), np.arange(_ROWS) % 2
     evaluate(small.fit(X, y), X, y)

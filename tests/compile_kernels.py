@@ -11,11 +11,14 @@ import core
 from core.registry import AnyClassifier
 from core.warmup import warm_up_fit
 
+_BACKWARD = {"kind": "backward", "transition": [[0.9, 0.1], [0.2, 0.8]]}
+
 #: What two processes compile: about as much each, and as little as possible twice.
 SHARES: tuple[Sequence[AnyClassifier], ...] = (
     [
         core.RMBoostClassifier(),
         core.TreeClassifier(max_leaf_nodes=4, loss="entropy"),
+        core.TreeClassifier(max_leaf_nodes=4, correction=_BACKWARD),
         core.TreeClassifier(loss="gce"),
         core.TreeClassifier(loss="credal"),
         core.TreeClassifier(loss="twoing"),
@@ -24,6 +27,7 @@ SHARES: tuple[Sequence[AnyClassifier], ...] = (
     [
         core.ForestClassifier(oob_score=True),
         core.TreeClassifier(max_bins=None),
+        core.TreeClassifier(correction=_BACKWARD),
         core.TreeClassifier(loss="entropy"),
         core.TreeClassifier(loss="ne"),
         core.TreeClassifier(loss="misclassification"),

@@ -54,16 +54,9 @@ def load_parts(context: ServiceContext, spec: TrainSpec) -> Parts:
     return Parts(dataset, whole)
 
 
-def labels_of(dataset: DatasetRow) -> NDArray[Any]:
-    """The class labels in class order, as an array of their own type."""
-    labels = np.array([entry["label"] for entry in dataset.classes])
-    # scikit-learn's conventions take an array of fractions for a regression target; as objects they are labels.
-    return labels.astype(object) if labels.dtype.kind == "f" else labels
-
-
 def _load(context: ServiceContext, dataset: DatasetRow) -> Part:
     table = context.dataset_store.load(dataset.fingerprint)
-    return Part(table.X, labels_of(dataset)[table.y])
+    return Part(table.X, dataset.labels[table.y])
 
 
 def _aligned(X: NDArray[Any], source: DatasetRow, target: DatasetRow) -> NDArray[Any]:

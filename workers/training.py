@@ -19,11 +19,12 @@ import core
 from app.context import ServiceContext
 from app.datasets.tables import DatasetRow
 from app.jobs.estimator_specs import constructor_arguments, kind_of
+from app.jobs.noise_specs import AdversarialNoise, InjectionSpec, UniformNoise
 from app.jobs.specs import CrossValidation, TrainSpec
 from app.label_text import label_text
 from app.trained_models.service import NewTrainedModel, TrainedModelService
 from workers.monitor import JobMonitor, StepMonitor, finished
-from workers.parts import Part, Parts, labels_of, load_parts
+from workers.parts import Part, Parts, load_parts
 
 log = logging.getLogger(__name__)
 
@@ -38,12 +39,23 @@ COMPILING_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class _Fit:
-    """A fitted estimator, the rows and noisy labels that it was fitted on, and the record of the noise in them."""
+    """A fitted estimator, and the rows and labels that it was fitted on."""
 
     estimator: Any
     rows: Part
-    noise: dict[str, Any]
+    training: "_TrainingLabels"
     seconds: float
+
+
+@dataclass(frozen=True)
+class _TrainingLabels:
+    """labels (row,); the record of what was done to them; and the share that is wrong by intent, None where none was
+    made wrong, as nobody knows those that came wrong.
+    """
+
+    labels: NDArray[Any]
+    injected: dict[str, Any] | None
+    noise_rate: float | None
 
 
 def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Callable[[Session], dict[str, Any]]:
@@ -53,7 +65,7 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
     monitor.begin("loading", 1, "data sets")
     parts = load_parts(context, spec)
     fit, metrics = _evaluated_fit(spec, parts, context.settings.jobs.threads_per_job, monitor)
-    found = fit.estimator.findings(_noise_rate(spec))
+    found = fit.estimator.findings(fit.training.noise_rate)
     schema = feature_schema(parts.dataset, fit.estimator.classes_)
     stored = context.artifact_store.put(lambda path: core.save(fit.estimator, path, schema=schema))
     model = NewTrainedModel(
@@ -69,7 +81,7 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
         artifact_sha256=stored.sha256,
         metrics=metrics | found.metrics,
         feature_schema=schema,
-        noise=fit.noise,
+        noise={"injected": fit.training.injected, "correction": request["noise"].get("correction")},
         fitted=found.facts,
         certificate=found.certificate,
     )
@@ -78,30 +90,32 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
 
 def _evaluated_fit(spec: TrainSpec, parts: Parts, n_jobs: int, monitor: JobMonitor) -> tuple[_Fit, dict[str, Any]]:
     """The fit that is kept, and the metrics that the request's `evaluation` asks for."""
-    labels = labels_of(parts.dataset)
+    labels = parts.dataset.labels
     new_estimator = partial(_estimator, spec, labels, n_jobs)
     _warm_up(new_estimator(spec.seed), monitor)
     of_folds = _fold_scores(spec, parts, new_estimator, monitor)
-    fit = _fit(spec, new_estimator(spec.seed), parts.train, spec.seed, monitor)
+    fit = _fit(spec, new_estimator(spec.seed), parts.train, labels, spec.seed, monitor)
     return fit, _spread(of_folds) if of_folds else _scores(fit, parts.test, labels, monitor)
 
 
-def _fit(spec: TrainSpec, estimator: Any, clean: Part, seed: int, monitor: core.FitMonitor) -> _Fit:
-    labels, noise = _noisy_labels(spec, clean, seed)
+def _fit(
+    spec: TrainSpec, estimator: Any, clean: Part, labels: NDArray[Any], seed: int, monitor: core.FitMonitor
+) -> _Fit:
+    training = _training_labels(spec, clean, labels, seed)
     began = time.perf_counter()
-    estimator.fit(clean.X, labels, monitor=monitor)
-    return _Fit(estimator, Part(clean.X, labels), noise, time.perf_counter() - began)
+    estimator.fit(clean.X, training.labels, monitor=monitor)
+    return _Fit(estimator, Part(clean.X, training.labels), training, time.perf_counter() - began)
 
 
 def _fold_scores(
     spec: TrainSpec, parts: Parts, new_estimator: NewEstimator, monitor: JobMonitor
 ) -> list[dict[str, Any]]:
     """Fit on the noisy training part of each fold and score that and the clean test part."""
-    scores = []
+    scores, labels = [], parts.dataset.labels
     for number, fold in enumerate(parts.folds, start=1):
         step = StepMonitor(monitor, _step_of_fold(number, len(parts.folds)))
-        fit = _fit(spec, new_estimator(fold.seed), parts.train.rows(fold.train_rows), fold.seed, step)
-        scores.append(_scores(fit, parts.train.rows(fold.test_rows), labels_of(parts.dataset), step))
+        fit = _fit(spec, new_estimator(fold.seed), parts.train.rows(fold.train_rows), labels, fold.seed, step)
+        scores.append(_scores(fit, parts.train.rows(fold.test_rows), labels, step))
     return scores
 
 
@@ -131,6 +145,8 @@ def _estimator(spec: TrainSpec, labels: NDArray[Any], n_jobs: int, seed: int) ->
     if isinstance(arguments["class_weight"], dict):
         of_text = dict(zip(map(label_text, labels.tolist()), labels.tolist(), strict=True))
         arguments["class_weight"] = {of_text[text]: weight for text, weight in arguments["class_weight"].items()}
+    if spec.noise.correction is not None:
+        arguments["correction"] = spec.noise.correction.model_dump()
     estimator_class: Any = core.ESTIMATORS[kind_of(spec.model)]
     return estimator_class(**arguments, random_state=seed, n_jobs=n_jobs)
 
@@ -154,24 +170,25 @@ def _shares_of_fit(spec: TrainSpec) -> dict[str, float]:
     return {phase: growing * n / sum(trees.values()) for phase, n in trees.items()} | {"scoring": SCORING_SHARE}
 
 
-def _noisy_labels(spec: TrainSpec, clean: Part, seed: int) -> tuple[NDArray[Any], dict[str, Any]]:
-    """The labels to train on, and the record of what was done to them."""
+def _training_labels(spec: TrainSpec, clean: Part, classes: NDArray[Any], seed: int) -> _TrainingLabels:
     inject = spec.noise.inject
     if inject is None:
-        return clean.y, {"injected": None}
-    noisy = core.inject_noise(clean.y, inject.model_dump(), random_state=seed)
+        return _TrainingLabels(clean.y, None, None)
+    noisy = core.inject_noise(clean.y, inject.model_dump(), X=clean.X, random_state=seed, classes=classes)
     flipped_rows = int(np.count_nonzero(noisy.flipped))
     record = {
         **inject.model_dump(),
         "flipped_rows": flipped_rows,
         "observed_rate": flipped_rows / len(noisy.flipped),
     }
-    return noisy.labels, {"injected": record}
+    return _TrainingLabels(noisy.labels, record, _expected_rate(inject, noisy, clean.y))
 
 
-def _noise_rate(spec: TrainSpec) -> float | None:
-    """The chance that a training label was made wrong; None where none was, as nobody knows those that came wrong."""
-    return spec.noise.inject.rate if spec.noise.inject else None
+def _expected_rate(inject: InjectionSpec, noisy: core.NoisyLabels, clean: NDArray[Any]) -> float:
+    """The chance that a training label was made wrong: as asked where that is one number, else by class."""
+    if isinstance(inject, UniformNoise | AdversarialNoise):
+        return inject.rate
+    return noisy.transition.noise_rate([np.count_nonzero(clean == label) for label in noisy.transition.classes])
 
 
 def _scores(fit: _Fit, test: Part | None, labels: NDArray[Any], monitor: core.FitMonitor) -> dict[str, Any]:

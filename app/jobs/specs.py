@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.jobs.estimator_specs import ModelSpec
+from app.jobs.noise_specs import NoiseSpec
 from app.trained_models.names import ModelName
 
 #: Larger integers lose digits in JSON readers that have only doubles.
@@ -16,19 +17,6 @@ MAX_FOLDS = 100
 
 class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class UniformNoise(_Spec):
-    """Each training label is replaced with probability `rate` by one of the other classes, all equally likely."""
-
-    kind: Literal["uniform"]
-    rate: float = Field(ge=0, lt=1, strict=True, allow_inf_nan=False, description="must stay below (K-1)/K")
-
-
-class NoiseSpec(_Spec):
-    """What happens to the labels. Injection touches training labels only, never the test labels."""
-
-    inject: UniformNoise | None = Field(None, description="wrong labels put in on purpose, for an experiment")
 
 
 class NoEvaluation(_Spec):

@@ -33,7 +33,7 @@ class CertificateOut(BaseModel):
     regularization: float = Field(description="the price of the rules' weights, which the risk holds and the bound not")
     bound: float | None = Field(description="the sum of the terms; null = infinite, as is a term that is null")
     delta: float = Field(description="the bound holds with probability 1 - 2 delta")
-    noise_rate: float | None = Field(description="share of wrong training labels: the rate of the injected noise")
+    noise_rate: float | None = Field(description="share of wrong training labels to expect of the injected noise")
     is_vacuous: bool = Field(description="the bound is 1 or more, so that it says nothing; more rows lower it")
 
 
@@ -64,7 +64,10 @@ class TrainedModelOut(BaseModel):
                             {"name": "job", "kind": "categorical", "categories": ["skilled", "unskilled"]},
                         ],
                     },
-                    "noise": {"injected": {"kind": "uniform", "rate": 0.2, "flipped_rows": 160, "observed_rate": 0.2}},
+                    "noise": {
+                        "injected": {"kind": "uniform", "rate": 0.2, "flipped_rows": 160, "observed_rate": 0.2},
+                        "correction": None,
+                    },
                     "fitted": {"lambda": 0.5, "node_count": 2210},
                     "certificate": None,
                 }
@@ -90,7 +93,9 @@ class TrainedModelOut(BaseModel):
         "and what the fit says of itself; `roc_auc` is null where a class is missing; in lists of models numbers alone"
     )
     feature_schema: FeatureSchemaOut = Field(serialization_alias="schema")
-    noise: dict[str, Any]
+    noise: dict[str, Any] = Field(
+        description="`injected`: the request, `flipped_rows` and `observed_rate`; `correction`: the request; or null"
+    )
     fitted: dict[str, Any] = Field(
         description="what the fit found out: the chosen `lambda`, the `oob_score` asked for, why boosting stopped"
     )

@@ -6,7 +6,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.jobs.estimator_specs import ModelSpec
-from app.jobs.specs import MAX_SEED, EvaluationSpec, Holdout, NoiseSpec
+from app.jobs.noise_specs import NoiseSpec
+from app.jobs.specs import MAX_SEED, EvaluationSpec, Holdout
 from app.trained_models.names import ModelName
 
 
@@ -26,7 +27,7 @@ class TrainRequest(BaseModel):
     dataset_id: uuid.UUID | None = Field(None, description="either this or `data`")
     data: InlineData | None = None
     model: ModelSpec
-    noise: NoiseSpec = NoiseSpec(inject=None)
+    noise: NoiseSpec = NoiseSpec(inject=None, correction=None)
     evaluation: EvaluationSpec = Holdout(kind="holdout")
     seed: int = Field(0, ge=0, le=MAX_SEED, strict=True, description="the same seed gives the same bytes")
 
@@ -64,6 +65,15 @@ EXAMPLES = {
             "model": {"kind": "extra_trees", "n_estimators": 50},
             "noise": {"inject": {"kind": "uniform", "rate": 0.2}},
             "evaluation": {"kind": "cross_validation", "folds": 10},
+        },
+    },
+    "correction": {
+        "summary": "a forest that is told how its labels went wrong: [clean class][observed class]",
+        "value": {
+            "name": "credit-risk-corrected",
+            "dataset_id": "8a5b6f0e-5d0f-4f6c-9a53-5f1c2b0d7e11",
+            "model": {"kind": "forest"},
+            "noise": {"correction": {"kind": "forward", "transition": [[0.9, 0.1], [0.3, 0.7]]}},
         },
     },
     "booster": {

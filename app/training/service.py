@@ -9,7 +9,7 @@ from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
 from app.datasets.tables import DatasetRow
 from app.errors import FieldError, pointer_token, some_of
-from app.jobs.errors import IncompatibleTestDataset, InvalidNoise, InvalidTrainingRequest
+from app.jobs.errors import IncompatibleTestDataset, InvalidTrainingRequest
 from app.jobs.estimator_specs import constructor_arguments, kind_of
 from app.jobs.service import JobService
 from app.jobs.specs import CrossValidation, Holdout, TestDataset, TrainSpec
@@ -17,6 +17,7 @@ from app.jobs.states import JobKind
 from app.jobs.tables import JobRow
 from app.label_text import label_text
 from app.settings import Limits
+from app.training.noise_rules import classes_without_weight, refuse_unfit_noise
 from app.training.schemas import TrainRequest
 
 #: Every fold keeps a confusion matrix of both parts; more numbers than these make a model's row unwieldy.
@@ -74,29 +75,20 @@ class TrainingService:
             raise DatasetNotFound.at("/dataset_id", error.detail) from error
 
     def _refuse_what_does_not_fit(self, spec: TrainSpec, dataset: DatasetRow) -> None:
-        self._refuse_too_much_noise(spec, dataset)
+        refuse_unfit_noise(spec, dataset)
         if isinstance(spec.evaluation, TestDataset):
             self._refuse_other_columns(spec.evaluation, dataset)
         problems = [
             *self._too_many_trees(spec, dataset),
             *_unknown_classes(spec, dataset),
             *_too_few_weighted_classes(spec, dataset),
+            *classes_without_weight(spec, dataset),
             *_too_few_rows(spec, dataset),
             *_unfit_folds(spec, dataset),
             *_unfit_loss(spec, dataset),
         ]
         if problems:
             raise InvalidTrainingRequest("; ".join(problem.detail for problem in problems), problems)
-
-    def _refuse_too_much_noise(self, spec: TrainSpec, dataset: DatasetRow) -> None:
-        inject, n_classes = spec.noise.inject, len(dataset.classes)
-        limit = (n_classes - 1) / n_classes
-        if inject is not None and inject.rate >= limit:
-            raise InvalidNoise.at(
-                "/noise/inject/rate",
-                f"a uniform noise rate of {inject.rate} leaves nothing to learn with {n_classes} classes; "
-                f"it must be below (K-1)/K = {limit:.4g}",
-            )
 
     def _refuse_other_columns(self, evaluation: TestDataset, dataset: DatasetRow) -> None:
         try:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.exceptions import InvalidNoise
+from core.validation import encode_labels
 
 #: How far a row may be from summing to 1: the rounding of numbers written with few digits.
 _ROW_SUM_TOLERANCE = 1e-6
@@ -29,13 +30,16 @@ class TransitionMatrix:
                 f"the transition matrix has {n_classes} rows for {names.size} classes; give one row per class."
             )
         if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix > 1).any():
-            raise InvalidNoise("the transition matrix holds numbers outside 0..1; its rows are probabilities.")
+            raise InvalidNoise(
+                "the transition matrix holds numbers outside 0..1; its rows are probabilities.", "transition"
+            )
         sums = matrix.sum(axis=1)
         worst = int(np.argmax(np.abs(sums - 1)))
         if abs(sums[worst] - 1) > _ROW_SUM_TOLERANCE:
             raise InvalidNoise(
                 f"row {worst} of the transition matrix sums to {sums[worst]:g}; each row must sum to 1 "
-                "(rows are clean classes, columns observed ones: transpose a matrix written the other way)."
+                "(rows are clean classes, columns observed ones: transpose a matrix written the other way).",
+                "transition",
             )
         matrix /= sums[:, np.newaxis]
         matrix.setflags(write=False)
@@ -47,15 +51,55 @@ class TransitionMatrix:
         """Each label is replaced with probability `rate` in [0, (K-1)/K), by any other class with equal chance."""
         names = np.array(classes)
         n_classes = len(names)
-        limit = (n_classes - 1) / n_classes
-        if not 0 <= rate <= max(limit, 0.0) or (rate > 0 and rate >= limit):
-            raise InvalidNoise(
-                f"rate is {rate!r}; with {n_classes} classes it must be at least 0 and below {limit:g}, "
-                "beyond which labels say nothing about their clean class."
-            )
+        check_rate(rate, n_classes, "rate")
         rows = np.full((n_classes, n_classes), rate / max(n_classes - 1, 1))
         np.fill_diagonal(rows, 1.0 - rate)
         return cls.from_rows(rows, names)
+
+    @classmethod
+    def observed(cls, clean: NDArray[Any], noisy: NDArray[Any], classes: NDArray[Any]) -> "TransitionMatrix":
+        """What became of the labels: shares of the classes `noisy` (row,) among the rows of each class `clean` (row,),
+        both class numbers; a class without rows keeps its label.
+        """
+        counts = np.zeros((len(classes), len(classes)))
+        np.add.at(counts, (clean, noisy), 1.0)
+        absent = np.flatnonzero(counts.sum(axis=1) == 0)
+        counts[absent, absent] = 1.0
+        return cls.from_rows(counts / counts.sum(axis=1, keepdims=True), classes)
+
+    def among(self, classes: NDArray[Any]) -> "TransitionMatrix":
+        """The same matrix for the sorted `classes` (class,) of some labels: its own classes where it names them, in
+        whatever order, else one row for each. Raises InvalidNoise.
+        """
+        own = self._classes.tolist()
+        if len(own) != len(classes):
+            raise InvalidNoise(
+                f"the transition matrix is {len(own)} x {len(own)} and the labels have {len(classes)} classes; give "
+                "one row and one column per class, in the order of the sorted classes.",
+                "transition",
+            )
+        places = {label: place for place, label in enumerate(own)}
+        if set(classes.tolist()) == set(own):
+            order = [places[label] for label in classes.tolist()]
+        elif own == list(range(len(own))):
+            order = own
+        else:
+            raise InvalidNoise(
+                f"the transition matrix is of the classes {own}, and the labels are of {classes.tolist()}; give one "
+                "of the same classes.",
+                "transition",
+            )
+        return TransitionMatrix(self._rows[np.ix_(order, order)], np.array(classes))
+
+    def noise_rate(self, class_counts: ArrayLike) -> float:
+        """Share of wrong labels to expect of `class_counts` (class,) clean rows."""
+        counts = np.asarray(class_counts, dtype=np.float64)
+        return float(counts @ (1.0 - np.diagonal(self._rows)) / counts.sum())
+
+    def to_json(self) -> list[list[float]]:
+        """The rows as lists, in the order of the sorted classes."""
+        rows: list[list[float]] = self.among(encode_labels(self._classes).classes).rows.tolist()
+        return rows
 
     @property
     def rows(self) -> NDArray[np.float64]:
@@ -78,13 +122,34 @@ class TransitionMatrix:
         return f"TransitionMatrix.from_rows({self.rows.tolist()}, classes={self.classes.tolist()})"
 
 
+def check_rate(rate: float, n_classes: int, parameter: str) -> None:
+    """Raise InvalidNoise unless labels of `n_classes` classes still say something at this rate of wrong ones."""
+    limit = (n_classes - 1) / n_classes
+    if not 0 <= rate <= limit or (rate > 0 and rate >= limit):
+        raise InvalidNoise(
+            f"{parameter} is {rate!r}; with {n_classes} classes it must be at least 0 and below {limit:g}, "
+            "beyond which labels say nothing about their clean class.",
+            parameter,
+        )
+
+
+def transition_among(transition: Any, classes: NDArray[Any]) -> TransitionMatrix:
+    """A matrix as callers write it, a TransitionMatrix or rows in the order of the sorted `classes`, for those classes.
+    Raises InvalidNoise.
+    """
+    given = transition if isinstance(transition, TransitionMatrix) else TransitionMatrix.from_rows(transition)
+    return given.among(classes)
+
+
 def _square(rows: ArrayLike) -> NDArray[np.float64]:
     try:
         matrix = np.array(rows, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidNoise(
-            "the transition matrix is not a table of numbers; give one list of numbers per class."
+            "the transition matrix is not a table of numbers; give one list of numbers per class.", "transition"
         ) from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
-        raise InvalidNoise(f"the transition matrix has shape {matrix.shape}; it must be square, one row per class.")
+        raise InvalidNoise(
+            f"the transition matrix has shape {matrix.shape}; it must be square, one row per class.", "transition"
+        )
     return matrix

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import core
+from core.noise.class_conditional import mahalanobis_distances
 from tests.shared_material import reference
 
 
@@ -27,11 +28,131 @@ def test_the_share_of_flips_is_the_rate_for_every_class(labels):
         np.testing.assert_allclose(observed, row, atol=0.03)
 
 
+def clusters(n_rows, n_classes, seed=0):
+    """Normal clusters whose means are not equally far from each other."""
+    generator = np.random.default_rng(seed)
+    y = np.arange(n_rows) % n_classes
+    return generator.normal(size=(n_rows, 3)) + np.outer(2.0 * y + 0.3 * y**2, [1.0, 0.5, -0.2]), y
+
+
+#: kind -> noise for three classes, or two
+THREE = {
+    "uniform": {"kind": "uniform", "rate": 0.3},
+    "one_sided": {"kind": "one_sided", "class": 1, "rate": 0.4},
+    "matrix": {"kind": "matrix", "transition": [[0.7, 0.1, 0.2], [0.0, 1.0, 0.0], [0.3, 0.3, 0.4]]},
+    "class_conditional": {"kind": "class_conditional"},
+}
+TWO = {
+    "pairwise": {"kind": "pairwise", "rates": [0.1, 0.3]},
+    "one_sided": {"kind": "one_sided", "class": 1, "rate": 0.4},
+    "matrix": {"kind": "matrix", "transition": np.array([[0.9, 0.1], [0.45, 0.55]])},
+}
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "spec"), [(n, spec) for n, specs in ((3, THREE), (2, TWO)) for spec in specs.values()], ids=str
+)
+def test_rates_are_those_of_the_matrix(n_classes, spec):
+    X, y = clusters(24_000, n_classes)
+    noisy = core.inject_noise(y, spec, X=X, random_state=3)
+    np.testing.assert_array_equal(noisy.flipped, noisy.labels != y)
+    observed = core.TransitionMatrix.observed(y, noisy.labels, np.unique(y))
+    standard_error = np.sqrt(noisy.transition.rows * (1 - noisy.transition.rows) / (len(y) / len(np.unique(y))))
+    assert (np.abs(observed.rows - noisy.transition.rows) <= 4 * standard_error).all()
+    expected = noisy.transition.noise_rate(np.bincount(y))
+    assert noisy.flipped.mean() == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / len(y)))
+
+
+def test_the_matrix_says_what_was_asked_for():
+    y = np.array(["a", "b"] * 50)
+    pair = core.inject_noise(y, TWO["pairwise"]).transition
+    assert pair == core.TransitionMatrix.from_rows([[0.9, 0.1], [0.3, 0.7]], classes=["a", "b"])
+    one = core.inject_noise(np.array(["a", "b", "c"]), {"kind": "one_sided", "class": "b", "rate": 0.4}).transition
+    np.testing.assert_allclose(one.rows, [[1, 0, 0], [0.2, 0.6, 0.2], [0, 0, 1]])
+
+
+def test_matrices_of_the_reference():
+    vectors = reference("noise.json")
+    for case in vectors["binary"]:
+        rates = [case["rate_0_to_1"], case["rate_1_to_0"]]
+        noisy = core.inject_noise([0, 1], {"kind": "pairwise", "rates": rates})
+        np.testing.assert_allclose(noisy.transition.rows, case["T"], atol=1e-12)
+    for case in vectors["pushforward"]:
+        rows = core.TransitionMatrix.from_rows(case["T"]).rows
+        np.testing.assert_allclose(np.array(case["p"]) @ rows, case["p_noisy"], atol=1e-12)
+    assert vectors["binary"]
+    assert vectors["pushforward"]
+
+
+def test_class_conditional_matrices_of_the_reference():
+    cases = reference("noise.json")["algorithm1"]
+    for case in cases:
+        X, y = np.array(case["X"]), np.array(case["y"])
+        distances = mahalanobis_distances(X, y, np.unique(y))
+        np.testing.assert_allclose(distances, case["mahalanobis"], atol=1e-9)
+        np.testing.assert_allclose(core.class_conditional_transition(X, y).rows, case["T"], atol=1e-9)
+        in_other_units = X * np.geomspace(1e-9, 1e9, X.shape[1])
+        np.testing.assert_allclose(core.class_conditional_transition(in_other_units, y).rows, case["T"], atol=1e-9)
+    assert cases
+
+
+def test_class_conditional_noise_takes_constant_and_missing_features():
+    X, y = clusters(300, 4)
+    plain = core.class_conditional_transition(X, y)
+    constant = np.column_stack([X, np.full(300, 7.0), X[:, 0]])
+    np.testing.assert_allclose(core.class_conditional_transition(constant, y).rows, plain.rows, atol=1e-9)
+    X[::5, 1] = np.nan
+    rows = core.class_conditional_transition(X, y).rows
+    np.testing.assert_allclose(rows.sum(axis=1), 1)
+    assert sorted({round(v, 9) for v in (rows.diagonal().min(), rows.diagonal().max())}) == [0.5, 0.9]
+
+
+def test_adversarial_noise_flips_the_rows_of_largest_margin():
+    X, y = clusters(400, 2)
+    y = np.where(np.arange(400) % 11 == 0, 1 - y, y)
+    noisy = core.inject_noise(y, {"kind": "adversarial", "rate": 0.1}, X=X)
+    margins = (2 * y - 1) * core.LogitBoostClassifier(n_rounds=100, random_state=0).fit(X, y).decision_function(X)
+    assert noisy.flipped.sum() == 40
+    assert margins[noisy.flipped].min() >= margins[~noisy.flipped].max()
+    np.testing.assert_array_equal(noisy.labels, np.where(noisy.flipped, 1 - y, y))
+    assert noisy.transition.noise_rate(np.bincount(y)) == pytest.approx(0.1)
+
+
+def test_adversarial_noise_of_more_classes_names_the_runner_up():
+    X, y = clusters(300, 3)
+    names = np.array(["a", "b", "c"])[y]
+    noisy = core.inject_noise(names, {"kind": "adversarial", "rate": 0.2}, X=X)
+    scores = core.LogitBoostClassifier(n_rounds=100, random_state=0).fit(X, y).decision_function(X)
+    own = scores[np.arange(300), y].copy()
+    scores[np.arange(300), y] = -np.inf
+    margins = own - scores.max(axis=1)
+    assert noisy.flipped.sum() == 60
+    assert margins[noisy.flipped].min() >= margins[~noisy.flipped].max()
+    expected = np.where(noisy.flipped, np.array(["a", "b", "c"])[scores.argmax(axis=1)], names)
+    np.testing.assert_array_equal(noisy.labels, expected)
+
+
 def test_seeds_and_zero_rate():
     y = np.arange(300) % 3
     draws = [core.inject_noise(y, {"kind": "uniform", "rate": 0.5}, random_state=s).labels.tobytes() for s in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
     assert not core.inject_noise(y, {"kind": "uniform", "rate": 0}).flipped.any()
+
+
+def test_classes_that_no_label_has_count():
+    noisy = core.inject_noise([0, 1] * 500, THREE["matrix"], random_state=0, classes=[0, 1, 2])
+    assert set(noisy.labels.tolist()) == {0, 1, 2}
+    with pytest.raises(core.InvalidNoise, match="label 5"):
+        core.inject_noise([0, 5], THREE["matrix"], classes=[0, 1, 2])
+
+
+def test_a_matrix_that_names_its_classes_may_order_them_as_it_likes():
+    given = core.TransitionMatrix.from_rows([[1, 0], [0.4, 0.6]], classes=["yes", "no"])
+    noisy = core.inject_noise(["no", "yes"], {"kind": "matrix", "transition": given})
+    np.testing.assert_allclose(noisy.transition.rows, [[0.6, 0.4], [0, 1]])
+    other = core.TransitionMatrix.from_rows(np.eye(2), classes=["yes", "maybe"])
+    with pytest.raises(core.InvalidNoise, match="same classes"):
+        core.inject_noise(["no", "yes"], {"kind": "matrix", "transition": other})
 
 
 @pytest.mark.parametrize(
@@ -43,7 +164,23 @@ def test_seeds_and_zero_rate():
         {"kind": "uniform", "rate": "0.1"},
         {"kind": "uniform"},
         {"kind": "uniform", "rate": 0.1, "extra": 1},
+        {"kind": "uniform", "rate": True},
         {"kind": "thermal"},
+        {"kind": "pairwise", "rates": [0.1]},
+        {"kind": "pairwise", "rates": [0.1, 0.5]},
+        {"kind": "pairwise", "rates": [0.1, -0.1]},
+        {"kind": "pairwise", "rates": 0.1},
+        {"kind": "pairwise", "rates": ["a", "b"]},
+        {"kind": "one_sided", "class": 2, "rate": 0.1},
+        {"kind": "one_sided", "class": True, "rate": 0.1},
+        {"kind": "one_sided", "class": 1, "rate": 0.5},
+        {"kind": "one_sided", "rate": 0.1},
+        {"kind": "matrix", "transition": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]},
+        {"kind": "matrix", "transition": [[0.9, 0.1]]},
+        {"kind": "matrix", "transition": [[0.9, 0.2], [0.1, 0.8]]},
+        {"kind": "matrix", "transition": "estimate"},
+        {"kind": "class_conditional"},
+        {"kind": "adversarial", "rate": 0.5},
         {"rate": 0.1},
         "uniform",
     ],
@@ -51,8 +188,47 @@ def test_seeds_and_zero_rate():
 )
 def test_bad_noise_is_refused(spec):
     with pytest.raises(core.InvalidNoise) as caught:
-        core.inject_noise([0, 1, 1], spec)
+        core.inject_noise([0, 1, 1], spec, X=[[0.0], [1.0], [2.0]])
     assert caught.value.code == "invalid_noise"
+    with pytest.raises(core.InvalidNoise):
+        core.check_noise(spec, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("spec", "classes", "parameter", "words"),
+    [
+        ({"kind": "pairwise", "rates": [0.1, 0.2]}, "abc", "kind", "3 classes.*matrix"),
+        ({"kind": "uniform", "rate": 0.7}, "abc", "rate", "below 0.666667"),
+        ({"kind": "one_sided", "class": "d", "rate": 0.1}, "abc", "class", "'d'; the classes are 'a', 'b', 'c'"),
+        ({"kind": "matrix", "transition": np.eye(2)}, "abc", "transition", "2 x 2 .* 3 classes"),
+        ({"kind": "class_conditional"}, "ab", "kind", "2 classes.*pairwise"),
+        ({"kind": "adversarial", "rate": 0.5}, "ab", "rate", "below 0.5"),
+        ({"kind": "adversarial", "rate": 0.1}, "a", "kind", "one class"),
+    ],
+    ids=str,
+)
+def test_refusals_name_the_key_and_the_rule(spec, classes, parameter, words):
+    with pytest.raises(core.InvalidNoise, match=words) as caught:
+        core.check_noise(spec, list(classes))
+    assert caught.value.parameter == parameter
+
+
+@pytest.mark.parametrize("spec", [THREE["class_conditional"], {"kind": "adversarial", "rate": 0.1}], ids=str)
+def test_kinds_that_look_at_features_need_them(spec):
+    with pytest.raises(core.InvalidNoise, match="depends on the features; give X"):
+        core.inject_noise([0, 1, 2], spec)
+    with pytest.raises(core.InvalidInput):
+        core.inject_noise([0, 1, 2], spec, X=[[1.0], [2.0]])
+
+
+def test_classes_that_no_distance_tells_apart():
+    y = np.arange(300) % 3
+    with pytest.raises(core.InvalidNoise, match="classes 0 and 1 have the same mean"):
+        core.inject_noise(y, {"kind": "class_conditional"}, X=np.ones((300, 2)))
+    corners = np.repeat([[0.0, 0.0], [2.0, 0.0], [1.0, np.sqrt(3)]], 8, axis=0)
+    spread = np.tile([[0, 1], [1, 0], [0, -1], [-1, 0]] * 2, (3, 1))
+    with pytest.raises(core.InvalidNoise, match="equally far"):
+        core.inject_noise(np.repeat([0, 1, 2], 8), {"kind": "class_conditional"}, X=corners + spread)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from app.pagination import PageQuery
 from app.trained_models.service import TrainedModelService
 from tests.workers.training_runs import made, run, run_to_the_end, store
 from workers.monitor import JobMonitor, StopReason
-from workers.parts import labels_of
 
 SCORES = {"accuracy", "balanced_accuracy", "weighted_f1", "macro_f1", "log_loss", "brier", "roc_auc"}
 COUNTS = {"n_rows", "confusion"}
@@ -35,7 +34,7 @@ def of_class(report: dict[str, Any]) -> list[int]:
 def clean_labels(context: ServiceContext, dataset_id: str) -> Any:
     with reading(context.sessions) as session:
         dataset = DatasetService(session, context.dataset_store, context.settings.limits).get(uuid.UUID(dataset_id))
-    return labels_of(dataset)[context.dataset_store.load(dataset.fingerprint).y]
+    return dataset.labels[context.dataset_store.load(dataset.fingerprint).y]
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,65 @@ def test_noise_touches_training_labels_only(context: ServiceContext) -> None:
     assert model.metrics["test"]["accuracy"] > model.metrics["train_noisy"]["accuracy"] + 0.1
 
 
+def three_classes(n_rows: int = 1500) -> dict[str, list[Any]]:
+    generator = np.random.default_rng(0)
+    y = np.arange(n_rows) % 3
+    X = generator.normal(size=(n_rows, 2)) + np.outer(3.0 * y + 0.5 * y**2, [1.0, -0.5])
+    return {"x1": X[:, 0].tolist(), "x2": X[:, 1].tolist(), "y": np.array(["a", "b", "c"])[y].tolist()}
+
+
+@pytest.mark.parametrize(
+    ("inject", "rate"),
+    [
+        ({"kind": "one_sided", "class": "b", "rate": 0.3}, 0.1),
+        ({"kind": "matrix", "transition": [[0.7, 0.3, 0], [0, 1, 0], [0.1, 0.2, 0.7]]}, 0.2),
+        ({"kind": "class_conditional"}, None),
+        ({"kind": "adversarial", "rate": 0.1}, 0.1),
+    ],
+    ids=str,
+)
+def test_the_noise_is_recorded(context: ServiceContext, inject: dict[str, Any], rate: float | None) -> None:
+    dataset_id = store(context, three_classes())
+    tree = {"kind": "tree", "max_depth": 4, "min_samples_leaf": 20}
+    model = run(context, dataset_id=dataset_id, model=tree, noise={"inject": inject})
+    injected = model.noise["injected"]
+    assert {key: injected[key] for key in inject} == inject
+    assert injected["observed_rate"] == injected["flipped_rows"] / 1200
+    assert rate is None or injected["observed_rate"] == pytest.approx(rate, abs=0.03)
+    assert injected["observed_rate"] > 0.05
+    assert model.metrics["test"]["accuracy"] > 0.8
+    assert model.noise["correction"] is None
+
+
+def test_pairwise_noise_counts_by_class_in_the_certificate(context: ServiceContext) -> None:
+    columns = made(2000)
+    noise = {"inject": {"kind": "pairwise", "rates": [0.1, 0.3]}}
+    booster = {"kind": "rmboost", "n_rounds": 3, "max_leaf_nodes": 2}
+    model = run(context, dataset_id=store(context, columns), model=booster, noise=noise, evaluation={"kind": "none"})
+    share = np.mean(columns["y"])
+    assert model.certificate is not None
+    assert model.certificate["noise_rate"] == pytest.approx(0.1 * (1 - share) + 0.3 * share)
+    assert model.noise["injected"]["observed_rate"] == pytest.approx(model.certificate["noise_rate"], abs=0.04)
+
+
+@pytest.mark.parametrize("kind", ["forward", "backward"])
+def test_a_corrected_model_says_so_and_is_less_biased(context: ServiceContext, kind: str) -> None:
+    transition = [[0.55, 0.45], [0.02, 0.98]]
+    request = {
+        "dataset_id": store(context, made(2000)),
+        "model": {"kind": "forest", "n_estimators": 20, "min_samples_leaf": 20},
+    }
+    noise = {"inject": {"kind": "matrix", "transition": transition}}
+    correction = {"kind": kind, "transition": transition}
+    plain = run(context, **request, noise=noise)
+    corrected = run(context, **request, noise={**noise, "correction": correction})
+    assert corrected.noise["correction"] == correction
+    assert "correction" not in corrected.parameters
+    assert corrected.metrics["test"]["brier"] < plain.metrics["test"]["brier"] / 2
+    estimator = core.load(context.artifact_store.path(corrected.artifact_sha256))
+    assert estimator.correction == correction
+
+
 def test_without_evaluation_every_row_is_trained_on(context: ServiceContext) -> None:
     model = run(context, dataset_id=store(context, made()), model={"kind": "tree"}, evaluation={"kind": "none"})
     assert "test" not in model.metrics

@@ -65,7 +65,7 @@ def make_trained_model(
         "artifact_sha256": stored.sha256,
         "metrics": {"test": {"accuracy": 0.75}},
         "feature_schema": schema,
-        "noise": {"injected": None},
+        "noise": {"injected": None, "correction": None},
         "fitted": {},
         "certificate": None,
     }

@@ -9,15 +9,22 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.datasets.service import delete_dataset
-from core import LOSSES
+from core import ESTIMATORS, LOSSES
 from tests.factories import FEATURES, make_dataset
 
 TREE = {"kind": "tree"}
+CORRECTION = {"kind": "forward", "transition": [[0.8, 0.2, 0.0], [0.1, 0.9, 0.0], [0.0, 0.3, 0.7]]}
 
 
 @pytest.fixture
 def dataset_id(client: TestClient) -> str:
     return str(make_dataset(client.app.state.context))
+
+
+@pytest.fixture
+def three(client: TestClient) -> str:
+    """A data set of the classes a, b and c."""
+    return str(make_dataset(client.app.state.context, classes=[{"label": label, "count": 30} for label in "abc"]))
 
 
 def refused(client: TestClient, body: dict[str, Any], status: int = 422) -> tuple[str, list[str]]:
@@ -51,7 +58,7 @@ class TestAccepted:
         request = client.post("/train", json=body).json()["request"]
         assert request["name"] == "made-forest"
         assert request["seed"] == 0
-        assert request["noise"] == {"inject": None}
+        assert request["noise"] == {"inject": None, "correction": None}
         assert request["evaluation"] == {"kind": "holdout", "test_fraction": 0.2, "stratify": True}
         assert request["model"]["n_estimators"] == 100
         assert request["model"]["loss"] == {
@@ -60,6 +67,32 @@ class TestAccepted:
             "validation_fraction": 0.2,
             "selection": "auto",
         }
+
+    @pytest.mark.parametrize(
+        "inject",
+        [
+            {"kind": "one_sided", "class": "b", "rate": 0.5},
+            {"kind": "matrix", "transition": [[0.9, 0.1, 0], [0, 1, 0], [0.2, 0.2, 0.6]]},
+            {"kind": "class_conditional"},
+            {"kind": "adversarial", "rate": 0.1},
+        ],
+        ids=str,
+    )
+    def test_every_kind_of_noise(self, client: TestClient, three: str, inject: dict[str, Any]) -> None:
+        body = {"dataset_id": three, "model": TREE, "noise": {"inject": inject}}
+        assert client.post("/train", json=body).json()["request"]["noise"] == {"inject": inject, "correction": None}
+
+    def test_noise_of_two_classes(self, client: TestClient, dataset_id: str) -> None:
+        for inject in ({"kind": "pairwise", "rates": [0.1, 0.3]}, {"kind": "one_sided", "class": 1, "rate": 0.2}):
+            body = {"dataset_id": dataset_id, "model": TREE, "noise": {"inject": inject}}
+            assert client.post("/train", json=body).json()["request"]["noise"]["inject"] == inject
+
+    @pytest.mark.parametrize("kind", ["forward", "backward"])
+    @pytest.mark.parametrize("model", ["tree", "forest", "extra_trees"])
+    def test_corrections(self, client: TestClient, three: str, model: str, kind: str) -> None:
+        correction = {**CORRECTION, "kind": kind}
+        body = {"dataset_id": three, "model": {"kind": model}, "noise": {"correction": correction}}
+        assert client.post("/train", json=body).json()["request"]["noise"]["correction"] == correction
 
     def test_inline_data_becomes_a_data_set(self, client: TestClient) -> None:
         columns = {"x": [0.5, None, 1.5, 2.5], "colour": ["red", "blue", None, "red"], "y": [1, 0, 1, 0]}
@@ -153,6 +186,7 @@ class TestRefused:
             ({"kind": "logitboost", "max_leaf_nodes": 257}, ["/model/max_leaf_nodes"]),
             ({"kind": "rmboost", "loss": "ane"}, ["/model"]),
             ({"kind": "rmboost", "correction": {"kind": "forward"}}, ["/model/correction"]),
+            ({"kind": "forest", "correction": {"kind": "forward"}}, ["/model/correction"]),
             ({"kind": "rmboost", "class_weight": {"0": 0}}, ["/model/class_weight"]),
             ({"kind": "tree", "class_weight": {"0": 0, "1": 0}}, ["/model/class_weight"]),
             ({"kind": "forest", "oob_score": True, "bootstrap": False}, ["/model"]),
@@ -170,8 +204,17 @@ class TestRefused:
         ("field", "value", "pointers"),
         [
             ("noise", {"inject": {"kind": "uniform", "rate": 1.2}}, ["/noise/inject/rate"]),
-            ("noise", {"inject": {"kind": "fog", "rate": 0.2}}, ["/noise/inject/kind"]),
-            ("noise", {"correction": {}}, ["/noise/correction"]),
+            ("noise", {"inject": {"kind": "fog", "rate": 0.2}}, ["/noise/inject"]),
+            ("noise", {"inject": {"kind": "pairwise", "rates": [0.1]}}, ["/noise/inject/rates"]),
+            ("noise", {"inject": {"kind": "pairwise", "rates": [0.1, 1]}}, ["/noise/inject/rates/1"]),
+            ("noise", {"inject": {"kind": "one_sided", "rate": 0.1}}, ["/noise/inject/class"]),
+            ("noise", {"inject": {"kind": "one_sided", "class": [0], "rate": 0.1}}, ["/noise/inject/class"]),
+            ("noise", {"inject": {"kind": "class_conditional", "rate": 0.1}}, ["/noise/inject/rate"]),
+            ("noise", {"inject": {"kind": "matrix", "transition": [[1, "0"]]}}, ["/noise/inject/transition/0/1"]),
+            ("noise", {"inject": {"kind": "matrix", "transition": "estimate"}}, ["/noise/inject/transition"]),
+            ("noise", {"correction": {}}, ["/noise/correction/kind", "/noise/correction/transition"]),
+            ("noise", {"correction": {"kind": "up", "transition": [[1]]}}, ["/noise/correction/kind"]),
+            ("noise", {"correction": {"kind": "forward", "transition": "guess"}}, ["/noise/correction/transition"]),
             ("evaluation", {"kind": "holdout", "test_fraction": 1}, ["/evaluation/test_fraction"]),
             ("evaluation", {"kind": "guess"}, ["/evaluation"]),
             ("evaluation", {"kind": "holdout", "stratify": "yes"}, ["/evaluation/stratify"]),
@@ -253,6 +296,59 @@ class TestRefused:
     def test_noise_that_leaves_nothing_to_learn(self, client: TestClient, dataset_id: str) -> None:
         body = {"dataset_id": dataset_id, "model": TREE, "noise": {"inject": {"kind": "uniform", "rate": 0.5}}}
         assert refused(client, body) == ("invalid_noise", ["/noise/inject/rate"])
+
+    @pytest.mark.parametrize(
+        ("inject", "key", "words"),
+        [
+            ({"kind": "uniform", "rate": 0.7}, "rate", "below 0.666667"),
+            ({"kind": "adversarial", "rate": 0.7}, "rate", "below 0.666667"),
+            ({"kind": "pairwise", "rates": [0.1, 0.2]}, "kind", "3 classes; it swaps exactly 2"),
+            ({"kind": "one_sided", "class": "d", "rate": 0.1}, "class", "'d'; the classes are 'a', 'b', 'c'"),
+            ({"kind": "matrix", "transition": [[0.9, 0.1], [0.2, 0.8]]}, "transition", "2 x 2"),
+            ({"kind": "matrix", "transition": [[0.9, 0.1, 0]]}, "transition", "must be square"),
+            ({"kind": "matrix", "transition": [[0.9, 0.1], [1]]}, "transition", "not a table of numbers"),
+            ({"kind": "matrix", "transition": [[1, 0, 0], [0, 1, 0], [0, 0.5, 0.6]]}, "transition", "sums to 1.1"),
+        ],
+        ids=str,
+    )
+    def test_noise_that_does_not_suit_the_classes(
+        self, client: TestClient, three: str, inject: dict[str, Any], key: str, words: str
+    ) -> None:
+        body = {"dataset_id": three, "model": TREE, "noise": {"inject": inject}}
+        assert refused(client, body) == ("invalid_noise", [f"/noise/inject/{key}"])
+        assert words in client.post("/train", json=body).json()["detail"]
+        assert n_jobs(client) == 0
+
+    @pytest.mark.parametrize(
+        ("model", "correction", "pointer", "words"),
+        [
+            (TREE, {"transition": [[0.9, 0.1], [0.2, 0.8]]}, "/transition", "2 x 2 and the labels have 3 classes"),
+            (TREE, {"transition": [[1, 0, 0], [0, 1, 0], [0, 0.5, 0.6]]}, "/transition", "sums to 1.1"),
+            (TREE, {"transition": [[1, 0, 0]]}, "/transition", "must be square"),
+            (TREE, {"transition": [[0.2, 0.4, 0.4]] * 3}, "/transition", "condition number"),
+            (TREE, {"transition": "estimate"}, "/transition", "cannot be estimated"),
+            ({"kind": "forest", "loss": "ne"}, {"kind": "backward"}, "/kind", "'ne' needs probabilities"),
+            ({"kind": "tree", "loss": "ane"}, {"kind": "backward"}, "/kind", "'adaptive_ne' needs probabilities"),
+            *(
+                ({"kind": kind}, {}, "", f"{kind!r} takes no correction")
+                for kind in ESTIMATORS
+                if kind not in ("tree", "forest", "extra_trees")
+            ),
+        ],
+        ids=str,
+    )
+    def test_corrections_that_cannot_be_made(
+        self, client: TestClient, three: str, model: Any, correction: dict[str, Any], pointer: str, words: str
+    ) -> None:
+        body = {"dataset_id": three, "model": model, "noise": {"correction": {**CORRECTION, **correction}}}
+        assert refused(client, body) == ("invalid_noise", [f"/noise/correction{pointer}"])
+        assert words in client.post("/train", json=body).json()["detail"]
+        assert n_jobs(client) == 0
+
+    def test_a_correction_needs_rows_of_every_class(self, client: TestClient, three: str) -> None:
+        model = {"kind": "tree", "class_weight": {"b": 0}}
+        body = {"dataset_id": three, "model": model, "noise": {"correction": CORRECTION}}
+        assert refused(client, body) == ("invalid_training_request", ["/model/class_weight/b"])
 
     def test_a_loss_of_two_classes_on_three(self, client: TestClient) -> None:
         three = [{"label": label, "count": 30} for label in "abc"]
