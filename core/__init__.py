@@ -1,6 +1,7 @@
 """Trees and forests for data whose labels cannot be fully trusted: arrays in, arrays out."""
 
 from core.artifact import load, save
+from core.audit import ConfusedPair, LabelAudit, audit_labels
 from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
 from core.boosting.brownboost import BrownBoostClassifier
 from core.boosting.certificate import Certificate
@@ -41,7 +42,9 @@ from core.losses import (
     TwoingGain,
     ZeroOne,
 )
+from core.noise.estimation import TransitionEstimate, estimate_transition
 from core.noise.injection import NOISE_KINDS, NoisyLabels, inject_noise, noise_parameters
+from core.noise.label_issues import LabelIssues, rank_label_issues
 from core.noise.transition import TransitionMatrix
 from core.parameters import Alternative, Bounds, Parameter
 from core.registry import ESTIMATORS, kind_of, parameters
@@ -60,6 +63,7 @@ __all__ = [
     "Bounds",
     "BrownBoostClassifier",
     "Certificate",
+    "ConfusedPair",
     "CoreError",
     "CredalEntropy",
     "CrossEntropy",
@@ -77,6 +81,8 @@ __all__ = [
     "InvalidNoise",
     "InvalidParameter",
     "LPBoostClassifier",
+    "LabelAudit",
+    "LabelIssues",
     "LogitBoostClassifier",
     "Loss",
     "MeanAbsoluteError",
@@ -90,12 +96,15 @@ __all__ = [
     "Rule",
     "SolverFailed",
     "SquaredError",
+    "TransitionEstimate",
     "TransitionMatrix",
     "Tree",
     "TreeClassifier",
     "TwoingGain",
     "UnsupportedArtifact",
     "ZeroOne",
+    "audit_labels",
+    "estimate_transition",
     "evaluate",
     "inject_noise",
     "kind_of",
@@ -104,6 +113,7 @@ __all__ = [
     "noise_parameters",
     "parameters",
     "parse_loss",
+    "rank_label_issues",
     "save",
     "split_holdout",
     "warm_up",
