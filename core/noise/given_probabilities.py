@@ -34,7 +34,7 @@ def given_probabilities(probabilities: ArrayLike, y: Any, classes: ArrayLike | N
     if n_unknown:
         unknown = labels[codes >= len(names)][0]
         raise InvalidInput(f"y holds {unknown!r}, which is not among the classes {names.tolist()}; name every class.")
-    voted = ~np.isnan(table).any(axis=1)
+    voted: NDArray[np.bool_] = np.logical_not(np.isnan(table).any(axis=1))
     return GivenProbabilities(_normalised(table, voted), codes, names, voted)
 
 

@@ -44,7 +44,7 @@ class LatentLabels(NamedTuple):
     def posterior(self, probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Distribution of the clean class given the label too, (row, class)."""
         joint = self.clean_probabilities(probabilities) * self.transition.T[codes]
-        return joint / joint.sum(axis=1, keepdims=True)
+        return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
 class _Evidence(NamedTuple):
