@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.noise.given_probabilities import GivenProbabilities, given_probabilities
-from core.noise.latent_labels import FLOOR, LatentLabels, fit_latent_labels
+from core.noise.latent_labels import FLOOR, OFFSET_PRECISION, LatentLabels, fit_latent_labels
 from core.noise.transition import TransitionMatrix
 
 #: Rows whose scores are held at a time.
@@ -65,11 +65,21 @@ def fit_noise(given: GivenProbabilities) -> FittedNoise:
         TransitionMatrix.from_rows(model.transition, given.classes),
         np.sqrt(variances),
         float(1.0 - posterior[np.arange(len(codes)), codes].mean()) if len(given.classes) > 1 else 0.0,
-        float(np.sqrt(common)) if len(given.classes) > 1 else 0.0,
+        _error_of_rate(model, covariance, common, priors),
         priors,
         np.sqrt(priors * (1 - priors) / len(codes) + priors**2 * np.diag(variances) * (rates > _LEAST_RATE)),
     )
     return FittedNoise(estimate, model, given)
+
+
+def _error_of_rate(
+    model: LatentLabels, covariance: NDArray[np.float64], common: float, priors: NDArray[np.float64]
+) -> float:
+    """Of the mean of the classes' rates, weighted by `priors` (class,)."""
+    if len(priors) == 1:
+        return 0.0
+    free = max(float(priors @ covariance @ priors) - common, 0.0)
+    return float(np.sqrt(common + _with_spread(model.kept_rates, len(priors) - 1) * free))
 
 
 def _covariance_of_rates(
@@ -77,7 +87,7 @@ def _covariance_of_rates(
 ) -> NDArray[np.float64]:
     """Of the noise rates of clean classes, (class, class), with sharpness and offsets unknown as well."""
     n_classes = len(model.transition)
-    information = np.diag(np.r_[np.full(n_classes, 1e-6), 4.0, np.ones(n_classes)])
+    information = np.diag(np.r_[np.full(n_classes, 1e-6), 4.0, np.full(n_classes, OFFSET_PRECISION)])
     slope = np.zeros(2 * n_classes + 1)
     for first in range(0, len(codes), _ROWS_AT_ONCE):
         rows = slice(first, first + _ROWS_AT_ONCE)

@@ -21,6 +21,10 @@ from numpy.typing import NDArray
 FLOOR = 1e-3
 #: Sharpness before any row is seen: the logarithm is normal around log 3, which is common for votes of trees.
 _USUAL_LOG_SHARPNESS, _SPREAD_OF_LOG_SHARPNESS = np.log(3.0), 0.5
+#: Precision of the offsets, which are normal around 0.
+OFFSET_PRECISION = 16.0
+#: A common rate stays below this share of (K - 1) / K, where labels would say nothing; beyond it classes change names.
+_LARGEST_SHARE = 0.95
 _MOST_ROUNDS, _FEWEST_ROUNDS = 200, 4
 #: Mean log-likelihood a row by which a round must gain to be followed by another.
 _LEAST_GAIN = 1e-6
@@ -70,7 +74,7 @@ def fit_latent_labels(probabilities: NDArray[np.float64], codes: NDArray[np.int6
         return LatentLabels(np.ones((1, 1)), 1.0, np.zeros(1), 0.0, 0.0)
     evidence = _evidence(probabilities, codes)
     disagreeing = float(np.mean(probabilities.argmax(axis=1) != codes))
-    first_rates = np.full(n_classes, min(max(disagreeing, 0.01), 0.5))
+    first_rates = np.full(n_classes, min(max(disagreeing, 0.01), 0.8 * (n_classes - 1) / n_classes))
     start = _Fit(_flat(first_rates), float(_USUAL_LOG_SHARPNESS), np.zeros(n_classes), -np.inf)
     one_rate = _fitted(evidence, start, _one_rate)
     rates = _fitted(evidence, one_rate, _rate_of_each_class)
@@ -106,13 +110,14 @@ def _fitted(evidence: _Evidence, start: _Fit, shape: _Shape) -> _Fit:
         of_label = posterior.sum(axis=1)
         posterior /= of_label[:, np.newaxis]
         deviation = (log_sharpness - _USUAL_LOG_SHARPNESS) / _SPREAD_OF_LOG_SHARPNESS
-        reached = float(np.log(of_label).sum() - (offsets @ offsets + deviation**2) / 2)
+        reached = float(np.log(of_label).sum() - (OFFSET_PRECISION * offsets @ offsets + deviation**2) / 2)
         if n_rounds >= _FEWEST_ROUNDS and reached - log_likelihood < _LEAST_GAIN * len(clean):
             break
         log_likelihood = reached
         transition = shape(_counts(evidence, posterior))
         log_sharpness = log_sharpness + _step_of_sharpness(evidence.logs, clean, posterior, log_sharpness)
-        offsets = offsets + ((posterior - clean).sum(axis=0) - offsets) / (clean.sum(axis=0) + 1)
+        pull = (posterior - clean).sum(axis=0) - OFFSET_PRECISION * offsets
+        offsets = offsets + pull / (clean.sum(axis=0) + OFFSET_PRECISION)
     return _Fit(transition, log_sharpness, offsets, max(reached, log_likelihood))
 
 
@@ -136,8 +141,8 @@ def _step_of_sharpness(
 
 
 def _one_rate(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    wrong = counts.sum() - np.trace(counts)
-    return _flat(np.full(len(counts), wrong / counts.sum()))
+    rate = 1 - np.trace(counts) / counts.sum()
+    return _flat(np.full(len(counts), min(rate, _LARGEST_SHARE * (len(counts) - 1) / len(counts))))
 
 
 def _rate_of_each_class(counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ def test_the_truth_is_within_the_stated_error_as_often_as_it_says(transition, mo
 def test_uniform_noise_is_found_and_hard_rows_are_not_taken_for_it(rate):
     votes = drawn(uniform(rate, 5), 6000, 0, spread=3.0)
     found = core.estimate_transition(votes.probabilities, votes.given)
-    np.testing.assert_allclose(found.transition.rows, uniform(rate, 5), atol=0.02)
+    np.testing.assert_allclose(found.transition.rows, uniform(rate, 5), atol=0.035)
     assert np.mean(votes.probabilities.argmax(1) != votes.clean) > 0.15
     np.testing.assert_allclose(found.priors, np.bincount(votes.clean) / 6000, atol=4 * found.priors_error.max())
 
