@@ -50,7 +50,8 @@ def data_folder(chosen: Path | None) -> Path:
     return chosen or SHARED / "data"
 
 
-def _read(folder: Path, name: str) -> tuple[NDArray[np.float32], NDArray[Any]]:
+def read(folder: Path, name: str, label: str = "target") -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Features (row, feature) in C order and the column `label` (row,), in the file's order. Raises NoData."""
     path = folder / f"{name}.parquet"
     if not path.exists():
         raise NoData(f"{path.name} is not in {folder}")
@@ -59,7 +60,7 @@ def _read(folder: Path, name: str) -> tuple[NDArray[np.float32], NDArray[Any]]:
     X = np.empty((columns.num_rows, len(features)), dtype=np.float32)
     for j, feature in enumerate(features):
         X[:, j] = columns[feature].to_numpy()
-    return X, columns["target"].to_numpy().astype(np.int64)
+    return X, columns[label].to_numpy().astype(np.int64)
 
 
 def _shuffled(X: NDArray[np.float32], y: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[Any]]:
@@ -69,14 +70,14 @@ def _shuffled(X: NDArray[np.float32], y: NDArray[Any]) -> tuple[NDArray[np.float
 
 def mnist(folder: Path) -> Table:
     """60,000 and 10,000 pictures of digits, 784 pixels, 10 classes. Raises NoData."""
-    return Table("mnist", *_shuffled(*_read(folder, "mnist.train")), *_read(folder, "mnist.test"))
+    return Table("mnist", *_shuffled(*read(folder, "mnist.train")), *read(folder, "mnist.test"))
 
 
 def covertype(folder: Path) -> Table:
     """A random 16 % of the forest cover table: 54 features, 7 classes; a fifth of the rows is held out. Raises
     NoData.
     """
-    X, y = _read(folder, "covertype_sample92962")
+    X, y = read(folder, "covertype_sample92962")
     held_out = core.split_holdout(y, 0.2, random_state=0)
     train = _shuffled(X[held_out.train_rows], y[held_out.train_rows])
     return Table("covertype", *train, X[held_out.test_rows], y[held_out.test_rows])

@@ -1,6 +1,7 @@
 """Trees and forests for data whose labels cannot be fully trusted: arrays in, arrays out."""
 
 from core.artifact import load, save
+from core.audit import ConfusedPair, LabelAudit, audit_labels
 from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
 from core.boosting.brownboost import BrownBoostClassifier
 from core.boosting.certificate import Certificate
@@ -43,8 +44,10 @@ from core.losses import (
 )
 from core.noise.class_conditional import class_conditional_transition
 from core.noise.correction import Correction, parse_correction
+from core.noise.estimation import TransitionEstimate, estimate_transition
 from core.noise.injection import NoisyLabels, check_noise, inject_noise, noise_parameters
 from core.noise.kinds import NOISE_KINDS
+from core.noise.label_issues import LabelIssues, rank_label_issues
 from core.noise.transition import TransitionMatrix
 from core.parameters import Alternative, Bounds, Parameter
 from core.registry import ESTIMATORS, kind_of, parameters
@@ -63,6 +66,7 @@ __all__ = [
     "Bounds",
     "BrownBoostClassifier",
     "Certificate",
+    "ConfusedPair",
     "CoreError",
     "Correction",
     "CredalEntropy",
@@ -82,6 +86,8 @@ __all__ = [
     "InvalidNoise",
     "InvalidParameter",
     "LPBoostClassifier",
+    "LabelAudit",
+    "LabelIssues",
     "LogitBoostClassifier",
     "Loss",
     "MeanAbsoluteError",
@@ -96,14 +102,17 @@ __all__ = [
     "ScoreSpread",
     "SolverFailed",
     "SquaredError",
+    "TransitionEstimate",
     "TransitionMatrix",
     "Tree",
     "TreeClassifier",
     "TwoingGain",
     "UnsupportedArtifact",
     "ZeroOne",
+    "audit_labels",
     "check_noise",
     "class_conditional_transition",
+    "estimate_transition",
     "evaluate",
     "inject_noise",
     "kind_of",
@@ -113,6 +122,7 @@ __all__ = [
     "parameters",
     "parse_correction",
     "parse_loss",
+    "rank_label_issues",
     "save",
     "split_folds",
     "split_holdout",

@@ -1,0 +1,151 @@
+"""An audit of labels: how many are probably wrong, which, what they should be, and which classes are confused."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.classifier_contract import ClassifierContract
+from core.exceptions import InvalidInput, InvalidParameter
+from core.forest import ForestClassifier, GrownForest
+from core.growing import FitMonitor
+from core.noise.estimation import TransitionEstimate, fit_noise
+from core.noise.given_probabilities import given_probabilities
+from core.noise.label_issues import LabelIssues, issues_under
+from core.randomness import Purpose, Seed, SeedTree
+from core.validation import EncodedLabels, class_codes, encode_labels, label_column
+
+#: Of the forest that audits unless another estimator is given: a row has 74 out-of-bag votes on average, and leaves of
+#: at least five rows outvote a wrong label.
+_TREES, _ROWS_A_LEAF = 200, 5
+_USUAL_FOLDS = 5
+
+
+class ConfusedPair(NamedTuple):
+    """Rows whose label should probably be `clean` and is `given`, of all rows that have a verdict."""
+
+    clean: Any
+    given: Any
+    n_rows: float
+    n_rows_error: float
+
+
+class LabelAudit(NamedTuple):
+    """Standard errors are those of `TransitionEstimate`."""
+
+    classes: NDArray[Any]  # (class,), the order of all arrays over classes
+    n_wrong: float  # how many labels are probably wrong: the noise rate times the rows
+    n_wrong_error: float
+    issues: LabelIssues
+    noise: TransitionEstimate
+    confused: tuple[ConfusedPair, ...]  # one expected row or more, most rows first
+    given_counts: NDArray[np.int64]  # (class,), rows by given label
+    issue_counts: NDArray[np.int64]  # (class,), issues by given label
+    probabilities: NDArray[np.float64]  # (row, class), out of sample; NaN for a row that has none
+    method: str  # "out_of_bag" or "folds"
+
+
+def audit_labels(
+    X: Any,
+    y: Any,
+    estimator: ClassifierContract | None = None,
+    folds: int | None = None,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+    monitor: FitMonitor | None = None,
+) -> LabelAudit:
+    """Judge the labels y (row,) of X (row, feature) by what models say of rows whose labels they did not see.
+
+    `estimator` is a classifier of this library, of which a copy is fitted; a forest of 200 trees with at least five
+    rows a leaf if none is given. Forests with bootstrap judge by out-of-bag votes; other classifiers, and all when
+    `folds` is given, by `folds` stratified parts (5), each judged by a model of the others. `random_state` and `n_jobs`
+    replace the estimator's own unless None; `monitor` hears of every fit. The same seed gives the same audit for any
+    `n_jobs`. Raises InvalidInput, InvalidParameter and FitStopped.
+    """
+    labels = encode_labels(label_column(y))
+    model = _prepared(estimator, random_state, n_jobs)
+    if folds is None and _leaves_rows_out(model):
+        probabilities, method = _out_of_bag(model, X, y, monitor), "out_of_bag"
+    else:
+        parts = _parts(labels, _USUAL_FOLDS if folds is None else folds, random_state)
+        probabilities, method = _by_folds(model, X, labels, parts, monitor), "folds"
+    given = given_probabilities(probabilities, labels.classes[labels.codes], labels.classes)
+    noise = fit_noise(given)
+    issues, n_rows = issues_under(noise), int(given.voted.sum())
+    return LabelAudit(
+        labels.classes,
+        noise.estimate.noise_rate * n_rows,
+        noise.estimate.noise_rate_error * n_rows,
+        issues,
+        noise.estimate,
+        _confused(noise.estimate, n_rows),
+        np.bincount(labels.codes, minlength=len(labels.classes)),
+        np.bincount(labels.codes[issues.is_issue], minlength=len(labels.classes)),
+        probabilities,
+        method,
+    )
+
+
+def _prepared(estimator: ClassifierContract | None, random_state: Seed, n_jobs: int | None) -> Any:
+    """An unfitted copy with the seed and threads asked for."""
+    if estimator is None:
+        estimator = ForestClassifier(n_estimators=_TREES, min_samples_leaf=_ROWS_A_LEAF)
+    if not isinstance(estimator, ClassifierContract):
+        raise InvalidParameter(
+            f"estimator is {estimator!r}; give a classifier of this library, or call rank_label_issues with "
+            "out-of-sample probabilities of your own."
+        )
+    parameters = estimator.get_params(deep=False)
+    asked = {"random_state": random_state, "n_jobs": n_jobs}
+    parameters |= {name: value for name, value in asked.items() if value is not None and name in parameters}
+    return type(estimator)(**parameters)
+
+
+def _leaves_rows_out(model: Any) -> bool:
+    return isinstance(model, GrownForest) and bool(model.bootstrap)
+
+
+def _out_of_bag(model: Any, X: Any, y: Any, monitor: FitMonitor | None) -> NDArray[np.float64]:
+    model.oob_score = True
+    votes: NDArray[np.float64] = model.fit(X, y, monitor=monitor).oob_decision_function_
+    return votes
+
+
+def _parts(labels: EncodedLabels, folds: int, random_state: Seed) -> NDArray[np.int64]:
+    """The part of each row, (row,): rows of each class are dealt out in turn, in random order."""
+    n_rows = len(labels.codes)
+    if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or not 2 <= folds <= n_rows:
+        raise InvalidParameter(
+            f"folds is {folds!r}; it must be an integer of 2 at least and {n_rows} at most, the rows."
+        )
+    shuffled = SeedTree(random_state).generator(Purpose.HOLDOUT).permutation(n_rows)
+    dealt = shuffled[np.argsort(labels.codes[shuffled], kind="stable")]
+    parts = np.empty(n_rows, dtype=np.int64)
+    parts[dealt] = np.arange(n_rows) % folds
+    return parts
+
+
+def _by_folds(
+    model: Any, X: Any, labels: EncodedLabels, parts: NDArray[np.int64], monitor: FitMonitor | None
+) -> NDArray[np.float64]:
+    """Probabilities by models that never saw the row, (row, class); 0 for a class that all training rows lack."""
+    rows, y = np.asarray(X), labels.classes[labels.codes]
+    if rows.shape[:1] != y.shape:
+        raise InvalidInput(f"X has shape {rows.shape} and y has {len(y)} labels; they must have as many rows.")
+    probabilities = np.zeros((len(y), len(labels.classes)))
+    for part in range(int(parts.max()) + 1):
+        judged = parts == part
+        model.fit(rows[~judged], y[~judged], monitor=monitor)
+        columns, _ = class_codes(labels.classes, model.classes_)
+        probabilities[np.ix_(judged, columns)] = model.predict_proba(rows[judged])
+    return probabilities
+
+
+def _confused(noise: TransitionEstimate, n_rows: int) -> tuple[ConfusedPair, ...]:
+    clean_rows, classes = n_rows * noise.priors, noise.transition.classes.tolist()
+    expected = clean_rows[:, np.newaxis] * noise.transition.rows
+    np.fill_diagonal(expected, 0.0)
+    errors = clean_rows[:, np.newaxis] * noise.standard_error
+    order = np.argsort(-expected, axis=None, kind="stable")[: int(np.count_nonzero(expected >= 1))]
+    pairs = [divmod(int(cell), len(classes)) for cell in order]
+    return tuple(ConfusedPair(classes[a], classes[b], float(expected[a, b]), float(errors[a, b])) for a, b in pairs)
