@@ -32,9 +32,10 @@ class CertificateOut(BaseModel):
     noise: float = Field(description="what wrong training labels may cost; 0 where `noise_rate` is null")
     regularization: float = Field(description="the price of the rules' weights, which the risk holds and the bound not")
     bound: float | None = Field(description="the sum of the terms; null = infinite, as is a term that is null")
-    delta: float = Field(description="the bound holds with probability 1 - 2 delta")
+    delta: float = Field(description="`safe_bound` holds with probability 1 - 2 delta")
     noise_rate: float | None = Field(description="share of wrong training labels to expect of the injected noise")
     is_vacuous: bool = Field(description="the bound is 1 or more, so that it says nothing; more rows lower it")
+    safe_bound: float | None = Field(description="`bound`, as printed, with its deviation term twice as large")
 
 
 class TrainedModelOut(BaseModel):
@@ -99,7 +100,9 @@ class TrainedModelOut(BaseModel):
     fitted: dict[str, Any] = Field(
         description="what the fit found out: the chosen `lambda`, the `oob_score` asked for, why boosting stopped"
     )
-    certificate: CertificateOut | None = Field(description="of `rmboost` with two classes; null for all others")
+    certificate: CertificateOut | None = Field(
+        description="of `rmboost` with two classes and no `class_weight`; null for all others"
+    )
 
     @classmethod
     def of(cls, row: TrainedModelRow) -> "TrainedModelOut":

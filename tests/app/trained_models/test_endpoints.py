@@ -96,6 +96,7 @@ class TestGetModel:
         certificate = {
             "minimax_risk": 0.2, "optimization": 0.1, "estimation": bound, "noise": 0.0, "regularization": -0.01,
             "bound": bound, "delta": 0.05, "noise_rate": None, "is_vacuous": bound is None,
+            "safe_bound": bound,
         }  # fmt: skip
         row = make_trained_model(context, kind="rmboost", certificate=certificate)
         assert client.get(f"/models/{row.id}").json()["certificate"] == certificate
