@@ -1,6 +1,5 @@
 """POST /train: what is accepted, what is refused and where the answer points."""
 
-import json
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,34 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.datasets.service import delete_dataset
-from core import ESTIMATORS, LOSSES
-from tests.factories import FEATURES, make_dataset
-
-TREE = {"kind": "tree"}
-CORRECTION = {"kind": "forward", "transition": [[0.8, 0.2, 0.0], [0.1, 0.9, 0.0], [0.0, 0.3, 0.7]]}
-
-
-@pytest.fixture
-def dataset_id(client: TestClient) -> str:
-    return str(make_dataset(client.app.state.context))
-
-
-@pytest.fixture
-def three(client: TestClient) -> str:
-    """A data set of the classes a, b and c."""
-    return str(make_dataset(client.app.state.context, classes=[{"label": label, "count": 30} for label in "abc"]))
-
-
-def refused(client: TestClient, body: dict[str, Any], status: int = 422) -> tuple[str, list[str]]:
-    # ASCII, as the client's own encoder would refuse half of a surrogate pair before the service could.
-    response = client.post("/train", content=json.dumps(body), headers={"Content-Type": "application/json"})
-    assert response.status_code == status, response.text
-    problem = response.json()
-    return problem["code"], [error["pointer"] for error in problem["errors"]]
-
-
-def n_jobs(client: TestClient) -> int:
-    return len(client.get("/jobs").json()["items"])
+from core import LOSSES
+from tests.app.training.train_requests import TREE, n_jobs, refused
+from tests.factories import make_dataset
 
 
 def _limit_queued_jobs(client: TestClient, limit: int) -> None:
@@ -68,32 +42,6 @@ class TestAccepted:
             "selection": "auto",
         }
 
-    @pytest.mark.parametrize(
-        "inject",
-        [
-            {"kind": "one_sided", "class": "b", "rate": 0.5},
-            {"kind": "matrix", "transition": [[0.9, 0.1, 0], [0, 1, 0], [0.2, 0.2, 0.6]]},
-            {"kind": "class_conditional"},
-            {"kind": "adversarial", "rate": 0.1},
-        ],
-        ids=str,
-    )
-    def test_every_kind_of_noise(self, client: TestClient, three: str, inject: dict[str, Any]) -> None:
-        body = {"dataset_id": three, "model": TREE, "noise": {"inject": inject}}
-        assert client.post("/train", json=body).json()["request"]["noise"] == {"inject": inject, "correction": None}
-
-    def test_noise_of_two_classes(self, client: TestClient, dataset_id: str) -> None:
-        for inject in ({"kind": "pairwise", "rates": [0.1, 0.3]}, {"kind": "one_sided", "class": 1, "rate": 0.2}):
-            body = {"dataset_id": dataset_id, "model": TREE, "noise": {"inject": inject}}
-            assert client.post("/train", json=body).json()["request"]["noise"]["inject"] == inject
-
-    @pytest.mark.parametrize("kind", ["forward", "backward"])
-    @pytest.mark.parametrize("model", ["tree", "forest", "extra_trees"])
-    def test_corrections(self, client: TestClient, three: str, model: str, kind: str) -> None:
-        correction = {**CORRECTION, "kind": kind}
-        body = {"dataset_id": three, "model": {"kind": model}, "noise": {"correction": correction}}
-        assert client.post("/train", json=body).json()["request"]["noise"]["correction"] == correction
-
     def test_inline_data_becomes_a_data_set(self, client: TestClient) -> None:
         columns = {"x": [0.5, None, 1.5, 2.5], "colour": ["red", "blue", None, "red"], "y": [1, 0, 1, 0]}
         body = {"name": "small", "model": TREE, "data": {"columns": columns, "target": "y"}}
@@ -101,34 +49,6 @@ class TestAccepted:
         dataset = client.get(f"/datasets/{job['request']['dataset_id']}").json()
         assert [entry["label"] for entry in dataset["classes"]] == [0, 1]
         assert [feature["kind"] for feature in dataset["features"]] == ["numeric", "categorical"]
-
-    @pytest.mark.parametrize(
-        ("evaluation", "filled_in"),
-        [
-            ({"kind": "none"}, {}),
-            ({"kind": "holdout", "stratify": False}, {"test_fraction": 0.2}),
-            ({"kind": "cross_validation"}, {"folds": 5}),
-            ({"kind": "cross_validation", "folds": 100}, {}),
-        ],
-    )
-    def test_every_kind_of_evaluation(
-        self, client: TestClient, dataset_id: str, evaluation: dict[str, Any], filled_in: dict[str, Any]
-    ) -> None:
-        body = {"dataset_id": dataset_id, "model": TREE, "evaluation": evaluation}
-        response = client.post("/train", json=body)
-        assert response.status_code == 202, response.text
-        assert response.json()["request"]["evaluation"] == evaluation | filled_in
-
-    def test_a_test_data_set_with_more_columns_and_fewer_classes(self, client: TestClient) -> None:
-        context = client.app.state.context
-        three = [{"label": label, "count": 30} for label in "abc"]
-        more = [*FEATURES, {**FEATURES[0], "name": "noted"}]
-        test = str(make_dataset(context, classes=three[1:], features=more[::-1]))
-        evaluation = {"kind": "dataset", "dataset_id": test}
-        body = {"dataset_id": str(make_dataset(context, classes=three)), "model": TREE, "evaluation": evaluation}
-        response = client.post("/train", json=body)
-        assert response.status_code == 202, response.text
-        assert client.delete(f"/datasets/{test}").status_code == 409
 
     @pytest.mark.parametrize(
         "loss",
@@ -293,63 +213,6 @@ class TestRefused:
         body = {"dataset_id": str(uuid.uuid4()), "model": TREE}
         assert refused(client, body, 404) == ("dataset_not_found", ["/dataset_id"])
 
-    def test_noise_that_leaves_nothing_to_learn(self, client: TestClient, dataset_id: str) -> None:
-        body = {"dataset_id": dataset_id, "model": TREE, "noise": {"inject": {"kind": "uniform", "rate": 0.5}}}
-        assert refused(client, body) == ("invalid_noise", ["/noise/inject/rate"])
-
-    @pytest.mark.parametrize(
-        ("inject", "key", "words"),
-        [
-            ({"kind": "uniform", "rate": 0.7}, "rate", "below 0.666667"),
-            ({"kind": "adversarial", "rate": 0.7}, "rate", "below 0.666667"),
-            ({"kind": "pairwise", "rates": [0.1, 0.2]}, "kind", "3 classes; it swaps exactly 2"),
-            ({"kind": "one_sided", "class": "d", "rate": 0.1}, "class", "'d'; the classes are 'a', 'b', 'c'"),
-            ({"kind": "matrix", "transition": [[0.9, 0.1], [0.2, 0.8]]}, "transition", "2 x 2"),
-            ({"kind": "matrix", "transition": [[0.9, 0.1, 0]]}, "transition", "must be square"),
-            ({"kind": "matrix", "transition": [[0.9, 0.1], [1]]}, "transition", "not a table of numbers"),
-            ({"kind": "matrix", "transition": [[1, 0, 0], [0, 1, 0], [0, 0.5, 0.6]]}, "transition", "sums to 1.1"),
-        ],
-        ids=str,
-    )
-    def test_noise_that_does_not_suit_the_classes(
-        self, client: TestClient, three: str, inject: dict[str, Any], key: str, words: str
-    ) -> None:
-        body = {"dataset_id": three, "model": TREE, "noise": {"inject": inject}}
-        assert refused(client, body) == ("invalid_noise", [f"/noise/inject/{key}"])
-        assert words in client.post("/train", json=body).json()["detail"]
-        assert n_jobs(client) == 0
-
-    @pytest.mark.parametrize(
-        ("model", "correction", "pointer", "words"),
-        [
-            (TREE, {"transition": [[0.9, 0.1], [0.2, 0.8]]}, "/transition", "2 x 2 and the labels have 3 classes"),
-            (TREE, {"transition": [[1, 0, 0], [0, 1, 0], [0, 0.5, 0.6]]}, "/transition", "sums to 1.1"),
-            (TREE, {"transition": [[1, 0, 0]]}, "/transition", "must be square"),
-            (TREE, {"transition": [[0.2, 0.4, 0.4]] * 3}, "/transition", "condition number"),
-            (TREE, {"transition": "estimate"}, "/transition", "cannot be estimated"),
-            ({"kind": "forest", "loss": "ne"}, {"kind": "backward"}, "/kind", "'ne' needs probabilities"),
-            ({"kind": "tree", "loss": "ane"}, {"kind": "backward"}, "/kind", "'adaptive_ne' needs probabilities"),
-            *(
-                ({"kind": kind}, {}, "", f"{kind!r} takes no correction")
-                for kind in ESTIMATORS
-                if kind not in ("tree", "forest", "extra_trees")
-            ),
-        ],
-        ids=str,
-    )
-    def test_corrections_that_cannot_be_made(
-        self, client: TestClient, three: str, model: Any, correction: dict[str, Any], pointer: str, words: str
-    ) -> None:
-        body = {"dataset_id": three, "model": model, "noise": {"correction": {**CORRECTION, **correction}}}
-        assert refused(client, body) == ("invalid_noise", [f"/noise/correction{pointer}"])
-        assert words in client.post("/train", json=body).json()["detail"]
-        assert n_jobs(client) == 0
-
-    def test_a_correction_needs_rows_of_every_class(self, client: TestClient, three: str) -> None:
-        model = {"kind": "tree", "class_weight": {"b": 0}}
-        body = {"dataset_id": three, "model": model, "noise": {"correction": CORRECTION}}
-        assert refused(client, body) == ("invalid_training_request", ["/model/class_weight/b"])
-
     def test_a_loss_of_two_classes_on_three(self, client: TestClient) -> None:
         three = [{"label": label, "count": 30} for label in "abc"]
         dataset_id = str(make_dataset(client.app.state.context, classes=three))
@@ -371,75 +234,6 @@ class TestRefused:
         dataset_id = str(make_dataset(client.app.state.context, classes=three))
         body = {"dataset_id": dataset_id, "model": {"kind": kind, "class_weight": weights}}
         assert client.post("/train", json=body).status_code == 202
-
-    def test_a_holdout_of_too_few_rows(self, client: TestClient) -> None:
-        dataset_id = str(make_dataset(client.app.state.context, n_rows=3))
-        assert refused(client, {"dataset_id": dataset_id, "model": TREE}) == (
-            "invalid_training_request",
-            ["/evaluation"],
-        )
-
-    @pytest.mark.parametrize(
-        ("given", "folds", "pointer", "reason"),
-        [
-            ({"n_rows": 4}, 5, "/evaluation/folds", "5 folds of 4 rows"),
-            (
-                {"classes": [{"label": 0, "count": 99}, {"label": "rare", "count": 1}]},
-                2,
-                "/evaluation",
-                "classes of one row: 'rare';",
-            ),
-            (
-                {"n_rows": 5000, "classes": [{"label": k, "count": 5} for k in range(1000)]},
-                6,
-                "/evaluation/folds",
-                "6 folds are too many with 1000 classes, each with its confusion matrix; at most 5",
-            ),
-        ],
-    )
-    def test_folds_that_cannot_be_made(
-        self, client: TestClient, given: dict[str, Any], folds: int, pointer: str, reason: str
-    ) -> None:
-        evaluation = {"kind": "cross_validation", "folds": folds}
-        body = {"dataset_id": str(make_dataset(client.app.state.context, **given)), "model": TREE}
-        response = client.post("/train", json={**body, "evaluation": evaluation})
-        assert response.status_code == 422, response.text
-        assert response.json()["code"] == "invalid_training_request"
-        (error,) = response.json()["errors"]
-        assert error["pointer"] == pointer
-        assert error["detail"].startswith(reason)
-        assert n_jobs(client) == 0
-
-    @pytest.mark.parametrize(
-        ("changes", "reason"),
-        [
-            ({"features": []}, "the test data set lacks 'x1', 'x2'"),
-            (
-                {"features": [FEATURES[0], {"name": "x2", "kind": "categorical", "categories": ["a"]}]},
-                "the feature 'x2' is categorical in the test data set, but numeric in training",
-            ),
-            (
-                {"classes": [{"label": label, "count": 1} for label in (0, 2, 3)]},
-                "the test data set has classes that training does not know: 2, 3",
-            ),
-        ],
-    )
-    def test_a_test_data_set_that_does_not_fit(
-        self, client: TestClient, dataset_id: str, changes: dict[str, Any], reason: str
-    ) -> None:
-        other = str(make_dataset(client.app.state.context, **changes))
-        body = {"dataset_id": dataset_id, "model": TREE, "evaluation": {"kind": "dataset", "dataset_id": other}}
-        response = client.post("/train", json=body)
-        assert (response.status_code, response.json()["code"]) == (422, "incompatible_test_dataset")
-        (error,) = response.json()["errors"]
-        assert error["pointer"] == "/evaluation/dataset_id"
-        assert error["detail"].startswith(reason)
-        assert n_jobs(client) == 0
-
-    def test_an_unknown_test_data_set(self, client: TestClient, dataset_id: str) -> None:
-        evaluation = {"kind": "dataset", "dataset_id": str(uuid.uuid4())}
-        body = {"dataset_id": dataset_id, "model": TREE, "evaluation": evaluation}
-        assert refused(client, body, 404) == ("dataset_not_found", ["/evaluation/dataset_id"])
 
 
 class TestRefusedInlineData:
