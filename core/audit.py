@@ -9,10 +9,11 @@ from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidInput, InvalidParameter
 from core.forest import ForestClassifier, GrownForest
 from core.growing import FitMonitor
+from core.holdout import Fold, split_folds
 from core.noise.estimation import TransitionEstimate, fit_noise
 from core.noise.given_probabilities import given_probabilities
 from core.noise.label_issues import LabelIssues, issues_under
-from core.randomness import Purpose, Seed, SeedTree
+from core.randomness import Seed
 from core.validation import EncodedLabels, class_codes, encode_labels, label_column
 
 #: Of the forest that audits unless another estimator is given: a row has 74 out-of-bag votes on average, and leaves of
@@ -67,7 +68,8 @@ def audit_labels(
     if folds is None and _leaves_rows_out(model):
         probabilities, method = _out_of_bag(model, X, y, monitor), "out_of_bag"
     else:
-        parts = _parts(labels, _USUAL_FOLDS if folds is None else folds, random_state)
+        n_folds = _checked_folds(_USUAL_FOLDS if folds is None else folds, len(labels.codes))
+        parts = split_folds(labels.codes, n_folds, random_state)
         probabilities, method = _by_folds(model, X, labels, parts, monitor), "folds"
     given = given_probabilities(probabilities, labels.classes[labels.codes], labels.classes)
     noise = fit_noise(given)
@@ -111,33 +113,26 @@ def _out_of_bag(model: Any, X: Any, y: Any, monitor: FitMonitor | None) -> NDArr
     return votes
 
 
-def _parts(labels: EncodedLabels, folds: int, random_state: Seed) -> NDArray[np.int64]:
-    """The part of each row, (row,): rows of each class are dealt out in turn, in random order."""
-    n_rows = len(labels.codes)
+def _checked_folds(folds: int, n_rows: int) -> int:
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or not 2 <= folds <= n_rows:
         raise InvalidParameter(
             f"folds is {folds!r}; it must be an integer of 2 at least and {n_rows} at most, the rows."
         )
-    shuffled = SeedTree(random_state).generator(Purpose.HOLDOUT).permutation(n_rows)
-    dealt = shuffled[np.argsort(labels.codes[shuffled], kind="stable")]
-    parts = np.empty(n_rows, dtype=np.int64)
-    parts[dealt] = np.arange(n_rows) % folds
-    return parts
+    return int(folds)
 
 
 def _by_folds(
-    model: Any, X: Any, labels: EncodedLabels, parts: NDArray[np.int64], monitor: FitMonitor | None
+    model: Any, X: Any, labels: EncodedLabels, parts: tuple[Fold, ...], monitor: FitMonitor | None
 ) -> NDArray[np.float64]:
     """Probabilities by models that never saw the row, (row, class); 0 for a class that all training rows lack."""
     rows, y = np.asarray(X), labels.classes[labels.codes]
     if rows.shape[:1] != y.shape:
         raise InvalidInput(f"X has shape {rows.shape} and y has {len(y)} labels; they must have as many rows.")
     probabilities = np.zeros((len(y), len(labels.classes)))
-    for part in range(int(parts.max()) + 1):
-        judged = parts == part
-        model.fit(rows[~judged], y[~judged], monitor=monitor)
+    for part in parts:
+        model.fit(rows[part.train_rows], y[part.train_rows], monitor=monitor)
         columns, _ = class_codes(labels.classes, model.classes_)
-        probabilities[np.ix_(judged, columns)] = model.predict_proba(rows[judged])
+        probabilities[np.ix_(part.test_rows, columns)] = model.predict_proba(rows[part.test_rows])
     return probabilities
 
 
