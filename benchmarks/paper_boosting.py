@@ -35,10 +35,19 @@ FILES = {
     "raisin": "raisin",
 }
 CASES = ("clean", "uniform 10 %", "uniform 20 %", "adversarial 10 %", "adversarial 20 %")
-METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {  # ours -> published name, kind, parameters
+#: What a cell beyond the band may owe something to.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "sign vertex": {"rule_output": "sign", "dual_solution": "vertex"},
+    "vertex": {"dual_solution": "vertex"},
+    "20 rounds": {"n_rounds": 20},
+    "1,000 rounds": {"n_rounds": 1000, "tolerance": 0.0},
+    "3 leaves": {"max_leaf_nodes": 3},
+    "30 leaves": {"max_leaf_nodes": 30},
+    "resampled": {"resample": True},
+}
+DEFAULT_METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {  # ours -> published name, kind, parameters
     "rmboost": ("RMBoost", "rmboost", {}),
     "rmboost sign": ("RMBoost", "rmboost", {"rule_output": "sign"}),
-    "rmboost sign vertex": ("RMBoost", "rmboost", {"rule_output": "sign", "dual_solution": "vertex"}),
     "adaboost": ("AdaBoost", "adaboost", {}),
     "logitboost": ("LogitBoost", "logitboost", {}),
     "gentleboost": ("GentleBoost", "gentleboost", {}),
@@ -46,17 +55,7 @@ METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {  # ours -> published nam
     "brownboost": ("BrownBoost", "brownboost", {}),
     "robustboost": ("RobustBoost", "robustboost", {}),
 }
-DEFAULT_METHODS = [name for name in METHODS if name != "rmboost sign vertex"]
-#: What a cell beyond the band may owe something to.
-for name, parameters in {
-    "20 rounds": {"n_rounds": 20},
-    "1,000 rounds": {"n_rounds": 1000, "tolerance": 0.0},
-    "3 leaves": {"max_leaf_nodes": 3},
-    "30 leaves": {"max_leaf_nodes": 30},
-    "resampled": {"resample": True},
-    "vertex": {"dual_solution": "vertex"},
-}.items():
-    METHODS[f"rmboost {name}"] = ("RMBoost", "rmboost", parameters)
+METHODS = DEFAULT_METHODS | {f"rmboost {name}": ("RMBoost", "rmboost", changes) for name, changes in VARIANTS.items()}
 N_ROUNDS = 200
 BAND = 2.0  # points
 
@@ -135,7 +134,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--reference-rounds", type=int, default=adversarial.N_ROUNDS, help="of the adversary's LogitBoost"
     )
-    parser.add_argument("--only", nargs="+", choices=list(METHODS), default=DEFAULT_METHODS)
+    parser.add_argument("--only", nargs="+", choices=list(METHODS), default=list(DEFAULT_METHODS))
     parser.add_argument("--cases", nargs="+", choices=CASES, default=CASES)
     return parser.parse_args()
 

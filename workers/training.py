@@ -39,10 +39,10 @@ COMPILING_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class _Fit:
-    """A fitted estimator, and the rows and labels that it was fitted on."""
+    """A fitted estimator, and the rows (row, feature) and labels that it was fitted on."""
 
     estimator: Any
-    rows: Part
+    X: NDArray[Any]
     training: "_TrainingLabels"
     seconds: float
 
@@ -104,7 +104,7 @@ def _fit(
     training = _training_labels(spec, clean, labels, seed)
     began = time.perf_counter()
     estimator.fit(clean.X, training.labels, monitor=monitor)
-    return _Fit(estimator, Part(clean.X, training.labels), training, time.perf_counter() - began)
+    return _Fit(estimator, clean.X, training, time.perf_counter() - began)
 
 
 def _fold_scores(
@@ -194,7 +194,7 @@ def _expected_rate(inject: InjectionSpec, noisy: core.NoisyLabels, clean: NDArra
 def _scores(fit: _Fit, test: Part | None, labels: NDArray[Any], monitor: core.FitMonitor) -> dict[str, Any]:
     """Reports on the training part as it was fitted, and on the clean test part, which noise never touches."""
     monitor.begin("scoring", 2, "parts")
-    scores = {"train_noisy": core.evaluate(fit.estimator, fit.rows.X, fit.rows.y, labels)}
+    scores = {"train_noisy": core.evaluate(fit.estimator, fit.X, fit.training.labels, labels)}
     monitor.advance(1)
     if test is not None:
         scores["test"] = core.evaluate(fit.estimator, test.X, test.y, labels)

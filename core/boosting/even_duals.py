@@ -16,9 +16,8 @@ descent follow it, near enough to be of use: what is missing makes the bound low
 import numpy as np
 from numpy.typing import NDArray
 
-from core.boosting.minimax_simplex import MARGIN_LIMIT
 from core.boosting.rule_table import RuleTable
-from core.kernels.even_duals import Penalty, RowSide, RuleSide, descend
+from core.kernels.even_duals import MARGIN_LIMIT, Penalty, RowSide, RuleSide, descend
 
 #: How hard the penalty is. Sharper comes nearer to R and takes more sweeps; flatter is evener.
 _SHARPNESS = 200.0

@@ -18,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.boosting.minimax_simplex import MARGIN_LIMIT, MinimaxSimplex
+from core.boosting.minimax_simplex import MinimaxSimplex
 from core.boosting.rule_table import RuleTable
 from core.exceptions import SolverFailed
+from core.kernels.even_duals import MARGIN_LIMIT
 from core.kernels.simplex import LIMIT_REACHED, OPTIMAL, UNBOUNDED
 
 #: How far margins may be from what they should be.

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.dual_simplex import dual_simplex
+from core.kernels.even_duals import MARGIN_LIMIT
 from core.kernels.primal_simplex import primal_simplex
 from core.kernels.simplex import OPTIMAL, Dictionary, Outcome, Size
 
-MARGIN_LIMIT = 0.5
 #: Limits and prices are lowered by up to these shares.
 _LOWER_LIMITS = 2e-9
 _LOWER_PRICES = 2e-9

@@ -18,7 +18,6 @@ from core.boosting.boosted_classifier import (
 )
 from core.boosting.certificate import Certificate, FittedRule, certify, tree_vc_dimension
 from core.boosting.minimax_rounds import RoundLimits, run_rounds
-from core.boosting.minimax_simplex import MARGIN_LIMIT
 from core.boosting.rule_table import MOST_LEAVES
 from core.exceptions import InvalidInput, InvalidParameter
 from core.findings import Findings
@@ -32,6 +31,7 @@ from core.growth_parameters import (
     MinSamplesLeaf,
     RandomState,
 )
+from core.kernels.even_duals import MARGIN_LIMIT
 from core.parameters import Bounds, Help
 
 Regularization = Annotated[

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from core.kernels.jit import inner_kernel, kernel
 
-_MARGIN_LIMIT = 0.5
+#: What the program allows a margin, in either direction.
+MARGIN_LIMIT = 0.5
 #: Least curvature of a weight, as a share of the rows: where few are beyond the limit a full step goes too far.
 _LEAST_CURVATURE = 0.005
 #: A step is made shorter or longer at most so often: while the whole rises again by more than the first share of the
@@ -124,7 +125,7 @@ def _move(leaf_of_row: NDArray[np.uint8], outputs: NDArray[np.float64], step: fl
     for i in range(margins.shape[0]):
         margin = margins[i] + step * outputs[np.uint64(leaf_of_row[i])]
         margins[i] = margin
-        beyond[i] = shares[i] * _shrunken(margin, _MARGIN_LIMIT)
+        beyond[i] = shares[i] * _shrunken(margin, MARGIN_LIMIT)
 
 
 @inner_kernel
