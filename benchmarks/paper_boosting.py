@@ -38,12 +38,24 @@ CASES = ("clean", "uniform 10 %", "uniform 20 %", "adversarial 10 %", "adversari
 #: What a cell beyond the band may owe something to.
 VARIANTS: dict[str, dict[str, Any]] = {
     "sign vertex": {"rule_output": "sign", "dual_solution": "vertex"},
+    "sign 1,000 rounds": {"rule_output": "sign", "n_rounds": 1000, "tolerance": 0.0},
+    "sign 3 leaves": {"rule_output": "sign", "max_leaf_nodes": 3},
+    "sign 30 leaves": {"rule_output": "sign", "max_leaf_nodes": 30},
     "vertex": {"dual_solution": "vertex"},
     "20 rounds": {"n_rounds": 20},
     "1,000 rounds": {"n_rounds": 1000, "tolerance": 0.0},
     "3 leaves": {"max_leaf_nodes": 3},
     "30 leaves": {"max_leaf_nodes": 30},
     "resampled": {"resample": True},
+}
+LPBOOST_VARIANTS: dict[str, dict[str, Any]] = {
+    "hard margin": {"outlier_share": None},
+    "nu 0.02": {"outlier_share": 0.02},
+    "nu 0.3": {"outlier_share": 0.3},
+    "20 rounds": {"n_rounds": 20},
+    "100 rounds": {"n_rounds": 100},
+    "3 leaves": {"max_leaf_nodes": 3},
+    "30 leaves": {"max_leaf_nodes": 30},
 }
 DEFAULT_METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {  # ours -> published name, kind, parameters
     "rmboost": ("RMBoost", "rmboost", {}),
@@ -55,7 +67,11 @@ DEFAULT_METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {  # ours -> publi
     "brownboost": ("BrownBoost", "brownboost", {}),
     "robustboost": ("RobustBoost", "robustboost", {}),
 }
-METHODS = DEFAULT_METHODS | {f"rmboost {name}": ("RMBoost", "rmboost", changes) for name, changes in VARIANTS.items()}
+METHODS = (
+    DEFAULT_METHODS
+    | {f"rmboost {name}": ("RMBoost", "rmboost", changes) for name, changes in VARIANTS.items()}
+    | {f"lpboost {name}": ("LPBoost", "lpboost", changes) for name, changes in LPBOOST_VARIANTS.items()}
+)
 N_ROUNDS = 200
 BAND = 2.0  # points
 

@@ -17,11 +17,10 @@ from core.boosting.base_learner import BaseLearner
 from core.boosting.rule_table import MOST_LEAVES
 from core.boosting.rules import Rule, WeightedRules, importances_of, outputs_of, packed_rules
 from core.classifier_contract import ClassifierContract
-from core.estimator import feature_count, thread_count
 from core.exceptions import InvalidInput, InvalidLoss, SolverFailed
 from core.findings import Findings, facts_of_growth
-from core.growing import FitMonitor, GrowthProblem, Progress, Rooms, Silent
-from core.growth_parameters import LARGEST_COUNT
+from core.growing import FitMonitor, GrowthProblem, Progress, Rooms, Silent, thread_count
+from core.growth_parameters import LARGEST_COUNT, feature_count
 from core.kernels.growing_node import GrowthLimits
 from core.kernels.splitting import SearchLimits
 from core.loss import Loss

@@ -1,15 +1,15 @@
 """LPBoost (Demiriz, Bennett and Shawe-Taylor 2002, "Linear programming boosting via column generation")."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from core.boosting.base_learner import BaseLearner
 from core.boosting.boosted_classifier import BinaryProblem, Boosted, BoostedClassifier, LeavesOfRule, NumberOfRounds
+from core.boosting.margin_simplex import MarginSimplex
+from core.boosting.rule_table import RuleTable, average_output
 from core.boosting.rules import Rule
-from core.boosting.solver import new_solver, run_to_optimum
 from core.exceptions import SolverFailed
 from core.growth_parameters import (
     ClassWeights,
@@ -21,6 +21,7 @@ from core.growth_parameters import (
     MinSamplesLeaf,
     RandomState,
 )
+from core.kernels.simplex import LIMIT_REACHED
 from core.parameters import Bounds, Help
 
 OutlierShare = Annotated[
@@ -29,6 +30,11 @@ OutlierShare = Annotated[
     Help("Share of rows that may fall short of the margin, nu. None = none: the hard margin."),
 ]
 _EDGE_TOLERANCE = 1e-9
+#: How far a margin may be from the largest, more than rows are raised by; and where values were computed anew, as rules
+#: that are nearly alike allow no better.
+_MOST_GAP, _MOST_GAP_ANEW = 2e-9, 1e-8
+#: Steps in a solve; rounds of two hundred rules take hundreds.
+_MOST_STEPS = 100_000
 
 
 class MarginSolution(NamedTuple):
@@ -40,40 +46,78 @@ class MarginSolution(NamedTuple):
 
 
 class MarginProgram:
-    """The dual of the soft-margin program: the row weights u that leave the best rule the least edge.
+    """The soft-margin program over rules of a table. Its dual: row weights u that leave the best rule the least edge.
 
-        minimise  beta    such that  sum_i u_i y_i h_j(x_i) <= beta for every rule j,  sum_i u_i = 1,  0 <= u_i <= D_i
+        minimise  max_j sum_i u_i y_i h_j(x_i)    such that  sum_i u_i = 1,  0 <= u_i <= D_i
 
     D_i = p_i / nu for rows of share p_i, and 1 for the hard margin. The rules' weights are its multipliers.
     """
 
-    def __init__(self, problem: BinaryProblem, outlier_share: float | None) -> None:
-        n_rows = len(problem.signs)
-        limits = np.ones(n_rows) if outlier_share is None else np.minimum(problem.shares / outlier_share, 1.0)
-        self._signs = problem.signs
-        self._solver: Any = new_solver()
-        nothing = np.empty(0, dtype=np.int32)
-        self._solver.addCols(
-            n_rows, np.zeros(n_rows), np.zeros(n_rows), limits, 0, nothing, nothing, np.empty(0, dtype=np.float64)
-        )
-        self._solver.addCol(1.0, -highspy.kHighsInf, highspy.kHighsInf, 0, nothing, np.empty(0))
-        self._solver.addRow(1.0, 1.0, n_rows, np.arange(n_rows, dtype=np.int32), np.ones(n_rows))
-        self.solution = MarginSolution(np.empty(0), problem.shares, 0.0)
+    def __init__(
+        self,
+        table: RuleTable,
+        problem: BinaryProblem,
+        outlier_share: float | None,
+        iteration_limit: int = _MOST_STEPS,
+    ) -> None:
+        shares = problem.shares
+        self._table, self._signs = table, problem.signs
+        self._limits = np.ones(len(shares)) if outlier_share is None else np.minimum(shares / outlier_share, 1.0)
+        self._simplex = MarginSimplex(self._limits)
+        self._n_rules = 0
+        self._iteration_limit = iteration_limit
+        self.solution = MarginSolution(np.empty(0), shares, 0.0)
 
-    def add_rule(self, outputs: NDArray[np.float64]) -> None:
-        """Add the row of a rule that says `outputs` (row,)."""
-        entries = np.append(self._signs * outputs, -1.0)
-        places = np.arange(len(entries), dtype=np.int32)
-        self._solver.addRow(-highspy.kHighsInf, 0.0, len(entries), places, entries)
+    def add_rule(self) -> None:
+        """Take in the next rule of the table."""
+        self._simplex.add_rule(self._signs * self._table.outputs_of(self._n_rules))
+        self._n_rules += 1
 
     def solve(self) -> MarginSolution:
         """The optimum. Raises SolverFailed, which holds the last optimum before."""
-        run_to_optimum(self._solver, self.solution)
-        found = self._solver.getSolution()
-        row_weights = np.maximum(np.array(found.col_value)[:-1], 0.0)
-        rule_weights = np.maximum(-np.array(found.row_dual)[1:], 0.0)
-        self.solution = MarginSolution(rule_weights, row_weights, self._solver.getInfo().objective_function_value)
-        return self.solution
+        steps_left, is_new = self._iteration_limit, False
+        while True:
+            outcome = self._simplex.run(steps_left)
+            steps_left -= outcome.n_steps
+            if outcome.status == LIMIT_REACHED:
+                raise SolverFailed("Iteration limit reached", self.solution)
+            found, gap = self._found()
+            if gap <= (_MOST_GAP_ANEW if is_new else _MOST_GAP):
+                self.solution = found
+                return found
+            if is_new:
+                raise SolverFailed("Values not precise", self.solution)
+            self._compute_anew()
+            is_new = True
+
+    def _found(self) -> tuple[MarginSolution, float]:
+        """What the simplex method arrived at, and how far it may be from the optimum: the edge that its row weights
+        leave to the best rule, less the soft margin of its rule weights.
+        """
+        rules = np.arange(self._n_rules)
+        rule_weights, row_weights = self._simplex.rule_weights(), self._simplex.row_weights()
+        rule_weights, row_weights = rule_weights / rule_weights.sum(), row_weights / row_weights.sum()
+        weighed = np.flatnonzero(row_weights)
+        edges = (self._signs[weighed] * row_weights[weighed]) @ self._table.outputs_at(rules, weighed)
+        scores = np.empty_like(self._signs)
+        self._table.combine(rules, rule_weights, scores)
+        best = float(edges.max())
+        return MarginSolution(rule_weights, row_weights, best), best - _soft_margin(self._signs * scores, self._limits)
+
+    def _compute_anew(self) -> None:
+        rules, rows = np.arange(self._n_rules), np.arange(len(self._signs))
+        try:
+            self._simplex.rebuild(self._signs[:, np.newaxis] * self._table.outputs_at(rules, rows))
+        except np.linalg.LinAlgError:
+            raise SolverFailed("Singular basis", self.solution) from None
+
+
+def _soft_margin(margins: NDArray[np.float64], limits: NDArray[np.float64]) -> float:
+    """The largest of rho - sum_i D_i max(0, rho - margin_i): at the least margin up to which the D_i sum to 1."""
+    order = np.argsort(margins, kind="stable")
+    place = min(int(np.searchsorted(np.cumsum(limits[order]), 1.0)), len(order) - 1)
+    margin = margins[order[place]]
+    return float(margin - limits @ np.maximum(margin - margins, 0.0))
 
 
 class LPBoostClassifier(BoostedClassifier):
@@ -110,28 +154,35 @@ class LPBoostClassifier(BoostedClassifier):
         self.n_jobs = n_jobs
 
     def _boost(self, problem: BinaryProblem, learner: BaseLearner) -> Boosted:
-        program = MarginProgram(problem, self.outlier_share)
+        table = RuleTable(self.n_rounds, len(problem.signs), self.max_leaf_nodes)
+        program = MarginProgram(table, problem, self.outlier_share)
         rules: list[Rule] = []
         failure = None
         try:
-            stop_reason = self._add_rules(program, rules, problem.signs, learner)
+            stop_reason = self._add_rules(program, table, rules, problem.signs, learner)
         except SolverFailed as failed:
             stop_reason, failure = "solver_failed", failed
         weights = program.solution.rule_weights
         return Boosted(rules[: len(weights)], weights, len(weights), stop_reason, {}, failure)
 
     def _add_rules(
-        self, program: MarginProgram, rules: list[Rule], signs: NDArray[np.float64], learner: BaseLearner
+        self,
+        program: MarginProgram,
+        table: RuleTable,
+        rules: list[Rule],
+        signs: NDArray[np.float64],
+        learner: BaseLearner,
     ) -> str:
         """Round after round; says why the last one was. Raises SolverFailed."""
         while len(rules) < self.n_rounds:
             signed = signs * program.solution.row_weights
             grown = learner.grow(signed)
-            outputs = grown.labels()[grown.leaves]
-            if rules and signed @ outputs <= program.solution.margin + _EDGE_TOLERANCE:
+            labels = grown.labels()
+            if rules and average_output(grown.leaves, labels, signed) <= program.solution.margin + _EDGE_TOLERANCE:
                 return "edge"
-            rules.append(grown.rule(grown.labels()))
-            program.add_rule(outputs)
+            rules.append(grown.rule(labels))
+            table.add(grown.leaves, labels)
+            program.add_rule()
             program.solve()
         return "n_rounds"
 

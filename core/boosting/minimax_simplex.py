@@ -13,10 +13,11 @@ and each price is lowered a little, by less than anyone asks for and by the same
 import numpy as np
 from numpy.typing import NDArray
 
+from core.boosting.growing_dictionary import empty_dictionary, scattered, with_room
 from core.kernels.dual_simplex import dual_simplex
 from core.kernels.even_duals import MARGIN_LIMIT
 from core.kernels.primal_simplex import primal_simplex
-from core.kernels.simplex import OPTIMAL, Dictionary, Outcome, Size
+from core.kernels.simplex import OPTIMAL, Outcome, Size
 
 #: Limits and prices are lowered by up to these shares.
 _LOWER_LIMITS = 2e-9
@@ -28,7 +29,6 @@ _GRADIENT_TOLERANCE = 1e-10
 _LEAST_GRADIENT = 1e-14
 #: How far they may be while others are chosen that make better pivots.
 _SLACK_SHARE = 0.1
-_GOLDEN = (5**0.5 - 1) / 2
 
 
 class MinimaxSimplex:
@@ -39,7 +39,7 @@ class MinimaxSimplex:
     def __init__(self, price: float) -> None:
         self._price = price
         self._size = Size(0, 0)
-        self._held = _empty_dictionary(64, 16)
+        self._held = empty_dictionary(64, 16)
         self._n_ever = 0  # rules that ever joined
         self._taus = np.empty(0)
         self._prices = np.empty(0)
@@ -47,8 +47,8 @@ class MinimaxSimplex:
 
     def add_rule(self, tau: float, outputs: NDArray[np.float64]) -> None:
         """Take in a rule, whose outputs on the working set are (row,)."""
-        held = self._with_room(0, 1)
         n_rows, place = self._size
+        self._held = held = with_room(self._held, n_rows, place + 1)
         at_limits, places = self._nonbasic_margins()
         said = outputs[places]
         column = -(said @ held.entries[at_limits, :n_rows])
@@ -56,7 +56,7 @@ class MinimaxSimplex:
         margins = np.flatnonzero(basics < 0)
         column[margins] += outputs[~basics[margins]]
         held.entries[place, :n_rows] = column
-        price = self._price * (1 - _LOWER_PRICES * _scattered(self._n_ever))
+        price = self._price * (1 - _LOWER_PRICES * scattered(self._n_ever))
         held.nonbasic[place], held.at[place], held.column_limit[place] = place, 0.0, price
         held.gradient[place] = tau - said @ held.gradient[at_limits]
         self._taus, self._prices = np.append(self._taus, tau), np.append(self._prices, price)
@@ -65,15 +65,15 @@ class MinimaxSimplex:
 
     def add_rows(self, outputs: NDArray[np.float64]) -> None:
         """Take rows into the working set; outputs are (row, rule)."""
-        held = self._with_room(len(outputs), 0)
         first, n_columns = self._size
         last = first + len(outputs)
+        self._held = held = with_room(self._held, last, n_columns)
         weights = np.flatnonzero(held.basic[:first] >= 0)
         entries = held.entries[:n_columns, weights] @ outputs[:, held.basic[weights]].T
         unused = np.flatnonzero(held.nonbasic[:n_columns] >= 0)
         entries[unused] += outputs[:, held.nonbasic[unused]].T
         held.entries[:n_columns, first:last] = entries
-        limits = MARGIN_LIMIT * (1 - _LOWER_LIMITS * _scattered(np.arange(first, last)))
+        limits = MARGIN_LIMIT * (1 - _LOWER_LIMITS * scattered(np.arange(first, last)))
         held.basic[first:last], held.side[first:last] = ~np.arange(first, last), 0.0
         self._limits = np.append(self._limits, limits)
         self._size = Size(last, n_columns)
@@ -199,35 +199,3 @@ class MinimaxSimplex:
         found = np.zeros(self._size.n_columns)
         found[basic[basic >= 0]] = by_row[basic >= 0]
         return found
-
-    def _with_room(self, n_rows: int, n_columns: int) -> Dictionary:
-        """The dictionary, with room for so many rows and columns more."""
-        needed = self._size.n_columns + n_columns, self._size.n_rows + n_rows
-        room = self._held.entries.shape
-        if needed[0] > room[0] or needed[1] > room[1]:
-            larger = _empty_dictionary(max(2 * room[1], needed[1]), max(2 * room[0], needed[0]))
-            for old, new in zip(self._held, larger, strict=True):
-                new[tuple(slice(length) for length in old.shape)] = old
-            self._held = larger
-        return self._held
-
-
-def _empty_dictionary(n_rows: int, n_columns: int) -> Dictionary:
-    """Room for so many rows and columns."""
-    return Dictionary(
-        entries=np.zeros((n_columns, n_rows)),
-        basic=np.zeros(n_rows, dtype=np.int64),
-        value=np.zeros(n_rows),
-        side=np.zeros(n_rows),
-        row_limit=np.zeros(n_rows),
-        norm=np.zeros(n_rows),
-        nonbasic=np.zeros(n_columns, dtype=np.int64),
-        at=np.zeros(n_columns),
-        gradient=np.zeros(n_columns),
-        column_limit=np.zeros(n_columns),
-    )
-
-
-def _scattered(numbers: NDArray[np.int64] | int) -> NDArray[np.float64]:
-    """Numbers spread over [0, 1), far from each other."""
-    return np.asarray(numbers * _GOLDEN % 1.0)

@@ -1,6 +1,7 @@
 """The primal simplex method on a dictionary of minimax boosting: from a feasible one to the optimum."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.kernels.jit import inner_kernel, kernel
 from core.kernels.simplex import (
@@ -16,6 +17,8 @@ from core.kernels.simplex import (
     relax,
     turn_side,
 )
+
+_PIECE = 4096
 
 
 @kernel
@@ -55,10 +58,20 @@ def _most_promising(held: Dictionary, size: Size, tolerance: float) -> int:
         promise = _promise(held, k)
         if promise > tolerance:
             line = held.entries[k, : size.n_rows]
-            steepness = promise * promise / (1.0 + np.dot(line, line))
+            steepness = promise * promise / (1.0 + _squares(line))
             if steepness > most:
                 best, most = k, steepness
     return best
+
+
+@inner_kernel
+def _squares(line: NDArray[np.float64]) -> float:
+    """The sum of its squares, by pieces: a long line would be shared among threads, and its sum depend on how many."""
+    total = 0.0
+    for first in range(0, line.shape[0], _PIECE):
+        piece = line[first : first + _PIECE]
+        total += np.dot(piece, piece)
+    return total
 
 
 @inner_kernel

@@ -4,16 +4,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import core
 from core.boosting import lpboost, minimax_rounds
-from core.boosting.boosted_classifier import BinaryProblem
 from core.boosting.brownboost import _BrownianClock
 from core.boosting.clocked import _step
-from core.boosting.lpboost import MarginProgram
 from core.boosting.robustboost import _RobustClock
 from core.boosting.rules import leaf_numbers
 
@@ -146,31 +143,6 @@ def test_robust_boost_starts_at_its_goal_and_reaches_it():
     assert 0.1 < 1 - model.score(X, y) < 0.2
 
 
-@pytest.mark.parametrize("outlier_share", [0.1, 0.5, None])
-def test_lp_boost_reaches_the_soft_margin(outlier_share):
-    rng = np.random.default_rng(0)
-    signs = rng.choice([-1.0, 1.0], 60)
-    outputs = np.sign(0.8 * signs[:, np.newaxis] + rng.normal(size=(60, 15)))
-    shares = rng.dirichlet(np.full(60, 5.0))
-    program = MarginProgram(BinaryProblem(signs, shares, rng), outlier_share)
-    for column in outputs.T:
-        program.add_rule(column)
-    solution = program.solve()
-    limits = np.ones(60) if outlier_share is None else shares / outlier_share
-    cost = np.concatenate([np.zeros(15), [-1.0], limits])  # rule weights, margin, shortfalls
-    falls_short = np.hstack([-signs[:, np.newaxis] * outputs, np.ones((60, 1)), -np.eye(60)])
-    is_average = np.concatenate([np.ones(15), np.zeros(61)])[np.newaxis, :]
-    bounds = [(0, None)] * 15 + [(None, None)] + [(0, None)] * 60
-    dense = linprog(cost, A_ub=falls_short, b_ub=np.zeros(60), A_eq=is_average, b_eq=[1.0], bounds=bounds)
-    assert solution.margin == pytest.approx(-dense.fun, abs=1e-8)
-    assert solution.rule_weights.sum() == pytest.approx(1)
-    assert solution.row_weights.sum() == pytest.approx(1)
-    assert (solution.row_weights <= limits + 1e-9).all()
-    margins = signs * (outputs @ solution.rule_weights)
-    best = max(margin - limits @ np.maximum(0, margin - margins) for margin in margins)
-    assert best == pytest.approx(solution.margin, abs=1e-7)
-
-
 def test_two_classes(booster):
     X, y, weights = problem_without_ties()
     labels = np.where(y == 1, "yes", "no")
@@ -273,7 +245,7 @@ def test_features_that_say_nothing_end_the_rounds(booster):
     ("booster", "module", "solver", "iterations"),
     [
         (core.RMBoostClassifier, minimax_rounds, "MinimaxProgram", 20),
-        (core.LPBoostClassifier, lpboost, "new_solver", 60),
+        (core.LPBoostClassifier, lpboost, "MarginProgram", 15),
     ],
 )
 def test_a_solver_that_gives_up_leaves_the_last_optimum(booster, module, solver, iterations, monkeypatch):
