@@ -1,7 +1,7 @@
 """Trees and forests for data whose labels cannot be fully trusted: arrays in, arrays out."""
 
 from core.artifact import load, save
-from core.audit import ConfusedPair, LabelAudit, audit_labels
+from core.audit import AUDITING_FOREST, ConfusedPair, LabelAudit, audit_labels, audit_phases
 from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
 from core.boosting.brownboost import BrownBoostClassifier
 from core.boosting.certificate import Certificate
@@ -23,9 +23,10 @@ from core.exceptions import (
     UnsupportedArtifact,
 )
 from core.findings import Findings
+from core.fit_steps import fold_step, of_step
 from core.forest import ExtraTreesClassifier, ForestClassifier
 from core.growing import FitMonitor
-from core.holdout import Fold, Holdout, split_folds, split_holdout
+from core.holdout import Fold, Holdout, repeated_holdouts, split_folds, split_holdout
 from core.loss import Loss
 from core.loss_parsing import loss_parameters, parse_loss
 from core.losses import (
@@ -56,6 +57,7 @@ from core.tree_structure import Tree
 from core.warmup import warm_up, warm_up_fit, warm_up_predictions
 
 __all__ = [
+    "AUDITING_FOREST",
     "ESTIMATORS",
     "LOSSES",
     "NOISE_KINDS",
@@ -110,19 +112,23 @@ __all__ = [
     "UnsupportedArtifact",
     "ZeroOne",
     "audit_labels",
+    "audit_phases",
     "check_noise",
     "class_conditional_transition",
     "estimate_transition",
     "evaluate",
+    "fold_step",
     "inject_noise",
     "kind_of",
     "load",
     "loss_parameters",
     "noise_parameters",
+    "of_step",
     "parameters",
     "parse_correction",
     "parse_loss",
     "rank_label_issues",
+    "repeated_holdouts",
     "save",
     "split_folds",
     "split_holdout",

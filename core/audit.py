@@ -7,19 +7,22 @@ from numpy.typing import NDArray
 
 from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidInput, InvalidParameter
+from core.fit_steps import fold_step, of_step
 from core.forest import ForestClassifier, GrownForest
 from core.growing import FitMonitor
 from core.holdout import Fold, split_folds
+from core.label_judges import JUDGES, ROWS_A_LEAF, too_few_to_judge
 from core.noise.estimation import TransitionEstimate, fit_noise
 from core.noise.given_probabilities import given_probabilities
 from core.noise.label_issues import LabelIssues, issues_under
 from core.randomness import Seed
+from core.registry import AnyClassifier
 from core.validation import EncodedLabels, class_codes, encode_labels, label_column
 
-#: Of the forest that audits unless another estimator is given: a row has 74 out-of-bag votes on average, and leaves of
-#: at least five rows outvote a wrong label.
-_TREES, _ROWS_A_LEAF = 200, 5
+#: Of the forest that audits unless another estimator is given.
+AUDITING_FOREST: dict[str, Any] = {"n_estimators": JUDGES, "min_samples_leaf": ROWS_A_LEAF}
 _USUAL_FOLDS = 5
+_JUDGING = "judging"  # the phase after the fits
 
 
 class ConfusedPair(NamedTuple):
@@ -60,19 +63,24 @@ def audit_labels(
     `estimator` is a classifier of this library, of which a copy is fitted; a forest of 200 trees with at least five
     rows a leaf if none is given. Forests with bootstrap judge by out-of-bag votes; other classifiers, and all when
     `folds` is given, by `folds` stratified parts (5), each judged by a model of the others. `random_state` and `n_jobs`
-    replace the estimator's own unless None; `monitor` hears of every fit. The same seed gives the same audit for any
-    `n_jobs`. Raises InvalidInput, InvalidParameter and FitStopped.
+    replace the estimator's own unless None. `monitor` hears of every fit, as `audit_phases` says. The same seed gives
+    the same audit for any `n_jobs`. Raises InvalidInput, of fewer than 20 rows or 3 a class too, InvalidParameter and
+    FitStopped.
     """
     labels = encode_labels(label_column(y))
     model = _prepared(estimator, random_state, n_jobs)
+    if reason := too_few_to_judge(len(labels.codes), len(labels.classes)):
+        raise InvalidInput(f"{reason}: audit more rows.")
     if folds is None and _leaves_rows_out(model):
         probabilities, method = _out_of_bag(model, X, y, monitor), "out_of_bag"
     else:
         n_folds = _checked_folds(_USUAL_FOLDS if folds is None else folds, len(labels.codes))
         parts = split_folds(labels.codes, n_folds, random_state)
         probabilities, method = _by_folds(model, X, labels, parts, monitor), "folds"
+    if monitor is not None:
+        monitor.begin(_JUDGING, 1, "tables")
     given = given_probabilities(probabilities, labels.classes[labels.codes], labels.classes)
-    noise = fit_noise(given)
+    noise = fit_noise(given, monitor.stop_flag if monitor is not None else None)
     issues, n_rows = issues_under(noise), int(given.voted.sum())
     return LabelAudit(
         labels.classes,
@@ -88,10 +96,23 @@ def audit_labels(
     )
 
 
+def audit_phases(estimator: AnyClassifier, folds: int | None = None) -> dict[str, int]:
+    """What a monitor of `audit_labels` will hear of: the phases in their order, and how much work each is, in trees.
+
+    Raises InvalidParameter for what a fit would refuse before it has seen data.
+    """
+    steps = [""]
+    if folds is not None or not _leaves_rows_out(estimator):
+        n_folds = folds or _USUAL_FOLDS
+        steps = [fold_step(number, n_folds) for number in range(1, n_folds + 1)]
+    fits = {step + phase: n_trees for step in steps for phase, n_trees in estimator.phases().items()}
+    return {**fits, _JUDGING: max(1, sum(fits.values()) // 10)}
+
+
 def _prepared(estimator: ClassifierContract | None, random_state: Seed, n_jobs: int | None) -> Any:
     """An unfitted copy with the seed and threads asked for."""
     if estimator is None:
-        estimator = ForestClassifier(n_estimators=_TREES, min_samples_leaf=_ROWS_A_LEAF)
+        estimator = ForestClassifier(**AUDITING_FOREST)
     if not isinstance(estimator, ClassifierContract):
         raise InvalidParameter(
             f"estimator is {estimator!r}; give a classifier of this library, or call rank_label_issues with "
@@ -129,8 +150,9 @@ def _by_folds(
     if rows.shape[:1] != y.shape:
         raise InvalidInput(f"X has shape {rows.shape} and y has {len(y)} labels; they must have as many rows.")
     probabilities = np.zeros((len(y), len(labels.classes)))
-    for part in parts:
-        model.fit(rows[part.train_rows], y[part.train_rows], monitor=monitor)
+    for number, part in enumerate(parts, start=1):
+        step = monitor and of_step(monitor, fold_step(number, len(parts)))
+        model.fit(rows[part.train_rows], y[part.train_rows], monitor=step)
         columns, _ = class_codes(labels.classes, model.classes_)
         probabilities[np.ix_(part.test_rows, columns)] = model.predict_proba(rows[part.test_rows])
     return probabilities

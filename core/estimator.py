@@ -1,7 +1,6 @@
 """What tree and forest share: parameters, the fit from raw rows to stored arrays, and prediction."""
 
 import math
-import os
 from abc import abstractmethod
 from typing import Any, NamedTuple, Self
 
@@ -12,15 +11,25 @@ from core.binning import bin_features
 from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidLoss
 from core.findings import Findings, facts_of_growth
-from core.growing import FitMonitor, GrowthProblem, Progress, Rooms, Silent
+from core.growing import FitMonitor, GrowthProblem, Progress, Rooms, Silent, thread_count
+from core.growth_parameters import feature_count
 from core.holdout import held_out_rows
 from core.kernels.criteria import Criterion
 from core.kernels.growing_node import GrowthLimits
 from core.kernels.splitting import SearchLimits
+from core.label_judges import ESTIMATING, JUDGES, estimated_noise
 from core.loss import Loss
 from core.loss_parsing import parse_loss
 from core.losses import AdaptiveNegativeExponential, NegativeExponential
-from core.noise.correction import CorrectedLabels, Correction, on_simplex, parse_correction, vote_of
+from core.noise.correction import (
+    CorrectedLabels,
+    Correction,
+    check_class_weights,
+    on_simplex,
+    parse_correction,
+    vote_of,
+)
+from core.noise.estimation import TransitionEstimate
 from core.out_of_bag import Bootstrap
 from core.parameters import parameters_of
 from core.randomness import Purpose, Seed, SeedTree
@@ -30,27 +39,6 @@ from core.validation import TrainingData, class_weights_of, prediction_rows, tra
 from core.voting import Vote, packed_of, packed_votes
 
 
-def thread_count(n_jobs: int | None) -> int:
-    """Threads behind `n_jobs`, counted as joblib does: -1 = all processors, -2 = all but one."""
-    if n_jobs is None or n_jobs > 0:
-        return n_jobs or 1
-    n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, n_processors + 1 + n_jobs) if n_jobs else 1
-
-
-def feature_count(max_features: int | float | str | None, n_features: int) -> int:
-    """How many features `max_features` means for a data set of `n_features`."""
-    if max_features is None:
-        return n_features
-    if max_features == "sqrt":
-        return max(1, int(np.sqrt(n_features)))
-    if max_features == "log2":
-        return max(1, int(np.log2(n_features)))
-    if isinstance(max_features, float):
-        return max(1, int(max_features * n_features))
-    return min(int(max_features), n_features)
-
-
 class GrowingFit(NamedTuple):
     """What one fit works with from its start to its end; the bins are needed for growth alone."""
 
@@ -58,6 +46,13 @@ class GrowingFit(NamedTuple):
     seeds: SeedTree
     monitor: FitMonitor
     correction: CorrectedLabels | None
+
+
+class _Corrected(NamedTuple):
+    """What a fit corrects its labels by, and fitted attributes found on the way there."""
+
+    labels: CorrectedLabels | None
+    found: dict[str, Any]
 
 
 class Grown(NamedTuple):
@@ -73,11 +68,12 @@ class GrownClassifier(ClassifierContract):
 
     Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (when X had names), `loss_` (the loss that
     grew the trees), `trees_` (Trees), with an adaptive loss `lambda_` and `tuning_scores_`, and with a correction
-    `correction_` (None without). Trees record the distributions of observed labels; votes are corrected.
+    `correction_` (None without), and `noise_estimate_` (TransitionEstimate) where its matrix was estimated, which an
+    artefact does not keep. Trees record the distributions of observed labels; votes are corrected.
     """
 
     #: Fitted attributes that another fit may not have.
-    _SOMETIMES_FITTED = ("lambda_", "tuning_scores_", "oob_score_", "oob_decision_function_")
+    _SOMETIMES_FITTED = ("lambda_", "tuning_scores_", "oob_score_", "oob_decision_function_", "noise_estimate_")
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
@@ -88,6 +84,7 @@ class GrownClassifier(ClassifierContract):
     oob_score_: float
     schema_: dict[str, Any] | None
     correction_: CorrectedLabels | None = None
+    noise_estimate_: TransitionEstimate
 
     loss: Any
     correction: Any
@@ -125,10 +122,11 @@ class GrownClassifier(ClassifierContract):
         loss = self._checked_loss()
         correction = parse_correction(self.correction, loss)
         data = training_data(self, X, y, sample_weight, self.class_weight)
-        corrected = self._corrected(correction, data)
-        fit = GrowingFit(data, SeedTree(self.random_state), monitor or Silent(), corrected)
+        fit = GrowingFit(data, SeedTree(self.random_state), monitor or Silent(), None)
+        corrected = self._corrected(correction, fit)
+        fit = fit._replace(correction=corrected.labels)
         grown = self._grown(loss, self._problem(data), fit)
-        found = {**grown.found, **self._found_beside(grown, fit)}
+        found = {**corrected.found, **grown.found, **self._found_beside(grown, fit)}
         self._replace_found(found)
         weigh_in(data.weight_unit, grown.trees)
         self.trees_ = grown.trees
@@ -143,11 +141,13 @@ class GrownClassifier(ClassifierContract):
         Raises InvalidParameter for what `fit` would refuse before it has seen data.
         """
         loss = self._checked_loss()
-        parse_correction(self.correction, loss)
-        if not isinstance(loss, AdaptiveNegativeExponential):
-            return {"growing": self._n_trees()}
-        tuning = {"tuning": len(loss.grid) * self._n_trees()}
-        return tuning if self._selects_out_of_bag(loss) else {**tuning, "growing": self._n_trees()}
+        correction = parse_correction(self.correction, loss)
+        phases = {ESTIMATING: JUDGES} if correction and correction.transition is None else {}
+        if isinstance(loss, AdaptiveNegativeExponential):
+            phases["tuning"] = len(loss.grid) * self._n_trees()
+            if self._selects_out_of_bag(loss):
+                return phases
+        return {**phases, "growing": self._n_trees()}
 
     def _checked_loss(self) -> Loss:
         """The loss, once it and all parameters are found good. Raises InvalidParameter."""
@@ -161,11 +161,17 @@ class GrownClassifier(ClassifierContract):
             )
         return loss
 
-    def _corrected(self, correction: Correction | None, data: TrainingData) -> CorrectedLabels | None:
+    def _corrected(self, correction: Correction | None, fit: GrowingFit) -> _Corrected:
         if correction is None:
-            return None
-        given = data.labels._replace(codes=data.given.codes)
-        return correction.labels_for(given.classes, class_weights_of(given, self.class_weight))
+            return _Corrected(None, {})
+        given = fit.data.labels._replace(codes=fit.data.given.codes)
+        weights = class_weights_of(given, self.class_weight)
+        check_class_weights(given.classes, weights)
+        if correction.transition is not None:
+            return _Corrected(correction.labels_for(given.classes, weights), {})
+        noise = estimated_noise(fit.data, fit.seeds, thread_count(self.n_jobs), fit.monitor)
+        by_estimate = correction.by_estimate(noise.transition)
+        return _Corrected(by_estimate.labels_for(given.classes, weights), {"noise_estimate_": noise})
 
     def _replace_found(self, found: dict[str, Any]) -> None:
         """Set what this fit found, and forget what only an earlier one did."""

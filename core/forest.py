@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.estimator import GrowingFit, Grown, GrownClassifier, thread_count
+from core.estimator import GrowingFit, Grown, GrownClassifier
 from core.exceptions import InvalidParameter
-from core.growing import GrowthProblem, Progress, bootstrap_weights, grow_in_threads, grow_tree
+from core.growing import GrowthProblem, Progress, grow_in_threads, grow_on_bootstrap, grow_tree, thread_count
 from core.growth_parameters import (
     LARGEST_COUNT,
     ClassWeights,
@@ -85,11 +85,10 @@ class GrownForest(GrownClassifier):
         seeds: SeedTree,
         progress: Progress,
     ) -> Trees:
-        bootstraps = self._bootstraps()
+        grow = grow_on_bootstrap if self._bootstraps() else grow_tree
 
         def grow_one(state: NDArray[np.uint64]) -> TreeNodes:
-            sampled = bootstrap_weights(weights, state) if bootstraps else weights
-            return grow_tree(problem, sampled, criterion, state, progress)
+            return grow(problem, weights, criterion, state, progress)
 
         states = seeds.kernel_states(self._n_trees())
         return grow_in_threads(grow_one, states, thread_count(self.n_jobs))

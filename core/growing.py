@@ -1,5 +1,6 @@
 """From binned features to grown trees: the Python side of the growth kernel, and the thread pool over trees."""
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,7 @@ class FitMonitor(Protocol):
     stop_flag: NDArray[np.uint8]  # shape (1,), read at every node; not zero asks the fit to stop
 
     def begin(self, phase: str, total: int, unit: str) -> None:
-        """A phase ("tuning", "growing") of `total` units starts."""
+        """A phase ("injecting", "estimating", "tuning", "growing") of `total` units starts."""
 
     def advance(self, completed: int) -> None:
         """`completed` units of the phase are done."""
@@ -48,6 +49,12 @@ class Silent:
 
     def advance(self, completed: int) -> None:
         pass
+
+
+def raise_if_stopped(stop_flag: NDArray[np.uint8] | None) -> None:
+    """For work outside of kernels: raise FitStopped where the flag (1,) is set."""
+    if stop_flag is not None and stop_flag[0]:
+        raise FitStopped("the fit was stopped by its monitor; nothing was kept.")
 
 
 class Progress:
@@ -120,6 +127,17 @@ def grow_tree(
     return nodes
 
 
+def grow_on_bootstrap(
+    problem: GrowthProblem,
+    weights: NDArray[np.float64],
+    criterion: Criterion,
+    random_state: NDArray[np.uint64],
+    progress: Progress,
+) -> TreeNodes:
+    """`grow_tree` on rows drawn with replacement; the same stream goes on to draw features."""
+    return grow_tree(problem, bootstrap_weights(weights, random_state), criterion, random_state, progress)
+
+
 def grow_on_rows(
     problem: GrowthProblem,
     tree_rows: TreeRows,
@@ -154,6 +172,14 @@ def bootstrap_weights(weights: NDArray[np.float64], random_state: NDArray[np.uin
     with np.errstate(over="ignore"):
         drawn[rows] = bootstrap_counts(random_state, len(rows)) * weights[rows]
     return drawn
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Threads behind `n_jobs`, counted as joblib does: -1 = all processors, -2 = all but one."""
+    if n_jobs is None or n_jobs > 0:
+        return n_jobs or 1
+    n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, n_processors + 1 + n_jobs) if n_jobs else 1
 
 
 def grow_in_threads(grow_one: GrowOne, states: NDArray[np.uint64], n_threads: int) -> Trees:

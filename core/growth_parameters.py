@@ -1,7 +1,9 @@
-"""Parameters of growth that trees and forests share: types, bounds and help, written once."""
+"""Parameters of growth that trees and forests share: types, bounds, help and meaning, written once."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
+
+import numpy as np
 
 from core.loss import Loss
 from core.parameters import SELF_CHECKED, SERVER_SIDE, Bounds, Help
@@ -45,9 +47,22 @@ CorrectionChoice = Annotated[
     Mapping[str, Any] | None,
     SELF_CHECKED,
     SERVER_SIDE,
-    Help("Correct for label noise of a known transition matrix: forward or backward; none = take labels as given."),
+    Help("Correct for label noise of a transition matrix, known or estimated: forward or backward; none = do not."),
 ]
 RandomState = Annotated[Seed, SELF_CHECKED, SERVER_SIDE, Help("Seed of everything random in the fit.")]
 Jobs = Annotated[
     int | None, SERVER_SIDE, Help("Threads; none = 1, -1 = one per processor. Results do not depend on it.")
 ]
+
+
+def feature_count(max_features: int | float | str | None, n_features: int) -> int:
+    """How many features `max_features` means for a data set of `n_features`."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "log2":
+        return max(1, int(np.log2(n_features)))
+    if isinstance(max_features, float):
+        return max(1, int(max_features * n_features))
+    return min(int(max_features), n_features)

@@ -1,5 +1,7 @@
 """Which rows are held out, once or fold by fold."""
 
+import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ class Holdout(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Row numbers, ascending, int64; every row is in the test part of exactly one fold."""
+    """Row numbers, ascending, int64; of `split_folds` every row is in the test part of exactly one."""
 
     train_rows: NDArray[np.int64]
     test_rows: NDArray[np.int64]
@@ -43,7 +45,7 @@ def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_st
 def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, generator: Generator) -> Holdout:
     """`split_holdout` for class numbers and a generator."""
     n_rows = len(codes)
-    n_test = min(max(round(fraction * n_rows), 1), n_rows - 1)
+    n_test = n_held_out(n_rows, fraction)
     shuffled = generator.permutation(n_rows)
     counts = np.bincount(codes)
     if stratify:
@@ -54,6 +56,16 @@ def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, gen
     in_test = np.zeros(n_rows, dtype=bool)
     in_test[test] = True
     return Holdout(np.flatnonzero(~in_test), np.flatnonzero(in_test))
+
+
+def n_held_out(n_rows: int, fraction: float) -> int:
+    """How many rows a holdout tests on."""
+    return min(max(round(fraction * n_rows), 1), n_rows - 1)
+
+
+def most_in_a_fold(n_rows: int, n_folds: int) -> int:
+    """How many rows the largest of the folds tests on."""
+    return math.ceil(n_rows / n_folds)
 
 
 def split_folds(y: Any, n_folds: int, random_state: Seed = None) -> tuple[Fold, ...]:
@@ -74,6 +86,19 @@ def split_folds(y: Any, n_folds: int, random_state: Seed = None) -> tuple[Fold, 
         Fold(np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k), seeds.seed_of_fold(k))
         for k in range(n_folds)
     )
+
+
+def repeated_holdouts(y: Any, test_fraction: float, n_repeats: int, random_state: Seed = None) -> Iterator[Fold]:
+    """`split_holdout` of the labels y (row,), stratified, so many times, each time with a seed of its own.
+
+    They come one by one, as each is as long as y; the first of many are those of few.
+
+    Raises InvalidParameter when the first is asked for, unless 0 < test_fraction < 1.
+    """
+    seeds = SeedTree(random_state)
+    for repeat in range(n_repeats):
+        seed = seeds.seed_of_repeat(repeat)
+        yield Fold(*split_holdout(y, test_fraction, random_state=seed), seed)
 
 
 def _within_class_quota(counts: NDArray[np.int64], n_test: int) -> NDArray[np.int64]:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.exceptions import FitStopped
-from core.growing import bootstrap_weights
+from core.growing import bootstrap_weights, raise_if_stopped
 from core.kernels.packed_trees import PackedTrees
 from core.tree_structure import Trees
 from core.voting import Vote, packed_trees, packed_votes
@@ -65,8 +64,7 @@ def out_of_bag_votes(
     n_trees = np.zeros(len(X), dtype=np.int64)
 
     def votes_of(tree: int) -> _TreeVotes:
-        if stop_flag is not None and stop_flag[0]:
-            raise FitStopped("the fit was stopped by its monitor; nothing was kept.")
+        raise_if_stopped(stop_flag)
         rows = rows_left_out(bootstrap, tree)
         packed = packed_trees((trees[tree],), vote, contiguous.dtype)
         return _TreeVotes(rows, _votes_of_tree(contiguous, rows, packed))

@@ -21,6 +21,8 @@ class Purpose(IntEnum):
     NOISE = 2  #: which labels are flipped
     RESAMPLING = 3  #: rows drawn by their weights for the rules of a booster
     FOLDS = 4  #: which fold tests a row; with the fold's number, the seed of all that happens to its training part
+    ESTIMATION = 5  #: bootstrap and feature draws of the trees that estimate the noise of labels
+    REPEATS = 6  #: with the number of a repeat, the seed of its holdout and of all that happens to its training part
 
 
 def _entropy(random_state: Seed) -> int | None:
@@ -53,13 +55,20 @@ class SeedTree:
 
     def seed_of_fold(self, fold: int) -> int:
         """A seed for the fit of fold number `fold`, as unlike those of the others as streams are."""
-        return int(self._child([Purpose.FOLDS, fold]).generate_state(1, np.uint64)[0])
+        return self._seed(Purpose.FOLDS, fold)
 
-    def kernel_states(self, n_trees: int) -> NDArray[np.uint64]:
+    def seed_of_repeat(self, repeat: int) -> int:
+        """A seed for repeat number `repeat` of an experiment, in the same way."""
+        return self._seed(Purpose.REPEATS, repeat)
+
+    def _seed(self, purpose: Purpose, number: int) -> int:
+        return int(self._child([purpose, number]).generate_state(1, np.uint64)[0])
+
+    def kernel_states(self, n_trees: int, purpose: Purpose = Purpose.GROWTH) -> NDArray[np.uint64]:
         """One state for the kernels' generator per tree, uint64 (tree, 1); row t does not depend on n_trees."""
-        states = [self.kernel_state(t) for t in range(n_trees)]
+        states = [self.kernel_state(t, purpose) for t in range(n_trees)]
         return np.array(states, dtype=np.uint64).reshape(n_trees, 1)
 
-    def kernel_state(self, tree: int) -> NDArray[np.uint64]:
+    def kernel_state(self, tree: int, purpose: Purpose = Purpose.GROWTH) -> NDArray[np.uint64]:
         """The state of one tree, uint64 (1,)."""
-        return self._child([Purpose.GROWTH, tree]).generate_state(1, np.uint64).astype(np.uint64, copy=False)
+        return self._child([purpose, tree]).generate_state(1, np.uint64).astype(np.uint64, copy=False)

@@ -16,7 +16,7 @@ from core.forest import ForestClassifier
 from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
 from core.loss_parsing import parse_loss
 from core.losses import LOSSES
-from core.noise.correction import of_two_classes
+from core.noise.correction import asks_for_estimate, of_two_classes
 from core.registry import AnyClassifier
 from core.tree import TreeClassifier
 
@@ -31,7 +31,7 @@ def warm_up() -> None:
     warm_up_predictions()
     for kind in LOSSES:
         warm_up_fit(TreeClassifier(loss=kind))
-    warm_up_fit(TreeClassifier(correction={"kind": "backward", "transition": [[0.9, 0.1], [0.2, 0.8]]}))
+    warm_up_fit(TreeClassifier(correction=of_two_classes({"kind": "backward"})))
     warm_up_fit(ForestClassifier())
     warm_up_fit(RMBoostClassifier())
 
@@ -60,7 +60,10 @@ def warm_up_fit(estimator: AnyClassifier) -> None:
         "oob_score": False,
     }
     parameters = estimator.get_params(deep=False)
-    changed["correction"] = of_two_classes(parameters.get("correction"))
+    correction = parameters.get("correction")
+    if asks_for_estimate(correction):
+        warm_up_fit(ForestClassifier())  # like the one whose votes are estimated from
+    changed["correction"] = of_two_classes(correction)
     small = type(estimator)(**{**parameters, **{name: changed[name] for name in changed.keys() & parameters.keys()}})
     X, y = _rows(), np.arange(_ROWS) % 2
     evaluate(small.fit(X, y), X, y)

@@ -6,7 +6,7 @@ from typing import Any
 from app.context import ServiceContext
 from app.database import reading, writing
 from app.datasets.tables import DatasetRow
-from app.jobs.service import JobService
+from app.jobs.service import Family, JobService
 from app.jobs.states import JobKind
 from app.jobs.tables import JobRow
 
@@ -43,12 +43,29 @@ def make_dataset(context: ServiceContext, **given: Any) -> uuid.UUID:
     return row.id
 
 
-def make_job(context: ServiceContext, *, request: dict[str, Any] | None = None, key: str | None = None) -> uuid.UUID:
-    """A queued training job on a data set of its own."""
+def make_job(
+    context: ServiceContext,
+    *,
+    request: dict[str, Any] | None = None,
+    key: str | None = None,
+    kind: JobKind = JobKind.TRAIN,
+) -> uuid.UUID:
+    """A queued job, a training unless said, on a data set of its own."""
     dataset_id = make_dataset(context)
     with writing(context.sessions) as session:
         service = JobService(session, context.settings.limits)
-        return service.submit(JobKind.TRAIN, request or {"name": "made"}, [dataset_id], key).id
+        return service.submit(kind, request or {"name": "made"}, [dataset_id], key).id
+
+
+def make_family(context: ServiceContext, n_parts: int, key: str | None = None) -> Family:
+    """A queued sweep of so many cells, on a data set of its own."""
+    dataset_id = make_dataset(context)
+    cells = [{"cell": number} for number in range(n_parts)]
+    with writing(context.sessions) as session:
+        service = JobService(session, context.settings.limits)
+        return service.submit_family(
+            JobKind.SWEEP, {"repeats": 1}, JobKind.SWEEP_CELL, cells, [dataset_id], idempotency_key=key
+        )
 
 
 def job(context: ServiceContext, job_id: uuid.UUID) -> JobRow:

@@ -12,6 +12,8 @@ leaf, they would be biased towards what is observed.
 
 Where rows weigh c_b by their observed class, a row of clean class a weighs s_a = sum over b of T[a, b] c_b on average.
 The matrix of the weighted labels is T[a, b] c_b / s_a, and the leaf values are clean distributions under the weights s.
+
+A matrix that is not known may be estimated from the labels themselves: `core.label_judges`.
 """
 
 from collections.abc import Mapping
@@ -24,16 +26,20 @@ from core.exceptions import InvalidNoise, InvalidParameter
 from core.kernels.criteria_gini import SignedGini
 from core.loss import Loss
 from core.losses import SquaredError
-from core.noise.transition import TransitionMatrix
+from core.noise.transition import TransitionMatrix, given_matrix
 from core.voting import Vote
 
 CorrectionKind = Literal["forward", "backward"]
 _KINDS = ("forward", "backward")
+#: In the place of a matrix: find it in the rows of the fit.
+ESTIMATE = "estimate"
 #: Sampling errors of leaves grow by up to the condition number.
 LARGEST_CONDITION = 1000.0
 _PER_UNIT = 2.0**40
 #: No entry of a corrected label in a file is larger, so that sums of them stay near 1.
 _LARGEST_LABEL = 1e9
+_WITH_OTHER_RATES = "merge them, lower the rates"
+_INSTEAD = "merge them, give the matrix if you know it"
 _FORM = 'it must be a mapping such as {"kind": "forward", "transition": [[0.8, 0.2], [0.3, 0.7]]}'
 
 
@@ -53,30 +59,40 @@ class CorrectedLabels(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """A correction that is known to be possible for some data."""
+    """A correction that is known to be possible for some data; without a matrix, one is to be estimated first."""
 
     kind: CorrectionKind
-    transition: TransitionMatrix
+    transition: TransitionMatrix | None
+
+    def by_estimate(self, estimated: TransitionMatrix) -> "Correction":
+        """The same with a matrix that was estimated. Raises InvalidNoise for one that nothing can be corrected by."""
+        return self._replace(transition=_invertible(estimated, "estimated from the labels", _INSTEAD))
 
     def labels_for(self, classes: NDArray[Any], class_weights: NDArray[np.float64]) -> CorrectedLabels:
-        """For labels of the sorted `classes` (class,), whose rows weigh `class_weights` (class,). Raises InvalidNoise
-        for a matrix of other classes, InvalidParameter for a weight of zero.
+        """For labels of the sorted `classes` (class,), whose rows weigh `class_weights` (class,), none zero. Raises
+        InvalidNoise for a matrix of other classes.
         """
+        assert self.transition is not None, "estimated by now"
         transition = self.transition.among(classes).rows
-        if (class_weights == 0).any():
-            label = classes.tolist()[int(np.argmin(class_weights))]
-            raise InvalidParameter(
-                f"class_weight of class {label!r} is 0, and a correction needs the rows observed as each class to know "
-                "what the others hide; give it a small weight, or leave its rows and its part of the matrix out."
-            )
         of_clean = transition @ class_weights
         labels = np.linalg.inv(transition) * (of_clean / class_weights[:, np.newaxis])
         return CorrectedLabels(self.kind, labels)
 
 
+def check_class_weights(classes: NDArray[Any], class_weights: NDArray[np.float64]) -> None:
+    """Raises InvalidParameter for a class (class,) of weight zero, which no correction can do without."""
+    if (class_weights == 0).any():
+        label = classes.tolist()[int(np.argmin(class_weights))]
+        raise InvalidParameter(
+            f"class_weight of class {label!r} is 0, and a correction needs the rows observed as each class to know "
+            "what the others hide; give it a small weight, or leave its rows and its part of the matrix out."
+        )
+
+
 def parse_correction(correction: Any, loss: Loss) -> Correction | None:
     """The correction behind {"kind": "forward" | "backward", "transition": T}, None for None. T: rows in the order of
-    the sorted classes, or a TransitionMatrix. Raises InvalidNoise for what `loss` or no data could be corrected by.
+    the sorted classes, a TransitionMatrix, or "estimate". Raises InvalidNoise for what `loss` or no data could be
+    corrected by.
     """
     if correction is None:
         return None
@@ -91,28 +107,34 @@ def parse_correction(correction: Any, loss: Loss) -> Correction | None:
             'probabilities; choose loss "gini", or "forward", which goes with every loss.',
             "kind",
         )
-    return Correction(kind, _invertible(_given(transition)))
+    if asks_for_estimate(correction):
+        return Correction(kind, None)
+    return Correction(kind, _invertible(_given(transition), "", _WITH_OTHER_RATES))
+
+
+def asks_for_estimate(correction: Mapping[str, Any] | None) -> bool:
+    """Whether the matrix of a correction, as callers write it, is to be found in the rows of the fit."""
+    transition = None if correction is None else correction["transition"]
+    return isinstance(transition, str) and transition == ESTIMATE
 
 
 def _given(transition: Any) -> TransitionMatrix:
-    if isinstance(transition, TransitionMatrix):
-        return transition
     if isinstance(transition, str):
         raise InvalidNoise(
-            f"transition of correction is {transition!r}, and a matrix cannot be estimated during a fit yet; give its "
-            "rows, one list of numbers per class.",
+            f"transition of correction is {transition!r}; it must be rows, one list of numbers per class, or "
+            f"{ESTIMATE!r}.",
             "transition",
         )
-    return TransitionMatrix.from_rows(transition)
+    return given_matrix(transition)
 
 
-def _invertible(transition: TransitionMatrix) -> TransitionMatrix:
+def _invertible(transition: TransitionMatrix, origin: str, way_out: str) -> TransitionMatrix:
     condition = float(np.linalg.cond(transition.rows))
     if not condition <= LARGEST_CONDITION:
         raise InvalidNoise(
-            f"the transition matrix has condition number {condition:.4g}; a correction takes at most "
-            f"{LARGEST_CONDITION:g}, as it multiplies sampling errors by up to that. Some classes are observed nearly "
-            'alike: merge them, lower the rates, or train without correction on a robust loss such as "ne".',
+            f"the transition matrix {origin and origin + ' '}has condition number {condition:.4g}; a correction takes "
+            f"at most {LARGEST_CONDITION:g}, as it multiplies sampling errors by up to that. Some classes are observed "
+            f'nearly alike: {way_out}, or train without correction on a robust loss such as "ne".',
             "transition",
         )
     return transition
@@ -156,5 +178,5 @@ def checked_labels(kind: Any, rows: Any, n_classes: int) -> CorrectedLabels:
 
 
 def of_two_classes(correction: Any) -> Any:
-    """A correction of the same kind for any two classes, to try it out on; None for None."""
+    """A correction of the same kind and a known matrix for any two classes, to try it out on; None for None."""
     return correction and {**correction, "transition": [[0.9, 0.1], [0.2, 0.8]]}

@@ -7,11 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.exceptions import InvalidNoise, InvalidParameter
+from core.fit_steps import as_phase
+from core.growing import FitMonitor, Silent
 from core.noise.kinds import NOISE_KINDS, CleanRows, Noise
 from core.noise.transition import TransitionMatrix
 from core.parameters import Parameter, parameters_of
 from core.randomness import Purpose, Seed, SeedTree
 from core.validation import EncodedLabels, encode_labels
+
+#: What a monitor hears of.
+INJECTING = "injecting"
 
 
 class NoisyLabels(NamedTuple):
@@ -25,7 +30,13 @@ class NoisyLabels(NamedTuple):
 
 
 def inject_noise(
-    y: Any, spec: Mapping[str, Any], *, X: Any = None, random_state: Seed = None, classes: ArrayLike | None = None
+    y: Any,
+    spec: Mapping[str, Any],
+    *,
+    X: Any = None,
+    random_state: Seed = None,
+    classes: ArrayLike | None = None,
+    monitor: FitMonitor | None = None,
 ) -> NoisyLabels:
     """Noisy copy of the labels y (row,), as `spec` says:
 
@@ -38,22 +49,25 @@ def inject_noise(
 
     The last two need X (row, feature). But for adversarial noise the number of flips is random: each row draws its own
     label from its row of the transition matrix. `classes` are the sorted labels there are, where y may lack some.
-    Raises InvalidNoise, and InvalidInput for X.
+    `monitor` hears of one phase, "injecting". Raises InvalidNoise, InvalidInput for X, and FitStopped.
     """
     labels = _encoded(y, classes)
     noise = _noise(spec, labels.classes)
     if noise.needs_features and X is None:
         raise InvalidNoise(f"noise {spec['kind']!r} depends on the features; give X with one row per label.", "kind")
     clean = CleanRows(X, labels.codes.astype(np.int64), labels.classes)
-    drawn = noise.draw(clean, SeedTree(random_state).generator(Purpose.NOISE))
+    watching = as_phase(monitor or Silent(), INJECTING)
+    drawn = noise.draw(clean, SeedTree(random_state).generator(Purpose.NOISE), watching)
     return NoisyLabels(labels.classes[drawn.codes], drawn.codes != labels.codes, drawn.transition)
 
 
-def check_noise(spec: Mapping[str, Any], classes: ArrayLike) -> None:
+def check_noise(spec: Mapping[str, Any], classes: ArrayLike, n_features: int | None = None) -> None:
     """Raise InvalidNoise for all that `inject_noise` would refuse of labels of these sorted `classes`, whatever the
-    rows are.
+    rows are; with the number of features, also for what would take too long or too much memory.
     """
-    _noise(spec, np.asarray(classes))
+    noise = _noise(spec, np.asarray(classes))
+    if n_features is not None:
+        noise.check_size(n_features)
 
 
 def noise_parameters(kind: str) -> tuple[Parameter, ...]:

@@ -9,9 +9,10 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from core.exceptions import InvalidNoise
+from core.growing import FitMonitor
 from core.noise.adversarial import surest_flips
-from core.noise.class_conditional import check_class_count, transition_by_distances
-from core.noise.transition import TransitionMatrix, check_rate, transition_among
+from core.noise.class_conditional import check_class_count, check_size, transition_by_distances
+from core.noise.transition import TransitionMatrix, check_rate, given_matrix
 from core.parameters import SELF_CHECKED, Bounds, Help, Key
 
 Classes = NDArray[Any]  # (class,), sorted labels
@@ -39,8 +40,11 @@ class Noise(ABC):
     needs_features = False
 
     @abstractmethod
-    def draw(self, rows: CleanRows, generator: Generator) -> Drawn:
-        """Noisy class numbers. Raises InvalidNoise and InvalidInput for what only the rows can tell."""
+    def draw(self, rows: CleanRows, generator: Generator, monitor: FitMonitor) -> Drawn:
+        """Noisy class numbers. Raises InvalidNoise and InvalidInput for what only the rows can tell, and FitStopped."""
+
+    def check_size(self, n_features: int) -> None:  # noqa: B027  (most kinds take any size)
+        """Raise InvalidNoise where so many features take too long or too much memory."""
 
 
 class _ByMatrix(Noise):
@@ -49,8 +53,11 @@ class _ByMatrix(Noise):
     def __init__(self, transition: TransitionMatrix) -> None:
         self._transition = transition
 
-    def draw(self, rows: CleanRows, generator: Generator) -> Drawn:
-        return Drawn(_draw(rows.codes, self._transition, generator), self._transition)
+    def draw(self, rows: CleanRows, generator: Generator, monitor: FitMonitor) -> Drawn:
+        monitor.begin("drawing", len(rows.codes), "labels")
+        drawn = Drawn(_draw(rows.codes, self._transition, generator), self._transition)
+        monitor.advance(len(rows.codes))
+        return drawn
 
 
 class _ByDistances(Noise):
@@ -58,8 +65,15 @@ class _ByDistances(Noise):
 
     needs_features = True
 
-    def draw(self, rows: CleanRows, generator: Generator) -> Drawn:
-        return _ByMatrix(transition_by_distances(rows.X, rows.codes, rows.classes)).draw(rows, generator)
+    def __init__(self, n_classes: int) -> None:
+        self._n_classes = n_classes
+
+    def draw(self, rows: CleanRows, generator: Generator, monitor: FitMonitor) -> Drawn:
+        transition = transition_by_distances(rows.X, rows.codes, rows.classes, monitor)
+        return Drawn(_draw(rows.codes, transition, generator), transition)
+
+    def check_size(self, n_features: int) -> None:
+        check_size(self._n_classes, n_features)
 
 
 class _OnSurestRows(Noise):
@@ -68,8 +82,8 @@ class _OnSurestRows(Noise):
     def __init__(self, rate: float) -> None:
         self._rate = rate
 
-    def draw(self, rows: CleanRows, generator: Generator) -> Drawn:
-        noisy = surest_flips(rows.X, rows.codes, self._rate)
+    def draw(self, rows: CleanRows, generator: Generator, monitor: FitMonitor) -> Drawn:
+        noisy = surest_flips(rows.X, rows.codes, self._rate, monitor)
         return Drawn(noisy, TransitionMatrix.observed(rows.codes, noisy, rows.classes))
 
 
@@ -122,13 +136,13 @@ def matrix(
     ],
 ) -> Noise:
     """Each label is drawn from its class's row of a transition matrix."""
-    return _ByMatrix(transition_among(transition, classes))
+    return _ByMatrix(given_matrix(transition).among(classes))
 
 
 def class_conditional(classes: Classes) -> Noise:
     """Labels move between classes that are near each other in the features; three classes or more."""
     check_class_count(len(classes))
-    return _ByDistances()
+    return _ByDistances(len(classes))
 
 
 def adversarial(

@@ -133,12 +133,11 @@ def check_rate(rate: float, n_classes: int, parameter: str) -> None:
         )
 
 
-def transition_among(transition: Any, classes: NDArray[Any]) -> TransitionMatrix:
-    """A matrix as callers write it, a TransitionMatrix or rows in the order of the sorted `classes`, for those classes.
-    Raises InvalidNoise.
+def given_matrix(transition: Any) -> TransitionMatrix:
+    """A matrix as callers write it: a TransitionMatrix, or rows in the order of the sorted classes. Raises
+    InvalidNoise.
     """
-    given = transition if isinstance(transition, TransitionMatrix) else TransitionMatrix.from_rows(transition)
-    return given.among(classes)
+    return transition if isinstance(transition, TransitionMatrix) else TransitionMatrix.from_rows(transition)
 
 
 def _square(rows: ArrayLike) -> NDArray[np.float64]:

@@ -292,7 +292,7 @@ def test_a_matrix_that_names_its_classes_may_order_them_as_it_likes():
         ({"kind": "forward"}, "must be a mapping"),
         ({**correction(), "rate": 0.1}, "must be a mapping"),
         (correction("sideways"), "'forward' or 'backward'"),
-        (correction(transition="estimate"), "cannot be estimated during a fit yet"),
+        (correction(transition="guess"), "'guess'; it must be rows, .* or 'estimate'"),
         (correction(transition=[[0.9, 0.1]]), "must be square"),
         (correction(transition=[[0.9, 0.2], [0.1, 0.8]]), "sums to 1.1"),
         (correction(transition=PAIR), "2 x 2 and the labels have 3 classes"),

@@ -10,6 +10,8 @@ from sklearn import metrics
 
 import core
 
+UNIFORM = {"kind": "uniform", "rate": 0.3}
+
 
 def fitted(n_classes=3, n_rows=300):
     rng = np.random.default_rng(0)
@@ -186,6 +188,27 @@ def test_the_seed_says_which_rows_are_in_a_fold():
     assert parts[0] == parts[1]
     assert parts[0] != parts[2]
     assert core.split_folds(y, 4, 1)[2].seed == core.split_folds(y, 5, 1)[2].seed != core.split_folds(y, 4, 2)[2].seed
+
+
+def test_repeated_holdouts_are_holdouts_of_seeds_of_their_own():
+    y = np.arange(60) % 3
+    repeats = list(core.repeated_holdouts(y, 0.25, 4, random_state=1))
+    for repeat in repeats:
+        one = core.split_holdout(y, 0.25, random_state=repeat.seed)
+        np.testing.assert_array_equal(repeat.train_rows, one.train_rows)
+        np.testing.assert_array_equal(repeat.test_rows, one.test_rows)
+        assert np.bincount(y[repeat.test_rows]).tolist() == [5, 5, 5]
+    assert len({tuple(repeat.test_rows) for repeat in repeats}) == 4
+    flips = [core.inject_noise(y[:45], UNIFORM, random_state=repeat.seed).flipped for repeat in repeats]
+    assert len({tuple(flipped) for flipped in flips}) == 4
+
+
+def test_more_repeats_begin_with_those_of_fewer():
+    y = np.arange(30) % 2
+    seeds = {seed: [repeat.seed for repeat in core.repeated_holdouts(y, 0.5, 5, seed)] for seed in (1, 2)}
+    assert [repeat.seed for repeat in core.repeated_holdouts(y, 0.5, 2, 1)] == seeds[1][:2]
+    assert not set(seeds[1]) & set(seeds[2])
+    assert not set(seeds[1]) & {fold.seed for fold in core.split_folds(y, 5, 1)}
 
 
 @pytest.mark.parametrize("n_folds", [-1, 0, 1, 5])

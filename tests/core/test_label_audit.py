@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import average_precision_score
 
 import core
+from core.label_judges import fewest_rows
 from tests.core.noisy_votes import drawn
 from tests.core.test_noise_estimation import UNEVEN, uniform
 
@@ -162,5 +163,81 @@ def test_other_estimators_are_refused():
 
 def test_rows_and_labels_must_be_as_many():
     for folds in (None, 2):
-        with pytest.raises(core.InvalidInput, match="labels"):
-            core.audit_labels(np.zeros((4, 1)), [0, 1, 0], folds=folds)
+        with pytest.raises(core.InvalidInput, match="40"):
+            core.audit_labels(np.zeros((40, 1)), [0, 1, 0] * 13, folds=folds)
+
+
+def far_apart(n_rows, n_classes, seed):
+    """X and right labels of groups of one size, no row of which is near another group."""
+    labels = np.arange(n_rows) % n_classes
+    corners = 4.0 * np.column_stack([labels % 4, labels // 4])
+    return corners + 0.3 * np.random.default_rng(seed).normal(size=(n_rows, 2)), labels
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 6, 8, 12])
+def test_few_rows_with_right_labels_raise_no_alarm(n_classes):
+    for n_rows in (fewest_rows(n_classes), fewest_rows(n_classes) + 5):
+        audits = [core.audit_labels(*far_apart(n_rows, n_classes, seed), random_state=seed) for seed in range(3)]
+        assert [int(audit.issues.is_issue.sum()) for audit in audits] == [0, 0, 0]
+        assert max(audit.noise.noise_rate for audit in audits) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes", "words"),
+    [(2, 2, "takes 20"), (19, 2, "takes 20"), (20, 7, "takes 21"), (59, 20, "takes 60"), (1, 1, "takes 20")],
+    ids=str,
+)
+@pytest.mark.parametrize("folds", [None, 2])
+def test_fewer_rows_are_not_judged(n_rows, n_classes, words, folds):
+    with pytest.raises(core.InvalidInput, match=f"{n_rows} rows of {n_classes} classes are too few .*{words}"):
+        core.audit_labels(*far_apart(n_rows, n_classes, 0), folds=folds)
+
+
+def test_a_class_of_one_row_has_errors_of_shares():
+    X, labels = far_apart(30, 2, 0)
+    labels[7] = 2
+    noise = core.audit_labels(X, labels, random_state=0).noise
+    for errors in (noise.standard_error, noise.priors_error, noise.noise_rate_error):
+        assert 0 < np.max(errors) <= 0.5
+
+
+@pytest.mark.parametrize("apart", [0.0, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_the_rate_of_few_rows_is_that_of_the_matrix_beside_it(n_classes, apart):
+    """Whatever the features tell, the shares of wrong labels that both state are one share."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(0, n_classes, fewest_rows(n_classes) + 4 * seed)
+        labels[:n_classes] = np.arange(n_classes)
+        X = rng.normal(size=(len(labels), 3)) + apart * np.eye(n_classes, 3)[labels]
+        noise = core.audit_labels(X, labels, random_state=seed).noise
+        of_matrix = 1 - noise.priors @ np.diag(noise.transition.rows)
+        assert abs(of_matrix - noise.noise_rate) <= 3 * noise.noise_rate_error + 0.1
+
+
+class Heard:
+    """A monitor that remembers the phases in their order."""
+
+    def __init__(self):
+        self.stop_flag = np.zeros(1, dtype=np.uint8)
+        self.phases = {}
+
+    def begin(self, phase, total, unit):
+        self._phase = phase
+        self.phases[phase] = total
+
+    def advance(self, completed):
+        assert completed <= self.phases[self._phase]
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+@pytest.mark.parametrize(
+    "estimator",
+    [small_forest(), core.TreeClassifier(), core.AdaBoostClassifier(n_rounds=4), small_forest(loss="adaptive_ne")],
+    ids=str,
+)
+def test_a_monitor_hears_the_phases_that_were_announced(estimator, folds):
+    X, _, given = blobs(150)
+    monitor = Heard()
+    core.audit_labels(X, given, estimator, folds, random_state=0, monitor=monitor)
+    assert list(monitor.phases) == list(core.audit_phases(estimator, folds))

@@ -15,23 +15,50 @@ def uniform(rate, n_classes):
     return core.TransitionMatrix.uniform(rate, range(n_classes)).rows
 
 
+@pytest.mark.parametrize("learnt_from", ["clean labels", "given labels"])
 @pytest.mark.parametrize(
     ("transition", "most_within_one"),
-    [(UNEVEN, 0.9), (ONE_SIDED, 0.95), (uniform(0.3, 2), 0.95), (uniform(0.2, 6), 1.0)],
+    [(UNEVEN, 0.9), (ONE_SIDED, 0.95), (uniform(0.3, 2), 0.9), (uniform(0.2, 6), 0.95)],
     ids=["uneven", "one sided", "two classes", "six classes"],
 )
-def test_the_truth_is_within_the_stated_error_as_often_as_it_says(transition, most_within_one):
+def test_the_truth_is_within_the_stated_error_as_often_as_it_says(transition, most_within_one, learnt_from):
     distances, of_rates = [], []
     for seed in range(20):
         votes = drawn(transition, 1500, seed)
-        found = core.estimate_transition(votes.probabilities, votes.given)
+        seen = votes.probabilities if learnt_from == "clean labels" else votes.probabilities @ np.asarray(transition)
+        found = core.estimate_transition(seen, votes.given)
         possible = np.asarray(transition) > 0
         distances.append((np.abs(found.transition.rows - transition) / found.standard_error)[possible])
-        rate = float((1 - np.diag(transition))[votes.clean].mean())
-        of_rates.append(abs(found.noise_rate - rate) / found.noise_rate_error)
+        of_rates.append(abs(found.noise_rate - np.mean(votes.clean != votes.given)) / found.noise_rate_error)
     assert 0.5 <= np.mean(np.array(distances) < 1) <= most_within_one
-    assert np.mean(np.array(distances) < 2) >= 0.85
-    assert np.mean(np.array(of_rates) < 2) >= 0.85
+    assert np.mean(np.array(distances) < 2) >= 0.8
+    assert 0.35 <= np.mean(np.array(of_rates) < 1) <= 0.9
+    assert np.mean(np.array(of_rates) < 2) >= 0.7
+
+
+def test_the_share_of_wrong_labels_is_known_better_than_the_rate_they_are_drawn_with():
+    votes = drawn(uniform(0.3, 3), 3000, 0)
+    found = core.estimate_transition(votes.probabilities, votes.given)
+    assert found.noise_rate_error < 0.7 * found.standard_error[0, 0]
+    assert found.standard_error[0, 0] == pytest.approx(np.sqrt(0.3 * 0.7 / 3000), rel=0.3)
+
+
+def test_noise_alike_for_all_classes_leaves_the_matrix_without_shapes_of_its_own():
+    votes = drawn(uniform(0.2, 4), 4000, 0)
+    found = core.estimate_transition(votes.probabilities, votes.given)
+    off_diagonal = found.transition.rows[~np.eye(4, dtype=bool)]
+    np.testing.assert_allclose(off_diagonal, off_diagonal[0], atol=1e-9)
+    np.testing.assert_allclose(found.standard_error[0, 1], found.standard_error[0, 0] / 3)
+
+
+def test_classes_that_are_harder_to_tell_than_others_are_not_taken_for_noisier_ones():
+    rng = np.random.default_rng(0)
+    votes = rng.dirichlet(np.full(4, 0.5), 6000)
+    powers = (4 * votes + 1e-3) ** [1.0, 1.0, 6.0, 6.0]
+    clean = (rng.random((6000, 1)) >= (powers / powers.sum(axis=1, keepdims=True)).cumsum(axis=1)[:, :-1]).sum(axis=1)
+    given = np.where(rng.random(6000) < 0.2, (clean + rng.integers(1, 4, 6000)) % 4, clean)
+    found = core.estimate_transition(votes, given)
+    np.testing.assert_allclose(found.transition.rows, uniform(0.2, 4), atol=0.02)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.2, 0.4])
@@ -94,6 +121,18 @@ def test_one_class_has_no_noise():
     found = core.estimate_transition(np.ones((5, 1)), ["only"] * 5)
     assert (found.transition.rows.tolist(), found.noise_rate, found.noise_rate_error) == ([[1.0]], 0.0, 0.0)
     assert np.isfinite(found.standard_error).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_no_share_is_known_less_than_by_a_half(n_classes):
+    """Of a class of one row, and of probabilities that tell nothing, the likelihood is nearly flat."""
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        given = np.append(rng.integers(0, n_classes - 1, rng.integers(1, 6)), n_classes - 1)
+        votes = rng.dirichlet(np.full(n_classes, 0.5), len(given))
+        found = core.estimate_transition(votes, given, classes=range(n_classes))
+        errors = np.r_[found.standard_error.ravel(), found.priors_error, found.noise_rate_error]
+        assert ((errors >= 0) & (errors <= 0.5)).all()
 
 
 HALVES = [[0.5, 0.5], [0.5, 0.5]]

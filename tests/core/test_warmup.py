@@ -49,6 +49,7 @@ def test_a_model_from_a_file_predicts_with_warm_kernels(tmp_path):
         "core.ExtraTreesClassifier(max_leaf_nodes=9, class_weight={0: 1.0, 1: 2.0, 2: 0.5}, max_features=5)",
         "core.TreeClassifier(max_bins=None)",
         "core.ExtraTreesClassifier(correction={'kind': 'backward', 'transition': np.eye(3) * 0.7 + 0.1})",
+        "core.TreeClassifier(max_leaf_nodes=9, correction={'kind': 'forward', 'transition': 'estimate'})",
         "core.RMBoostClassifier(n_rounds=5)",
     ],
 )
