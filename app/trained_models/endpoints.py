@@ -14,7 +14,7 @@ from app.pagination import FilterText, InvalidCursor, Page, PageParameters, Unkn
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
 from app.trained_models.schemas import TrainedModelOut
 from app.trained_models.service import TrainedModelService
-from app.trained_models.store import SUFFIX
+from app.trained_models.store import ArtifactStore
 
 router = APIRouter(prefix="/models", tags=["models"])
 
@@ -91,6 +91,6 @@ def download_artifact(reference: ModelReference, context: Context, request: Requ
     return FileResponse(
         context.artifact_store.path(row.artifact_sha256),
         media_type=ARTIFACT_MEDIA_TYPE,
-        filename=f"{row.name}-{row.version}{SUFFIX}",
+        filename=f"{row.name}-{row.version}{ArtifactStore.suffix}",
         headers={"ETag": etag},
     )

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Float, Select, func, select
+from sqlalchemy import Float, Select, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import InstrumentedAttribute, Session
@@ -66,19 +66,6 @@ class TrainedModelRepository:
         version: int | None = self._session.scalar(counted.returning(ModelNameRow.last_version))
         assert version is not None, "INSERT … RETURNING gives a row"
         return version
-
-    def uses_artifact(self, sha256: str) -> bool:
-        query = select(TrainedModelRow.id).where(TrainedModelRow.artifact_sha256 == sha256).limit(1)
-        return self._session.scalar(query) is not None
-
-    def all_artifacts(self) -> set[str]:
-        return set(self._session.scalars(select(TrainedModelRow.artifact_sha256).distinct()))
-
-    def lock_artifact(self, sha256: str) -> None:
-        """Hold off everybody else who asks for the same lock until this transaction ends."""
-        # SQLite needs none: its writing transactions run one after the other.
-        if self._session.get_bind().dialect.name == "postgresql":
-            self._session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(sha256, 0))))
 
     def listed(self, *, name: str | None, kind: str | None, dataset_id: uuid.UUID | None) -> Select[TrainedModelRow]:
         given = {"name": name, "kind": kind, "dataset_id": dataset_id}

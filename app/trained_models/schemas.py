@@ -38,6 +38,26 @@ class CertificateOut(BaseModel):
     safe_bound: float | None = Field(description="`bound`, as printed, with its deviation term twice as large")
 
 
+class EstimatedNoiseOut(BaseModel):
+    """What the training labels say of their own noise, by out-of-bag votes of a forest on them."""
+
+    rate: float = Field(description="share of the training labels that are probably wrong")
+    standard_error: float = Field(description="of `rate`")
+    transition: list[list[float]] | None = Field(
+        None, description="transition[a][b] = share of class a that is labelled b; null in lists of models"
+    )
+
+
+class NoiseOut(BaseModel):
+    """What was done to the training labels, and what was found in them."""
+
+    injected: dict[str, Any] | None = Field(None, description="the request, `flipped_rows` and `observed_rate`")
+    correction: dict[str, Any] | None = Field(None, description="the request")
+    estimated: EstimatedNoiseOut | None = Field(
+        None, description="where the correction's `transition` is `estimate`, of the model that is kept; else null"
+    )
+
+
 class TrainedModelOut(BaseModel):
     model_config = ConfigDict(
         json_schema_extra={
@@ -67,7 +87,12 @@ class TrainedModelOut(BaseModel):
                     },
                     "noise": {
                         "injected": {"kind": "uniform", "rate": 0.2, "flipped_rows": 160, "observed_rate": 0.2},
-                        "correction": None,
+                        "correction": {"kind": "forward", "transition": "estimate"},
+                        "estimated": {
+                            "rate": 0.19,
+                            "standard_error": 0.02,
+                            "transition": [[0.82, 0.18], [0.2, 0.8]],
+                        },
                     },
                     "fitted": {"lambda": 0.5, "node_count": 2210},
                     "certificate": None,
@@ -94,9 +119,7 @@ class TrainedModelOut(BaseModel):
         "and what the fit says of itself; `roc_auc` is null where a class is missing; in lists of models numbers alone"
     )
     feature_schema: FeatureSchemaOut = Field(serialization_alias="schema")
-    noise: dict[str, Any] = Field(
-        description="`injected`: the request, `flipped_rows` and `observed_rate`; `correction`: the request; or null"
-    )
+    noise: NoiseOut
     fitted: dict[str, Any] = Field(
         description="what the fit found out: the chosen `lambda`, the `oob_score` asked for, why boosting stopped"
     )
@@ -111,8 +134,11 @@ class TrainedModelOut(BaseModel):
 
     @classmethod
     def listed(cls, row: TrainedModelRow) -> "TrainedModelOut":
-        """Without the metrics that grow with classes or rounds, which would make a page of a list megabytes long."""
-        return cls.of(row).model_copy(update={"metrics": _numbers(row.metrics)})
+        """Without what is found that grows with classes or rounds, which would make a page of a list megabytes long."""
+        shown = cls.of(row)
+        short = shown.noise.estimated and shown.noise.estimated.model_copy(update={"transition": None})
+        noise = shown.noise.model_copy(update={"estimated": short})
+        return shown.model_copy(update={"metrics": _numbers(row.metrics), "noise": noise})
 
 
 def _numbers(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Rules of trained models: versions, references, and when an artefact file may go."""
 
 import re
-import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -10,7 +9,8 @@ from typing import Any
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from app.database import SessionFactory, reading, writing
+from app.content_store import drop_unless_named, remove_unnamed
+from app.database import SessionFactory, lock
 from app.pagination import PageQuery, paginate
 from app.staging import ORPHAN_AFTER_SECONDS
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
@@ -58,7 +58,7 @@ class TrainedModelService:
             ArtifactMissing: the artefact is not there, or somebody deleted the last other model with the very same
                 bytes after `put`. Put it again, then register in a new transaction.
         """
-        self._models.lock_artifact(new.artifact_sha256)
+        lock(self._session, new.artifact_sha256)
         if not self._store.holds(new.artifact_sha256):
             raise ArtifactMissing(f"Artefact {new.artifact_sha256} is not in the store; put it before registering.")
         values = {field.name: getattr(new, field.name) for field in fields(new)}
@@ -93,11 +93,7 @@ class TrainedModelService:
 
     def drop_artifact(self, sha256: str) -> bool:
         """Remove the file unless a model needs it; whether none does. Call it after a row's deletion is committed."""
-        self._models.lock_artifact(sha256)
-        if self._models.uses_artifact(sha256):
-            return False
-        self._store.delete(sha256)
-        return True
+        return drop_unless_named(self._session, self._store, TrainedModelRow.artifact_sha256, sha256)
 
     def _lookup(self, reference: Reference) -> TrainedModelRow | None:
         if reference.id is not None:
@@ -118,17 +114,7 @@ def remove_unreferenced(
     sessions: SessionFactory, store: ArtifactStore, older_than_seconds: float = ORPHAN_AFTER_SECONDS
 ) -> int:
     """Delete the artefacts that a crash left without a row and that are that old; how many went."""
-    old = [sha256 for sha256, written in store.digests() if time.time() - written > older_than_seconds]
-    if not old:
-        return 0
-    with reading(sessions) as session:
-        named = TrainedModelRepository(session).all_artifacts()
-    n_removed = 0
-    for sha256 in old:
-        if sha256 not in named:
-            with writing(sessions) as session:
-                n_removed += TrainedModelService(session, store).drop_artifact(sha256)
-    return n_removed
+    return remove_unnamed(sessions, store, TrainedModelRow.artifact_sha256, older_than_seconds)
 
 
 def _sortable(sort: str) -> Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]]:

@@ -30,7 +30,8 @@ class TrainedModelRow(IdMixin, CreatedMixin, Base):
     metrics: Mapped[dict[str, Any]]
     #: {"target", "classes": [label], "features": [{"name", "kind", "categories"}]}
     feature_schema: Mapped[dict[str, Any]]
-    #: {"injected": {...} | None}
+    #: {"injected": {...} | None, "correction": {...} | None,
+    #: "estimated": {"rate", "standard_error", "transition"} | None}; older models lack the last
     noise: Mapped[dict[str, Any]]
     #: What the fit found out: chosen lambda, number of nodes, ...
     fitted: Mapped[dict[str, Any]]

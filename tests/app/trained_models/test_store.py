@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from app.content_store import StoredFile
 from app.trained_models.errors import ArtifactMissing
-from app.trained_models.store import ArtifactStore, StoredArtifact
+from app.trained_models.store import ArtifactStore
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def store(folders: tuple[Path, Path]) -> ArtifactStore:
 class TestPut:
     def test_names_the_file_after_its_bytes(self, store, folders):
         stored = store.put(lambda path: path.write_bytes(b"tree"))
-        assert stored == StoredArtifact(hashlib.sha256(b"tree").hexdigest(), 4)
+        assert stored == StoredFile(hashlib.sha256(b"tree").hexdigest(), 4)
         assert store.path(stored.sha256).read_bytes() == b"tree"
         assert [path.name for path in folders[0].iterdir()] == [f"{stored.sha256}.bristlecone"]
 

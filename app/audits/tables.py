@@ -1,0 +1,25 @@
+"""What audits found. The rows they judged are in a file of the store, worst first."""
+
+import uuid
+from typing import Any
+
+from sqlalchemy import BigInteger, ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.orm import Base
+
+
+class AuditRow(Base):
+    """Written when the audit's job succeeds."""
+
+    __tablename__ = "audits"
+
+    job_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    #: The labels, in the order of everything that runs over classes.
+    classes: Mapped[list[Any]]
+    n_rows: Mapped[int] = mapped_column(BigInteger)
+    n_issues: Mapped[int] = mapped_column(BigInteger)
+    #: Estimates and counts, as `GET /audits/{id}` shows them; megabytes with hundreds of classes.
+    report: Mapped[dict[str, Any]] = mapped_column(deferred=True)
+    #: SHA-256 of the file of judged rows, which is also its name in the store.
+    issues_sha256: Mapped[str] = mapped_column(String(64), index=True)
