@@ -9,6 +9,7 @@ from app.database import reading, writing
 from app.dependencies import Context
 from app.error_handlers import responses
 from app.jobs.errors import JobAlreadyFinished, JobNotFound
+from app.jobs.filters import JobFilter
 from app.jobs.schemas import JobOut
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
@@ -17,16 +18,23 @@ from app.pagination import InvalidCursor, Page, PageParameters, UnknownSort
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 
 
-@router.get("", summary="List jobs, newest first", responses=responses(InvalidCursor, UnknownSort))
+@router.get(
+    "",
+    summary="List jobs, newest first",
+    description="The cells of sweeps are listed with `kind=sweep_cell` or with the sweep's id as `parent_id`.",
+    responses=responses(InvalidCursor, UnknownSort),
+)
 def list_jobs(
     context: Context,
     page: PageParameters,
     kind: Annotated[JobKind | None, Query()] = None,
     state: Annotated[JobState | None, Query()] = None,
     dataset_id: Annotated[uuid.UUID | None, Query()] = None,
+    parent_id: Annotated[uuid.UUID | None, Query(description="the jobs that are parts of this one")] = None,
 ) -> Page[JobOut]:
     with reading(context.sessions) as session:
-        rows, next_cursor = JobService(session, context.settings.limits).page(page, kind, state, dataset_id)
+        wanted = JobFilter(kind, state, dataset_id, parent_id)
+        rows, next_cursor = JobService(session, context.settings.limits).page(page, wanted)
     return Page(items=[JobOut.of(row) for row in rows], next_cursor=next_cursor)
 
 
@@ -40,7 +48,8 @@ def get_job(job_id: uuid.UUID, context: Context) -> JobOut:
     "/{job_id}/cancel",
     status_code=202,
     summary="Stop a job",
-    description="A queued job is cancelled at once. A running one is `cancelling` until its worker has let go.",
+    description="A queued job is cancelled at once. A running one is `cancelling` until its worker has let go. With a "
+    "sweep all of its cells are stopped; a sweep of which one cell was cancelled ends as failed.",
     responses=responses(JobNotFound, JobAlreadyFinished),
 )
 def cancel_job(job_id: uuid.UUID, context: Context) -> JobOut:

@@ -86,7 +86,9 @@ class CorrectionSpec(_Spec):
     """Forward: correct what leaves say. Backward: grow on corrected labels, with the loss `gini` alone."""
 
     kind: Literal["forward", "backward"]
-    transition: Matrix | Literal["estimate"]
+    transition: Matrix | Literal["estimate"] = Field(
+        description="the matrix of the noise that is there, or `estimate`: found in the training rows of each fit"
+    )
 
 
 class NoiseSpec(_Spec):
@@ -94,5 +96,5 @@ class NoiseSpec(_Spec):
 
     inject: InjectionSpec | None = Field(None, description="wrong labels put in on purpose, for an experiment")
     correction: CorrectionSpec | None = Field(
-        None, description="for label noise of a known matrix; of `tree`, `forest` and `extra_trees`"
+        None, description="for label noise of a known or estimated matrix; of `tree`, `forest` and `extra_trees`"
     )

@@ -15,13 +15,17 @@ from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
 from app.database import SessionFactory, epoch_now, reading, writing
-from app.jobs.states import JobKind, JobState
+from app.jobs.states import WORK, JobKind, JobState
 from app.jobs.tables import JobRow
 
 log = logging.getLogger(__name__)
 
 QUEUE = "bristlecone"
-TASK_NAMES = {kind: f"bristlecone.{kind.value}" for kind in JobKind}
+TASK_NAMES = {kind: f"bristlecone.{kind.value}" for kind in sorted(WORK)}
+
+#: Hundreds of cells must not keep others from being served. On Redis a smaller number goes first.
+_PRIORITIES = {kind: 6 if kind is JobKind.SWEEP_CELL else 0 for kind in WORK}
+_GOES_LAST: ColumnElement[bool] = JobRow.kind == JobKind.SWEEP_CELL
 
 #: Errors that mean that the broker is away, not that the message is wrong.
 BROKER_AWAY = (BrokerUnavailable, RedisError, OSError)
@@ -55,17 +59,17 @@ def make_celery(broker_url: str) -> Celery:
 
 def publish(celery: Celery, kind: JobKind, job_id: uuid.UUID) -> None:
     """Raises one of `BROKER_AWAY` at once when the broker does not take the message."""
-    celery.send_task(TASK_NAMES[kind], args=[str(job_id)], retry=False)
+    celery.send_task(TASK_NAMES[kind], args=[str(job_id)], priority=_PRIORITIES[kind], retry=False)
 
 
 def relay_owed(sessions: SessionFactory, celery: Celery, batch: int = 100) -> int:
-    """Publish the queued jobs that are owed a message, oldest first; how many were published.
+    """Publish the queued jobs that are owed a message, cells of sweeps last, oldest first; how many were published.
 
     No transaction is open while the broker is talked to. Two relays at once may publish a job twice, which costs one
     query: the second claim finds the job taken.
     """
     with reading(sessions) as session:
-        query = select(JobRow.kind, JobRow.id).where(_IS_OWED).order_by(JobRow.created_at).limit(batch)
+        query = select(JobRow.kind, JobRow.id).where(_IS_OWED).order_by(_GOES_LAST, JobRow.created_at).limit(batch)
         owed = [(JobKind(kind), job_id) for kind, job_id in session.execute(query)]
     for kind, job_id in owed:
         publish(celery, kind, job_id)
@@ -88,7 +92,9 @@ def forget_lost_messages(sessions: SessionFactory, celery: Celery, republish_aft
     if waiting_messages(celery) > 0:
         return 0
     with writing(sessions) as session:
-        query = update(JobRow).where(stale).values(published_epoch=None).returning(JobRow.id)
+        # A row that somebody holds is not forgotten; to wait for several might be to wait for each other.
+        free = select(JobRow.id).where(stale).with_for_update(skip_locked=True)
+        query = update(JobRow).where(JobRow.id.in_(free)).values(published_epoch=None).returning(JobRow.id)
         forgotten = session.scalars(query.execution_options(synchronize_session=False)).all()
     log.warning("owing new messages to %d jobs whose message the broker lost", len(forgotten))
     return len(forgotten)
@@ -109,5 +115,8 @@ def ping_broker(celery: Celery) -> None:
 
 
 _IS_OWED: ColumnElement[bool] = (
-    (JobRow.state == JobState.QUEUED) & JobRow.published_epoch.is_(None) & (JobRow.not_before_epoch <= epoch_now())
+    (JobRow.state == JobState.QUEUED)
+    & JobRow.kind.in_(WORK)
+    & JobRow.published_epoch.is_(None)
+    & (JobRow.not_before_epoch <= epoch_now())
 )

@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.jobs.states import JobKind, JobState
 from app.jobs.tables import JobRow
 
+#: Where the results of a kind are read; a trained model has its own id instead.
+_RESULT_PAGES = {JobKind.AUDIT: "/audits", JobKind.SWEEP: "/sweeps"}
+
 
 class Progress(BaseModel):
     """How far a job is; all null until a worker has begun."""
@@ -26,6 +29,14 @@ class Progress(BaseModel):
 class JobError(BaseModel):
     code: str = Field(examples=["worker_lost"])
     message: str
+
+    @classmethod
+    def of(cls, code: str | None, message: str | None) -> "JobError | None":
+        return None if code is None else cls(code=code, message=message or "")
+
+
+class JobResult(BaseModel):
+    href: str = Field(examples=["/audits/0b9f4c38-7a0e-4c3c-9b53-0d3f1d1a2e6f"])
 
 
 class JobOut(BaseModel):
@@ -50,6 +61,8 @@ class JobOut(BaseModel):
                     "finished_at": None,
                     "request": {"name": "credit-risk", "model": {"kind": "forest"}},
                     "model_id": None,
+                    "result": None,
+                    "parent_id": None,
                     "error": None,
                 }
             ]
@@ -66,13 +79,12 @@ class JobOut(BaseModel):
     finished_at: datetime | None
     request: dict[str, Any] = Field(description="as given, with defaults filled in")
     model_id: uuid.UUID | None = Field(description="the trained model, once the job has succeeded")
+    result: JobResult | None = Field(description="what another job than training found, once it has succeeded")
+    parent_id: uuid.UUID | None = Field(description="the job that this one is a part of")
     error: JobError | None = Field(description="why it failed")
 
     @classmethod
     def of(cls, row: JobRow) -> "JobOut":
-        error = None
-        if row.error_code is not None:
-            error = JobError(code=row.error_code, message=row.error_message or "")
         return cls(
             id=row.id,
             kind=row.kind,
@@ -84,5 +96,12 @@ class JobOut(BaseModel):
             finished_at=row.finished_at,
             request=row.request,
             model_id=row.model_id,
-            error=error,
+            result=_result(row),
+            parent_id=row.parent_id,
+            error=JobError.of(row.error_code, row.error_message),
         )
+
+
+def _result(row: JobRow) -> JobResult | None:
+    page = _RESULT_PAGES.get(row.kind)
+    return JobResult(href=f"{page}/{row.id}") if page and row.state is JobState.SUCCEEDED else None

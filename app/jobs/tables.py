@@ -29,6 +29,8 @@ class JobRow(IdMixin, CreatedMixin, Base):
 
     kind: Mapped[JobKind] = mapped_column(_stored(JobKind, "kind"), index=True)
     state: Mapped[JobState] = mapped_column(_stored(JobState, "state"), index=True, default=JobState.QUEUED)
+    #: The job that this one is a part of.
+    parent_id: Mapped[uuid.UUID | None] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), index=True)
     #: The request as given, with defaults filled in.
     request: Mapped[dict[str, Any]]
     #: What it trains on; no foreign key, because the record of a job outlives its data set.

@@ -1,4 +1,5 @@
-"""The only code that changes a job's state: one conditional UPDATE and one event, in the caller's transaction.
+"""The only code that changes a job's state: one conditional UPDATE and one event, in the caller's transaction. When the
+job is a part of another, that one follows in the same transaction.
 
 Whoever comes second finds no row that matches and gets False; nothing is overwritten. A worker passes its attempt
 number as `fence`, so that one whose lease was taken away can no longer write.
@@ -7,13 +8,13 @@ number as `fence`, so that one whose lease was taken away can no longer write.
 import uuid
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, update
+from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Session
 
 from app.database import epoch_now
-from app.jobs.states import LEASED, TERMINAL, JobState, sources
-from app.jobs.tables import JobEventRow, JobInputRow, JobRow
-from app.orm import utc_now
+from app.jobs import families
+from app.jobs.moves import move
+from app.jobs.states import JobState
 
 
 def enter(
@@ -25,24 +26,10 @@ def enter(
     **values: Any,
 ) -> bool:
     """Move a job to `target` if it may go there and `conditions` hold; `fence` is the asking worker's attempt."""
-    query = update(JobRow).where(JobRow.id == job_id, JobRow.state.in_(sources(target)), *conditions)
-    if fence is not None:
-        # A job that was taken back keeps the attempt number until the next claim, but is nobody's.
-        query = query.where(JobRow.attempt == fence, JobRow.state.in_(LEASED))
-    if target in TERMINAL:
-        values |= {"finished_at": utc_now()}
-    if target not in LEASED:
-        values |= {"lease_expires_epoch": None}
-    changed = query.values(state=target, **values).returning(JobRow.attempt)
-    at_attempt = session.scalar(changed.execution_options(synchronize_session=False))
-    if at_attempt is None:
+    moved = move(session, job_id, target, *conditions, fence=fence, **values)
+    if moved is None:
         return False
-    if target in TERMINAL:
-        session.execute(delete(JobInputRow).where(JobInputRow.job_id == job_id))
-    payload: dict[str, Any] = {"state": target.value, "attempt": at_attempt}
-    if "error_code" in values:
-        payload["error"] = {"code": values["error_code"], "message": values["error_message"]}
-    session.add(JobEventRow(job_id=job_id, kind="state", payload=payload))
+    families.follow(session, moved, target)
     return True
 
 

@@ -11,7 +11,7 @@ from app.jobs import queue
 from app.jobs.service import JobService
 from app.upkeep import Upkeep
 from tests.broker import start_redis
-from tests.factories import job, make_job
+from tests.factories import job, make_family, make_job
 
 
 @pytest.fixture
@@ -42,6 +42,15 @@ def test_a_message_is_an_id_in_json(context: ServiceContext, celery: Celery) -> 
         assert message.headers["task"] == "bristlecone.train"
         assert message.decode()[0] == [str(job_id)]
         message.ack()
+
+
+def test_cells_of_a_sweep_let_others_go_first(context: ServiceContext, celery: Celery) -> None:
+    family, train_id = make_family(context, 3), make_job(context)
+    assert queue.relay_owed(context.sessions, celery) == 4
+    assert queue.waiting_messages(celery) == 4
+    with celery.connection_for_write() as connection, connection.channel() as channel:
+        came = [channel.basic_get(queue.QUEUE, no_ack=True).decode()[0][0] for _ in range(4)]
+    assert came == [str(train_id), *(str(part.id) for part in family.parts)]
 
 
 def test_a_cancelled_job_is_not_published(context: ServiceContext, celery: Celery) -> None:

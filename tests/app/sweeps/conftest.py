@@ -1,0 +1,12 @@
+"""The data set that requests for sweeps name."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.factories import make_dataset
+
+
+@pytest.fixture
+def dataset_id(client: TestClient) -> str:
+    """Classes 0 and 1."""
+    return str(make_dataset(client.app.state.context))

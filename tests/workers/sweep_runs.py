@@ -1,0 +1,49 @@
+"""Sweeps from request to end, in this process, on the real database and stores."""
+
+import uuid
+from typing import Any
+
+from sqlalchemy import select
+
+from app.context import ServiceContext
+from app.database import reading, writing
+from app.datasets.service import DatasetService
+from app.jobs.service import JobService
+from app.jobs.specs import SweepSpec
+from app.jobs.tables import JobRow
+from app.sweeps.service import Sweep, SweepService
+from app.sweeps.submission import submit
+from workers.lifecycle import run_job
+from workers.sweeping import sweep_cell
+
+
+def submitted(context: ServiceContext, **request: Any) -> tuple[uuid.UUID, list[uuid.UUID]]:
+    """A queued sweep and its cells in their order."""
+    limits = context.settings.limits
+    with writing(context.sessions) as session:
+        datasets = DatasetService(session, context.dataset_store, limits)
+        spec = SweepSpec.model_validate(request)
+        sweep_id = submit(spec, None, session, datasets, JobService(session, limits), limits).id
+        cells = select(JobRow.id).where(JobRow.parent_id == sweep_id).order_by(JobRow.created_at)
+        return sweep_id, list(session.scalars(cells))
+
+
+def run_cell(context: ServiceContext, job_id: uuid.UUID) -> None:
+    run_job(context, job_id, sweep_cell, lambda: False)
+
+
+def read(context: ServiceContext, sweep_id: uuid.UUID) -> Sweep:
+    with reading(context.sessions) as session:
+        return SweepService(session, JobService(session, context.settings.limits)).get(sweep_id)
+
+
+def swept(context: ServiceContext, **request: Any) -> Sweep:
+    """A sweep of which this process has run every cell, in the order of the request."""
+    sweep_id, cells = submitted(context, **request)
+    for job_id in cells:
+        run_cell(context, job_id)
+    return read(context, sweep_id)
+
+
+def scores(sweep: Sweep) -> list[dict[str, list[float]] | None]:
+    return [cell.scores for cell in sweep.cells]
