@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
+from app.audits.store import IssueStore
 from app.database import SessionFactory, build_engine, session_factory
 from app.datasets.store import DatasetStore
 from app.predictions.cache import LeastRecentlyUsed
@@ -19,6 +20,7 @@ class ServiceContext:
     sessions: SessionFactory
     dataset_store: DatasetStore
     artifact_store: ArtifactStore
+    issue_store: IssueStore
     served_models: LeastRecentlyUsed[ServedModel]
 
     def close(self) -> None:
@@ -27,7 +29,8 @@ class ServiceContext:
 
 def open_context(settings: Settings) -> ServiceContext:
     """Make the state folders when they are missing, and connect. Call it after a fork, never before."""
-    for folder in (settings.home, settings.staging_folder, settings.datasets_folder, settings.artifacts_folder):
+    stores = (settings.datasets_folder, settings.artifacts_folder, settings.issues_folder)
+    for folder in (settings.home, settings.staging_folder, *stores):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     engine = build_engine(settings.database)
     return ServiceContext(
@@ -36,5 +39,6 @@ def open_context(settings: Settings) -> ServiceContext:
         sessions=session_factory(engine),
         dataset_store=DatasetStore(settings.datasets_folder, settings.staging_folder),
         artifact_store=ArtifactStore(settings.artifacts_folder, settings.staging_folder),
+        issue_store=IssueStore(settings.issues_folder, settings.staging_folder),
         served_models=LeastRecentlyUsed(),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Float, create_engine, event
+from sqlalchemy import Connection, Engine, Float, create_engine, event, func, select
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session, sessionmaker
@@ -87,3 +87,10 @@ def reading(sessions: SessionFactory) -> Iterator[Session]:
     engine: Engine = sessions.kw["bind"]
     with sessions(bind=engine.execution_options(**READ_ONLY)) as session:
         yield session
+
+
+def lock(session: Session, name: str) -> None:
+    """Hold off everybody else who asks for the lock of this name until the transaction ends."""
+    # SQLite needs none: its writing transactions run one after the other.
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0))))

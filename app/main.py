@@ -9,6 +9,7 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 import core
 from app import error_handlers, openapi
+from app.audits import endpoints as audits
 from app.body_limit import ExplainBodyLimit
 from app.context import open_context
 from app.datasets import endpoints as datasets
@@ -19,6 +20,7 @@ from app.logs import configure_logging
 from app.predictions import endpoints as predictions
 from app.request_log import RequestLog
 from app.settings import Settings, load_settings
+from app.sweeps import endpoints as sweeps
 from app.trained_models import endpoints as trained_models
 from app.training import endpoints as training
 from app.upkeep import Upkeep
@@ -47,8 +49,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     error_handlers.install(app)
     openapi.install(app)
     app.include_router(datasets.router(settings.limits))
-    for router in (training.router, jobs.router, trained_models.router, predictions.router, health.router):
-        app.include_router(router)
+    for part in (training, audits, sweeps, jobs, trained_models, predictions, health):
+        app.include_router(part.router)
     return app
 
 

@@ -28,6 +28,7 @@ T = TypeVar("T")
 Row = TypeVar("Row")
 
 MAX_LIMIT = 200
+_MAX_OFFSET = 2**62
 
 
 class InvalidCursor(Invalid):
@@ -57,11 +58,11 @@ def _page_query(
     cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
     sort: Annotated[str, Query(description="field to sort by; `-field` for descending")] = "-created_at",
 ) -> PageQuery:
-    _refuse_unknown_names(request)
+    refuse_unknown_names(request)
     return PageQuery(limit=limit, cursor=cursor, sort=sort)
 
 
-def _refuse_unknown_names(request: Request) -> None:
+def refuse_unknown_names(request: Request) -> None:
     """A misspelt filter that went unnoticed would answer with everything. Raises Invalid."""
     known = _query_names(request.scope["route"].dependant)
     unknown = [name for name in request.query_params if name not in known]
@@ -78,6 +79,42 @@ def _query_names(dependant: Any) -> set[str]:
 
 
 PageParameters = Annotated[PageQuery, Depends(_page_query)]
+
+
+class SliceQuery(BaseModel):
+    """A page of a list whose order is fixed: the cursor is a place in it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    limit: int
+    cursor: str | None
+
+    def offset(self, list_name: str) -> int:
+        """Where the page begins. Raises InvalidCursor for one that `next_cursor` did not make for this list."""
+        if self.cursor is None:
+            return 0
+        made_for, place = _parts(self.cursor)[:2]
+        if made_for != list_name:
+            raise InvalidCursor.at("query/cursor", "the cursor belongs to another list; start again without one")
+        if type(place) is not int or not 0 <= place < _MAX_OFFSET:
+            raise _damaged()
+        return place
+
+    def next_cursor(self, list_name: str, n_found: int) -> str | None:
+        """The cursor of the next page, when this one was asked for `limit + 1` items and found `n_found`."""
+        return _encoded(list_name, self.offset(list_name) + self.limit) if n_found > self.limit else None
+
+
+def _slice_query(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="how many items at most")] = 50,
+    cursor: Annotated[str | None, Query(description="`next_cursor` of the page before")] = None,
+) -> SliceQuery:
+    refuse_unknown_names(request)
+    return SliceQuery(limit=limit, cursor=cursor)
+
+
+SliceParameters = Annotated[SliceQuery, Depends(_slice_query)]
 
 
 def paginate(
@@ -109,7 +146,8 @@ def paginate(
     rows = [row[0] for row in found[: page.limit]]
     if len(found) <= page.limit:
         return rows, None
-    return rows, _encoded(page.sort, found[page.limit - 1][-2], found[page.limit - 1][-1])
+    value, last_key = found[page.limit - 1][-2:]
+    return rows, _encoded(page.sort, _plain(value), str(last_key))
 
 
 def _nullable(column: ColumnElement[Any] | InstrumentedAttribute[Any]) -> bool:
@@ -132,9 +170,27 @@ def _after(
     return or_(after, column.is_(None)) if _nullable(column) else after
 
 
-def _encoded(sort: str, value: Any, key: Any) -> str:
-    plain = value.isoformat() if isinstance(value, datetime) else value
-    return base64.urlsafe_b64encode(json.dumps([sort, plain, str(key)]).encode()).decode()
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _encoded(*parts: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode()
+
+
+def _parts(cursor: str) -> list[Any]:
+    """What `_encoded` was given, or anything else of the client's making. Raises InvalidCursor."""
+    try:
+        parts = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (ValueError, RecursionError) as error:
+        raise _damaged() from error
+    if not isinstance(parts, list) or len(parts) < 2:
+        raise _damaged()
+    return parts
+
+
+def _damaged() -> InvalidCursor:
+    return InvalidCursor.at("query/cursor", "the cursor is damaged; start again without one")
 
 
 def _decoded(
@@ -143,13 +199,15 @@ def _decoded(
     column: ColumnElement[Any] | InstrumentedAttribute[Any],
     key: InstrumentedAttribute[Any],
 ) -> tuple[Any, Any]:
+    made_for, *last = _parts(cursor)
+    if made_for != sort:
+        detail = f"the cursor belongs to sort={made_for!r:.100}; start again without one"
+        raise InvalidCursor.at("query/cursor", detail)
     try:
-        made_for, value, last_key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        if made_for == sort:
-            return _typed(value, column), key.type.python_type(last_key)
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise InvalidCursor.at("query/cursor", "the cursor is damaged; start again without one") from error
-    raise InvalidCursor.at("query/cursor", f"the cursor belongs to sort={made_for!r:.100}; start again without one")
+        value, last_key = last
+        return _typed(value, column), key.type.python_type(last_key)
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise _damaged() from error
 
 
 def _typed(value: Any, column: ColumnElement[Any] | InstrumentedAttribute[Any]) -> Any:

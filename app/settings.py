@@ -125,6 +125,10 @@ class Settings(_Group):
         return self.home / "artifacts"
 
     @property
+    def issues_folder(self) -> Path:
+        return self.home / "issues"
+
+    @property
     def staging_folder(self) -> Path:
         """Unfinished files. Inside `home`, so that a finished one can be renamed into place."""
         return self.home / "staging"

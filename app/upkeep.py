@@ -13,10 +13,11 @@ from secrets import SystemRandom
 from celery import Celery
 from sqlalchemy.exc import OperationalError
 
+from app.audits import service as audits
 from app.context import ServiceContext
 from app.database import SessionFactory, reading, writing
 from app.datasets import service as datasets
-from app.jobs import lease
+from app.jobs import families, lease
 from app.jobs.queue import BROKER_AWAY, forget_lost_messages, relay_owed
 from app.settings import JobSettings
 from app.staging import remove_orphans
@@ -57,6 +58,7 @@ class Upkeep:
         """One round of all steps; a step that fails does not keep the others from running."""
         sessions, settings = self._context.sessions, self._context.settings.jobs
         self._attempt("reaper", lambda: take_back_lapsed(sessions, settings))
+        self._attempt("families", lambda: settle_families(sessions))
         self._attempt("relay", lambda: relay_owed(sessions, self._celery))
         republish_after = settings.republish_after_seconds
         self._attempt("republish", lambda: forget_lost_messages(sessions, self._celery, republish_after))
@@ -93,6 +95,7 @@ def sweep(context: ServiceContext) -> int:
         remove_orphans(context.settings.staging_folder)
         + datasets.remove_unreferenced(context.sessions, context.dataset_store, limits)
         + trained_models.remove_unreferenced(context.sessions, context.artifact_store)
+        + audits.remove_unreferenced(context.sessions, context.issue_store)
     )
 
 
@@ -104,4 +107,15 @@ def take_back_lapsed(sessions: SessionFactory, settings: JobSettings) -> int:
         log.warning("job %s: its worker was lost", job_id)
         with writing(sessions) as session:
             lease.take_back(session, job_id, settings.max_attempts, delay_seconds=settings.retry_delay_seconds)
+    return len(job_ids)
+
+
+def settle_families(sessions: SessionFactory) -> int:
+    """End the jobs whose parts have all ended, should they still be open; how many were looked at."""
+    with reading(sessions) as session:
+        job_ids = families.unsettled(session)
+    for job_id in job_ids:
+        log.warning("job %s: all of its parts have ended", job_id)
+        with writing(sessions) as session:
+            families.settle(session, job_id)
     return len(job_ids)

@@ -16,12 +16,14 @@ from app.jobs.states import JobKind
 from app.logs import configure_logging
 from app.settings import Settings
 from app.upkeep import Upkeep
+from workers.auditing import audit
 from workers.lifecycle import Work, run_job
+from workers.sweeping import sweep_cell
 from workers.training import train
 
 log = logging.getLogger(__name__)
 
-BODIES: dict[JobKind, Work] = {JobKind.TRAIN: train}
+BODIES: dict[JobKind, Work] = {JobKind.TRAIN: train, JobKind.AUDIT: audit, JobKind.SWEEP_CELL: sweep_cell}
 
 
 @dataclass

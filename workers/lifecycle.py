@@ -34,7 +34,7 @@ class Work(Protocol):
     the result and gives the columns of the job row that point to it."""
 
     def __call__(
-        self, context: ServiceContext, request: dict[str, Any], monitor: JobMonitor
+        self, context: ServiceContext, held: Claim, monitor: JobMonitor
     ) -> Callable[[Session], dict[str, Any]]: ...
 
 
@@ -62,7 +62,7 @@ def run_job(context: ServiceContext, job_id: uuid.UUID, work: Work, shutting_dow
 def _outcome(context: ServiceContext, held: Claim, work: Work, monitor: JobMonitor) -> Outcome:
     """Do the work; what came of it, as something to write."""
     try:
-        store = work(context, held.request, monitor)
+        store = work(context, held, monitor)
     except FitStopped:
         return lambda session: _let_go(session, held, monitor.stop_reason)
     except Exception as error:

@@ -88,21 +88,6 @@ class JobMonitor:
         return (before + within) / sum(self._shares.values())
 
 
-class StepMonitor:
-    """A `core` FitMonitor of one of several fits: the job's monitor hears of its phases with `step` before them."""
-
-    def __init__(self, monitor: JobMonitor, step: str) -> None:
-        self.stop_flag = monitor.stop_flag
-        self._monitor = monitor
-        self._step = step
-
-    def begin(self, phase: str, total: int, unit: str) -> None:
-        self._monitor.begin(self._step + phase, total, unit)
-
-    def advance(self, completed: int) -> None:
-        self._monitor.advance(completed)
-
-
 def finished(progress: Mapping[str, Any]) -> dict[str, Any]:
     """The progress of a job that is done."""
     return {**progress, "completed": progress.get("total", 0), "fraction": 1.0, "eta_seconds": 0.0}

@@ -1,5 +1,6 @@
 """Training and test rows of a job, before any noise."""
 
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +53,13 @@ def load_parts(context: ServiceContext, spec: TrainSpec) -> Parts:
     if isinstance(spec.evaluation, CrossValidation):
         return Parts(dataset, whole, folds=core.split_folds(whole.y, spec.evaluation.folds, random_state=spec.seed))
     return Parts(dataset, whole)
+
+
+def load_whole(context: ServiceContext, dataset_id: uuid.UUID) -> tuple[DatasetRow, Part]:
+    """A data set and all of its rows."""
+    with reading(context.sessions) as session:
+        dataset = DatasetService(session, context.dataset_store, context.settings.limits).get(dataset_id)
+    return dataset, _load(context, dataset)
 
 
 def _load(context: ServiceContext, dataset: DatasetRow) -> Part:

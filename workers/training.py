@@ -3,7 +3,6 @@
 With cross-validation the first three steps are done for each fold, and then on all rows for the model that is kept.
 """
 
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,23 +17,20 @@ from sqlalchemy.orm import Session
 import core
 from app.context import ServiceContext
 from app.datasets.tables import DatasetRow
-from app.jobs.estimator_specs import constructor_arguments, kind_of
+from app.jobs.estimator_specs import kind_of
+from app.jobs.lease import Claim
 from app.jobs.noise_specs import AdversarialNoise, InjectionSpec, UniformNoise
 from app.jobs.specs import CrossValidation, TrainSpec
-from app.label_text import label_text
 from app.trained_models.service import NewTrainedModel, TrainedModelService
-from workers.monitor import JobMonitor, StepMonitor, finished
+from workers.estimators import estimator_of, phases_of, warm_up
+from workers.monitor import JobMonitor, finished
 from workers.parts import Part, Parts, load_parts
-
-log = logging.getLogger(__name__)
+from workers.shares import PREPARING, shares_of_rest, with_scoring
 
 #: An unfitted estimator from its seed.
 NewEstimator = Callable[[int], Any]
 
-#: Parts of the work outside of growing trees, as shares of the whole.
-LOADING_SHARE, COMPILING_SHARE, SCORING_SHARE = 0.02, 0.01, 0.05
-#: Loading kernels from the disk takes less.
-COMPILING_SECONDS = 1.0
+SCORING_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -58,9 +54,9 @@ class _TrainingLabels:
     noise_rate: float | None
 
 
-def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Callable[[Session], dict[str, Any]]:
+def train(context: ServiceContext, held: Claim, monitor: JobMonitor) -> Callable[[Session], dict[str, Any]]:
     """Fit the model that a `TrainSpec` asks for and put its artefact into the store; register it when called back."""
-    spec = TrainSpec.model_validate(request)
+    spec = TrainSpec.model_validate(held.request)
     monitor.plan(_shares(spec))
     monitor.begin("loading", 1, "data sets")
     parts = load_parts(context, spec)
@@ -71,7 +67,7 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
     model = NewTrainedModel(
         name=spec.name,
         kind=kind_of(spec.model),
-        parameters={key: value for key, value in request["model"].items() if key != "kind"},
+        parameters={key: value for key, value in held.request["model"].items() if key != "kind"},
         seed=spec.seed,
         dataset_id=spec.dataset_id,
         data_sha256=parts.dataset.sha256,
@@ -81,7 +77,11 @@ def train(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor)
         artifact_sha256=stored.sha256,
         metrics=metrics | found.metrics,
         feature_schema=schema,
-        noise={"injected": fit.training.injected, "correction": request["noise"].get("correction")},
+        noise={
+            "injected": fit.training.injected,
+            "correction": held.request["noise"].get("correction"),
+            "estimated": _estimated(fit.estimator),
+        },
         fitted=found.facts,
         certificate=found.certificate,
     )
@@ -92,7 +92,7 @@ def _evaluated_fit(spec: TrainSpec, parts: Parts, n_jobs: int, monitor: JobMonit
     """The fit that is kept, and the metrics that the request's `evaluation` asks for."""
     labels = parts.dataset.labels
     new_estimator = partial(_estimator, spec, labels, n_jobs)
-    _warm_up(new_estimator(spec.seed), monitor)
+    warm_up(new_estimator(spec.seed), monitor)
     of_folds = _fold_scores(spec, parts, new_estimator, monitor)
     fit = _fit(spec, new_estimator(spec.seed), parts.train, labels, spec.seed, monitor)
     return fit, _spread(of_folds) if of_folds else _scores(fit, parts.test, labels, monitor)
@@ -101,7 +101,7 @@ def _evaluated_fit(spec: TrainSpec, parts: Parts, n_jobs: int, monitor: JobMonit
 def _fit(
     spec: TrainSpec, estimator: Any, clean: Part, labels: NDArray[Any], seed: int, monitor: core.FitMonitor
 ) -> _Fit:
-    training = _training_labels(spec, clean, labels, seed)
+    training = _training_labels(spec, clean, labels, seed, monitor)
     began = time.perf_counter()
     estimator.fit(clean.X, training.labels, monitor=monitor)
     return _Fit(estimator, clean.X, training, time.perf_counter() - began)
@@ -113,26 +113,10 @@ def _fold_scores(
     """Fit on the noisy training part of each fold and score that and the clean test part."""
     scores, labels = [], parts.dataset.labels
     for number, fold in enumerate(parts.folds, start=1):
-        step = StepMonitor(monitor, _step_of_fold(number, len(parts.folds)))
+        step = core.of_step(monitor, core.fold_step(number, len(parts.folds)))
         fit = _fit(spec, new_estimator(fold.seed), parts.train.rows(fold.train_rows), labels, fold.seed, step)
         scores.append(_scores(fit, parts.train.rows(fold.test_rows), labels, step))
     return scores
-
-
-def _step_of_fold(number: int, n_folds: int) -> str:
-    """What the phases of a fold's fit begin with."""
-    return f"fold {number} of {n_folds}: "
-
-
-def _warm_up(estimator: Any, monitor: JobMonitor) -> None:
-    """Compile what no job on this machine has needed so far, so that the time of the fit is the fit's."""
-    monitor.begin("compiling", 1, "fits")
-    began = time.perf_counter()
-    core.warm_up_fit(estimator)
-    seconds = time.perf_counter() - began
-    if seconds > COMPILING_SECONDS:
-        kind = core.parse_loss(estimator.loss).kind
-        log.info("made loss %r ready in %.1f s; what was compiled stays on this machine's disk", kind, seconds)
 
 
 def _register(session: Session, context: ServiceContext, model: NewTrainedModel, monitor: JobMonitor) -> dict[str, Any]:
@@ -141,40 +125,37 @@ def _register(session: Session, context: ServiceContext, model: NewTrainedModel,
 
 
 def _estimator(spec: TrainSpec, labels: NDArray[Any], n_jobs: int, seed: int) -> Any:
-    arguments = constructor_arguments(spec.model)
-    if isinstance(arguments["class_weight"], dict):
-        of_text = dict(zip(map(label_text, labels.tolist()), labels.tolist(), strict=True))
-        arguments["class_weight"] = {of_text[text]: weight for text, weight in arguments["class_weight"].items()}
-    if spec.noise.correction is not None:
-        arguments["correction"] = spec.noise.correction.model_dump()
-    estimator_class: Any = core.ESTIMATORS[kind_of(spec.model)]
-    return estimator_class(**arguments, random_state=seed, n_jobs=n_jobs)
+    return estimator_of(spec.model, labels, seed, n_jobs, **_correction(spec))
+
+
+def _correction(spec: TrainSpec) -> dict[str, Any]:
+    """The constructor argument that the request has beside its model, if it has one."""
+    return {} if spec.noise.correction is None else {"correction": spec.noise.correction.model_dump()}
 
 
 def _shares(spec: TrainSpec) -> dict[str, float]:
     """The phases of the job; those of a fit are weighted by the trees they grow, a fit by the rows it sees."""
     n_folds = spec.evaluation.folds if isinstance(spec.evaluation, CrossValidation) else 0
-    fits = {_step_of_fold(number, n_folds): 1 - 1 / n_folds for number in range(1, n_folds + 1)} | {"": 1.0}
-    shares = {"loading": LOADING_SHARE, "compiling": COMPILING_SHARE}
+    fits = {core.fold_step(number, n_folds): 1 - 1 / n_folds for number in range(1, n_folds + 1)} | {"": 1.0}
+    shares = dict(PREPARING)
+    of_fit = shares_of_rest(with_scoring(phases_of(spec.model, spec.noise.inject, **_correction(spec)), SCORING_SHARE))
     for step, weight in fits.items():
         of_job = weight / sum(fits.values())
-        shares |= {step + phase: of_job * share for phase, share in _shares_of_fit(spec).items()}
+        shares |= {step + phase: of_job * share for phase, share in of_fit.items()}
     if n_folds:  # the last fit has no rows left to be scored on
         del shares["scoring"]
     return shares
 
 
-def _shares_of_fit(spec: TrainSpec) -> dict[str, float]:
-    trees = core.ESTIMATORS[kind_of(spec.model)](**constructor_arguments(spec.model)).phases()
-    growing = 1 - LOADING_SHARE - COMPILING_SHARE - SCORING_SHARE
-    return {phase: growing * n / sum(trees.values()) for phase, n in trees.items()} | {"scoring": SCORING_SHARE}
-
-
-def _training_labels(spec: TrainSpec, clean: Part, classes: NDArray[Any], seed: int) -> _TrainingLabels:
+def _training_labels(
+    spec: TrainSpec, clean: Part, classes: NDArray[Any], seed: int, monitor: core.FitMonitor
+) -> _TrainingLabels:
     inject = spec.noise.inject
     if inject is None:
         return _TrainingLabels(clean.y, None, None)
-    noisy = core.inject_noise(clean.y, inject.model_dump(), X=clean.X, random_state=seed, classes=classes)
+    noisy = core.inject_noise(
+        clean.y, inject.model_dump(), X=clean.X, random_state=seed, classes=classes, monitor=monitor
+    )
     flipped_rows = int(np.count_nonzero(noisy.flipped))
     record = {
         **inject.model_dump(),
@@ -182,6 +163,16 @@ def _training_labels(spec: TrainSpec, clean: Part, classes: NDArray[Any], seed: 
         "observed_rate": flipped_rows / len(noisy.flipped),
     }
     return _TrainingLabels(noisy.labels, record, _expected_rate(inject, noisy, clean.y))
+
+
+def _estimated(estimator: Any) -> dict[str, Any] | None:
+    """What the fit found out about the noise of its labels; None where it was not asked to."""
+    noise: core.TransitionEstimate | None = getattr(estimator, "noise_estimate_", None)
+    return noise and {
+        "rate": noise.noise_rate,
+        "standard_error": noise.noise_rate_error,
+        "transition": noise.transition.to_json(),
+    }
 
 
 def _expected_rate(inject: InjectionSpec, noisy: core.NoisyLabels, clean: NDArray[Any]) -> float:

@@ -52,6 +52,13 @@ class DatasetService:
             raise _not_found(dataset_id)
         return row
 
+    def named_at(self, pointer: str, dataset_id: uuid.UUID) -> DatasetRow:
+        """The data set that a request names at `pointer`, which the error then points at. Raises DatasetNotFound."""
+        try:
+            return self.get(dataset_id)
+        except DatasetNotFound as error:
+            raise DatasetNotFound.at(pointer, error.detail) from error
+
     def page(self, page: PageQuery, filters: dict[str, str]) -> tuple[list[DatasetRow], str | None]:
         return self._repository.page(page, filters)
 

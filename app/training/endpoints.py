@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Body, Header, Request, Response
+from fastapi import APIRouter, Body
 
 from app.database import writing
 from app.datasets.errors import DatasetNotFound
@@ -10,6 +10,7 @@ from app.datasets.service import DatasetService
 from app.dependencies import Context
 from app.error_handlers import responses
 from app.errors import InvalidJson, UnsupportedMediaType
+from app.jobs.accepted import Accepted, IdempotencyKey
 from app.jobs.errors import (
     IdempotencyKeyReused,
     IncompatibleTestDataset,
@@ -44,18 +45,11 @@ router = APIRouter(tags=["training"])
 def train(
     body: Annotated[TrainRequest, Body(openapi_examples=EXAMPLES)],
     context: Context,
-    request: Request,
-    response: Response,
-    background: BackgroundTasks,
-    idempotency_key: Annotated[
-        str | None, Header(min_length=1, max_length=200, description="the same key and body give the same job")
-    ] = None,
+    accepted: Accepted,
+    idempotency_key: IdempotencyKey = None,
 ) -> JobOut:
     limits = context.settings.limits
     with writing(context.sessions) as session:
         datasets = DatasetService(session, context.dataset_store, limits)
         job = TrainingService(datasets, JobService(session, limits), limits).submit(body, idempotency_key)
-    # The relay then finds the job at once instead of at its next turn.
-    background.add_task(request.app.state.upkeep.wake)
-    response.headers["Location"] = f"/jobs/{job.id}"
-    return JobOut.of(job)
+    return accepted.of(job)

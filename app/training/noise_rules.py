@@ -8,18 +8,29 @@ from app.datasets.tables import DatasetRow
 from app.errors import FieldError, pointer_token
 from app.jobs.errors import InvalidNoise
 from app.jobs.estimator_specs import constructor_arguments, kind_of
-from app.jobs.specs import TrainSpec
+from app.jobs.noise_specs import InjectionSpec
+from app.jobs.specs import CrossValidation, EvaluationSpec, Holdout, TrainSpec
 from app.label_text import label_text
+from app.training.fitness import too_many_votes
+from core.holdout import most_in_a_fold, n_held_out
+from core.label_judges import check_enough_rows
 
 
 def refuse_unfit_noise(spec: TrainSpec, dataset: DatasetRow) -> None:
     """Raise InvalidNoise for all that can be known of the request's noise without the rows."""
     if spec.noise.inject is not None:
-        with _pointing_into("/noise/inject"):
-            core.check_noise(spec.noise.inject.model_dump(), dataset.labels)
+        refuse_unfit_injection(spec.noise.inject, dataset, "/noise/inject")
     if spec.noise.correction is not None:
         with _pointing_into("/noise/correction"):
             _check_correction(spec, dataset)
+
+
+def refuse_unfit_injection(inject: InjectionSpec, dataset: DatasetRow, place: str) -> None:
+    """Raise InvalidNoise for noise, which the request has at `place`, that does not suit the classes and the
+    number of features.
+    """
+    with _pointing_into(place):
+        core.check_noise(inject.model_dump(), dataset.labels, len(dataset.features))
 
 
 @contextmanager
@@ -43,7 +54,25 @@ def _check_correction(spec: TrainSpec, dataset: DatasetRow) -> None:
     loss = core.parse_loss(constructor_arguments(spec.model)["loss"])
     correction = core.parse_correction(spec.noise.correction.model_dump(), loss)
     assert correction is not None, "a spec is never None"
-    correction.transition.among(dataset.labels)
+    if correction.transition is None:
+        _check_estimate(spec.evaluation, dataset)
+    else:
+        correction.transition.among(dataset.labels)
+
+
+def _check_estimate(evaluation: EvaluationSpec, dataset: DatasetRow) -> None:
+    check_enough_rows(_fewest_training_rows(evaluation, dataset.n_rows), len(dataset.classes))
+    if reason := too_many_votes(dataset):
+        raise core.InvalidNoise(f"transition of correction is 'estimate', and {reason}.", "transition")
+
+
+def _fewest_training_rows(evaluation: EvaluationSpec, n_rows: int) -> int:
+    """Of all fits of the job."""
+    if isinstance(evaluation, Holdout):
+        return n_rows - n_held_out(n_rows, evaluation.test_fraction)
+    if isinstance(evaluation, CrossValidation):
+        return n_rows - most_in_a_fold(n_rows, evaluation.folds)
+    return n_rows
 
 
 def classes_without_weight(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:

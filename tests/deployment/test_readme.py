@@ -25,9 +25,12 @@ def bash_blocks(text: str) -> list[str]:
     return re.findall(r"^```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-def test_walk_with_curl_runs_as_it_stands(tmp_path: Path) -> None:
-    script = "".join(bash_blocks(section("A walk with curl")))
+def test_commands_with_curl_run_as_they_stand(tmp_path: Path) -> None:
+    """The walk, and what later sections do with its data set."""
+    script = "".join(bash_blocks(section("A walk with curl") + section("Models, losses, parameters")))
     assert "/predict" in script
+    assert "/audits" in script
+    assert "/sweeps" in script
     with RunningService(tmp_path / "home") as service:
         walked = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
@@ -40,6 +43,11 @@ def test_walk_with_curl_runs_as_it_stands(tmp_path: Path) -> None:
         )
     assert walked.returncode == 0, walked.stdout + walked.stderr
     assert "\nsucceeded\n" in walked.stdout
+    header, *wrong = (tmp_path / "wrong-labels.csv").read_text().splitlines()
+    assert header == '"row","given_label","suggested_label","quality","is_issue"'
+    assert wrong
+    curve = r"(?:entropy|misclassification) 0\.[02] accuracy 0\.\d+ 0\.\d+ \["
+    assert len(re.findall(curve, walked.stdout)) == 4
     one = json.loads(re.findall(r'\{"model".*?\}\}(?=\{|$)', walked.stdout.strip(), re.DOTALL)[0])
     assert one["label"] == "yes"
     assert one["model"]["name"] == "loans"

@@ -1,6 +1,7 @@
 """Whole services, started as users start them, on SQLite with an embedded Redis and on PostgreSQL."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pytest
@@ -17,17 +18,22 @@ QUICK_LEASES = {
 }
 
 
+@contextmanager
+def service_on(
+    database: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, **changes: str
+) -> Iterator[RunningService]:
+    """A service on SQLite or on a new database of PostgreSQL; `changes` are further environment variables."""
+    home = tmp_path_factory.mktemp(database) / "home"
+    with ExitStack() as opened:
+        if database == "postgresql":
+            server = request.getfixturevalue("postgresql_url")
+            changes["DATABASE_URL"] = opened.enter_context(fresh_database(server))
+        yield opened.enter_context(RunningService(home, changes=QUICK_LEASES | changes))
+
+
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    home = tmp_path_factory.mktemp(request.param) / "home"
-    if request.param == "sqlite":
-        with RunningService(home, changes=QUICK_LEASES) as running:
-            yield running
-        return
-    with (
-        fresh_database(request.getfixturevalue("postgresql_url")) as url,
-        RunningService(home, changes=QUICK_LEASES | {"DATABASE_URL": url}) as running,
-    ):
+    with service_on(request.param, request, tmp_path_factory) as running:
         yield running
 
 

@@ -14,9 +14,9 @@ ROW = {"x1": 1.5, "x2": 0.3, "x3": None, "x4": 0.0, "x5": -1.2, "x6": 0.7, "colo
 LONG_MODEL = {"kind": "forest", "n_estimators": 4000, "loss": "entropy"}
 
 
-def upload(service: RunningService, table: bytes) -> dict[str, Any]:
+def upload(service: RunningService, table: bytes, target: str = "quality") -> dict[str, Any]:
     boundary = uuid.uuid4().hex
-    fields = [("target", None, b"quality"), ("name", None, b"made table"), ("file", "table.csv", table)]
+    fields = [("target", None, target.encode()), ("name", None, b"made table"), ("file", "table.csv", table)]
     parts = [
         b'--%s\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
         % (boundary.encode(), name.encode(), f'; filename="{file}"'.encode() if file else b"", value)
@@ -40,7 +40,8 @@ def wait_for_progress(service: RunningService, job_id: str) -> None:
     def under_way() -> bool:
         job = service.request("GET", f"/jobs/{job_id}")[1]
         assert job["state"] in ("queued", "running"), job
-        return job["progress"]["phase"] in ("growing", "boosting") and job["progress"]["completed"] > 0
+        phase = job["progress"]["phase"] or ""
+        return phase.endswith(("growing", "boosting")) and job["progress"]["completed"] > 0
 
     wait_until(under_way, 60, f"progress of job {job_id}")
 

@@ -10,17 +10,20 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, inspect, select
 
+from app.audits.tables import AuditRow
 from app.context import open_context
-from app.database import build_engine, reading
+from app.database import build_engine, reading, writing
 from app.database_schema import MIGRATIONS, alembic_config, is_current
-from app.jobs.tables import JobEventRow, JobInputRow
+from app.jobs.states import JobKind
+from app.jobs.tables import JobEventRow, JobInputRow, JobRow
 from app.settings import DatabaseSettings
+from app.sweeps.tables import SweepCellRow
 from app.tables import metadata
 from app.trained_models.tables import TrainedModelRow
 from tests.app.trained_models.made import make_trained_model
 from tests.conftest import make_settings
 from tests.databases import fresh_database
-from tests.factories import make_job
+from tests.factories import make_family, make_job
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -59,6 +62,7 @@ def test_check_constraints_are_migrated(engine: Engine) -> None:
     }
     assert set(migrated) == {"ck_jobs_kind", "ck_jobs_state"}
     assert all(state in migrated["ck_jobs_state"] for state in ("queued", "cancelling", "cancelled"))
+    assert all(f"'{kind}'" in migrated["ck_jobs_kind"] for kind in JobKind)
 
 
 def test_down_and_up_again(engine: Engine) -> None:
@@ -86,9 +90,44 @@ def test_a_trained_model_outlives_the_version_before_certificates(engine: Engine
     context.close()
 
 
+def test_a_version_without_sweeps_keeps_every_other_job(engine: Engine, tmp_path: Path) -> None:
+    config = _config(engine)
+    command.upgrade(config, "head")
+    context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
+    train_id, family = make_job(context), make_family(context, 2)
+    with writing(context.sessions) as session:
+        cells = enumerate(family.parts)
+        session.add_all(SweepCellRow(job_id=part.id, position=number) for number, part in cells)
+    command.downgrade(config, "20261123_audits")
+    command.upgrade(config, "head")
+    with reading(context.sessions) as session:
+        assert session.scalars(select(JobRow.id)).all() == [train_id]
+        assert session.scalars(select(JobEventRow.job_id)).all() == [train_id]
+        assert session.scalars(select(JobInputRow.job_id)).all() == [train_id]
+        assert session.scalars(select(SweepCellRow.job_id)).all() == []
+    context.close()
+
+
+def test_a_version_without_audits_keeps_trainings(engine: Engine, tmp_path: Path) -> None:
+    config = _config(engine)
+    command.upgrade(config, "head")
+    context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
+    train_id, audit_id = make_job(context), make_job(context, kind=JobKind.AUDIT)
+    found = {"classes": [0, 1], "n_rows": 2, "n_issues": 0, "report": {}, "issues_sha256": "0" * 64}
+    with writing(context.sessions) as session:
+        session.add(AuditRow(job_id=audit_id, **found))
+    command.downgrade(config, "20261122_certificate")
+    command.upgrade(config, "head")
+    with reading(context.sessions) as session:
+        assert session.scalars(select(JobRow.id)).all() == [train_id]
+        assert session.scalars(select(JobEventRow.job_id)).all() == [train_id]
+        assert session.scalars(select(JobInputRow.job_id)).all() == [train_id]
+    context.close()
+
+
 COPYING_VERSION = """
 revision = "copies_jobs"
-down_revision = "20261122_certificate"
+down_revision = "20261124_sweeps"
 
 from alembic import op
 

@@ -6,9 +6,14 @@ import pytest
 from fastapi.testclient import TestClient
 
 from core import ESTIMATORS
-from tests.app.training.train_requests import TREE, n_jobs, refused
+from tests.app.training.train_requests import TREE, n_jobs, refused, wide_dataset
 
 CORRECTION = {"kind": "forward", "transition": [[0.8, 0.2, 0.0], [0.1, 0.9, 0.0], [0.0, 0.3, 0.7]]}
+ESTIMATE = {"transition": "estimate"}
+
+
+def two_classes(n_rows: int) -> dict[str, Any]:
+    return {"columns": {"x": list(range(n_rows)), "y": [row % 2 for row in range(n_rows)]}, "target": "y"}
 
 
 class TestAccepted:
@@ -33,8 +38,9 @@ class TestAccepted:
 
     @pytest.mark.parametrize("kind", ["forward", "backward"])
     @pytest.mark.parametrize("model", ["tree", "forest", "extra_trees"])
-    def test_corrections(self, client: TestClient, three: str, model: str, kind: str) -> None:
-        correction = {**CORRECTION, "kind": kind}
+    @pytest.mark.parametrize("transition", [CORRECTION["transition"], "estimate"], ids=["matrix", "estimate"])
+    def test_corrections(self, client: TestClient, three: str, model: str, kind: str, transition: Any) -> None:
+        correction = {"kind": kind, "transition": transition}
         body = {"dataset_id": three, "model": {"kind": model}, "noise": {"correction": correction}}
         assert client.post("/train", json=body).json()["request"]["noise"]["correction"] == correction
 
@@ -67,19 +73,33 @@ class TestRefused:
         assert n_jobs(client) == 0
 
     @pytest.mark.parametrize(
+        ("n_classes", "n_features", "words"), [(300, 700, "1.5e+13 steps"), (3, 6700, "134,670,000 cells")], ids=str
+    )
+    def test_more_classes_and_features_than_can_be_measured(
+        self, client: TestClient, n_classes: int, n_features: int, words: str
+    ) -> None:
+        wide = wide_dataset(client, n_classes, n_features)
+        body = {"dataset_id": wide, "model": TREE, "noise": {"inject": {"kind": "class_conditional"}}}
+        assert refused(client, body) == ("invalid_noise", ["/noise/inject/kind"])
+        assert words in client.post("/train", json=body).json()["detail"]
+        body["noise"] = {"inject": {"kind": "uniform", "rate": 0.1}}
+        assert client.post("/train", json=body).status_code == 202
+
+    @pytest.mark.parametrize(
         ("model", "correction", "pointer", "words"),
         [
             (TREE, {"transition": [[0.9, 0.1], [0.2, 0.8]]}, "/transition", "2 x 2 and the labels have 3 classes"),
             (TREE, {"transition": [[1, 0, 0], [0, 1, 0], [0, 0.5, 0.6]]}, "/transition", "sums to 1.1"),
             (TREE, {"transition": [[1, 0, 0]]}, "/transition", "must be square"),
             (TREE, {"transition": [[0.2, 0.4, 0.4]] * 3}, "/transition", "condition number"),
-            (TREE, {"transition": "estimate"}, "/transition", "cannot be estimated"),
             ({"kind": "forest", "loss": "ne"}, {"kind": "backward"}, "/kind", "'ne' needs probabilities"),
             ({"kind": "tree", "loss": "ane"}, {"kind": "backward"}, "/kind", "'adaptive_ne' needs probabilities"),
+            ({"kind": "forest", "loss": "ne"}, {**ESTIMATE, "kind": "backward"}, "/kind", "'ne' needs probabilities"),
             *(
-                ({"kind": kind}, {}, "", f"{kind!r} takes no correction")
+                ({"kind": kind}, correction, "", f"{kind!r} takes no correction")
                 for kind in ESTIMATORS
                 if kind not in ("tree", "forest", "extra_trees")
+                for correction in ({}, ESTIMATE)
             ),
         ],
         ids=str,
@@ -92,7 +112,44 @@ class TestRefused:
         assert words in client.post("/train", json=body).json()["detail"]
         assert n_jobs(client) == 0
 
-    def test_a_correction_needs_rows_of_every_class(self, client: TestClient, three: str) -> None:
+    @pytest.mark.parametrize("transition", [CORRECTION["transition"], "estimate"], ids=["matrix", "estimate"])
+    def test_a_correction_needs_rows_of_every_class(self, client: TestClient, three: str, transition: Any) -> None:
         model = {"kind": "tree", "class_weight": {"b": 0}}
-        body = {"dataset_id": three, "model": model, "noise": {"correction": CORRECTION}}
+        body = {"dataset_id": three, "model": model, "noise": {"correction": {**CORRECTION, "transition": transition}}}
         assert refused(client, body) == ("invalid_training_request", ["/model/class_weight/b"])
+
+    def test_too_few_rows_to_estimate_from(self, client: TestClient) -> None:
+        body = {"data": two_classes(19), "model": TREE, "noise": {"correction": {**CORRECTION, **ESTIMATE}}}
+        body["evaluation"] = {"kind": "none"}
+        assert refused(client, body) == ("invalid_noise", ["/noise/correction/transition"])
+        assert "19 rows of 2 classes are too few" in client.post("/train", json=body).json()["detail"]
+
+    @pytest.mark.parametrize(
+        ("evaluation", "enough"),
+        [
+            ({"kind": "none"}, 20),
+            ({"kind": "holdout"}, 25),
+            ({"kind": "holdout", "test_fraction": 0.01}, 21),
+            ({"kind": "holdout", "test_fraction": 0.5, "stratify": False}, 40),
+            ({"kind": "cross_validation"}, 25),
+            ({"kind": "cross_validation", "folds": 2}, 40),
+            ({"kind": "cross_validation", "folds": 3}, 30),
+        ],
+        ids=str,
+    )
+    def test_the_smallest_part_that_trains_must_be_enough_to_estimate_from(
+        self, client: TestClient, evaluation: dict[str, Any], enough: int
+    ) -> None:
+        body = {"model": TREE, "noise": {"correction": {**CORRECTION, **ESTIMATE}}, "evaluation": evaluation}
+        too_few = body | {"data": two_classes(enough - 1)}
+        assert refused(client, too_few) == ("invalid_noise", ["/noise/correction/transition"])
+        assert "in training 19 rows" in client.post("/train", json=too_few).json()["detail"]
+        assert n_jobs(client) == 0
+        assert client.post("/train", json=body | {"data": two_classes(enough)}).status_code == 202
+
+    @pytest.mark.parametrize("transition", ["estimated", "", None, 0.2], ids=str)
+    def test_a_transition_that_is_neither(self, client: TestClient, three: str, transition: Any) -> None:
+        correction = {"kind": "forward", "transition": transition}
+        code, pointers = refused(client, {"dataset_id": three, "model": TREE, "noise": {"correction": correction}})
+        assert code == "invalid_request"
+        assert {pointer.split("/transition")[0] for pointer in pointers} == {"/noise/correction"}

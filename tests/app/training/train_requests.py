@@ -5,6 +5,8 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
+from tests.factories import FEATURES, make_dataset
+
 TREE = {"kind": "tree"}
 
 
@@ -14,6 +16,14 @@ def refused(client: TestClient, body: dict[str, Any], status: int = 422) -> tupl
     assert response.status_code == status, response.text
     problem = response.json()
     return problem["code"], [error["pointer"] for error in problem["errors"]]
+
+
+def wide_dataset(client: TestClient, n_classes: int, n_features: int) -> str:
+    """A data set of many classes and features, of which nobody reads the rows."""
+    classes = [{"label": label, "count": 10} for label in range(n_classes)]
+    features = [FEATURES[0] | {"name": f"x{number}"} for number in range(n_features)]
+    given = {"n_rows": 10 * n_classes, "classes": classes, "features": features}
+    return str(make_dataset(client.app.state.context, **given))
 
 
 def n_jobs(client: TestClient) -> int:

@@ -1,0 +1,113 @@
+"""Jobs whose correction estimates the matrix: what the model says of its labels, and what fails."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+import core
+import core.noise.correction
+from app.context import ServiceContext
+from app.jobs.states import JobState
+from core.label_judges import JUDGES
+from tests.workers.test_training import three_classes
+from tests.workers.training_runs import made, run, run_to_the_end, store
+from workers.monitor import JobMonitor
+
+TRANSITION = [[0.75, 0.15, 0.1], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]]
+INJECT = {"kind": "matrix", "transition": TRANSITION}
+ESTIMATING = {"kind": "forward", "transition": "estimate"}
+TREE = {"kind": "tree", "min_samples_leaf": 20}
+WITHOUT = {"kind": "none"}
+
+
+@pytest.mark.parametrize("kind", ["forward", "backward"])
+def test_a_model_says_what_was_estimated(context: ServiceContext, kind: str) -> None:
+    correction = {"kind": kind, "transition": "estimate"}
+    forest = {"kind": "forest", "n_estimators": 5, "min_samples_leaf": 20}
+    noise = {"inject": INJECT, "correction": correction}
+    model = run(context, dataset_id=store(context, three_classes()), model=forest, noise=noise)
+    assert model.noise["correction"] == correction
+    estimated = model.noise["estimated"]
+    assert set(estimated) == {"rate", "standard_error", "transition"}
+    assert estimated["rate"] == pytest.approx(model.noise["injected"]["observed_rate"], abs=0.05)
+    assert 0 < estimated["standard_error"] < 0.05
+    assert estimated["transition"] == [pytest.approx(row, abs=0.1) for row in TRANSITION]
+    estimator = core.load(context.artifact_store.path(model.artifact_sha256))
+    assert estimator.correction == correction
+    given = {**noise, "correction": {"kind": kind, "transition": estimated["transition"]}}
+    same = run(context, dataset_id=str(model.dataset_id), model=forest, noise=given)
+    assert same.metrics["test"]["confusion"] == model.metrics["test"]["confusion"]
+    assert same.noise["estimated"] is None
+
+
+def test_each_fold_estimates_from_its_own_labels(context: ServiceContext) -> None:
+    """The model that is kept is that of all rows, whose estimate is shown."""
+    request: dict[str, Any] = {"dataset_id": store(context, three_classes(300)), "model": TREE}
+    request["noise"] = {"inject": INJECT, "correction": ESTIMATING}
+    folded = run(context, **request, evaluation={"kind": "cross_validation", "folds": 2})
+    alone = run(context, **request, evaluation=WITHOUT)
+    assert folded.artifact_sha256 == alone.artifact_sha256
+    assert folded.noise == alone.noise
+    assert len(folded.metrics["folds"]) == 2
+
+
+def test_nobody_asked(context: ServiceContext) -> None:
+    dataset_id = store(context, made())
+    for model in (TREE, {"kind": "forest", "n_estimators": 30, "oob_score": True}, {"kind": "adaboost", "n_rounds": 2}):
+        assert run(context, dataset_id=dataset_id, model=model, evaluation=WITHOUT).noise["estimated"] is None
+
+
+def test_an_ill_conditioned_estimate_fails_the_job_and_says_why(
+    context: ServiceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core.noise.correction, "LARGEST_CONDITION", 2.0)
+    noise = {"inject": {"kind": "uniform", "rate": 0.5}, "correction": ESTIMATING}
+    row = run_to_the_end(context, dataset_id=store(context, three_classes()), model=TREE, noise=noise)
+    assert (row.state, row.error_code) == (JobState.FAILED, "invalid_noise")
+    assert row.error_message is not None
+    assert "estimated from the labels has condition number" in row.error_message
+    assert "give the matrix if you know it" in row.error_message
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "evaluation"),
+    [(20, WITHOUT), (25, {"kind": "holdout"}), (30, {"kind": "cross_validation", "folds": 3})],
+    ids=["all", "holdout", "folds"],
+)
+def test_as_few_rows_as_are_accepted_are_enough_for_every_fit(
+    context: ServiceContext, n_rows: int, evaluation: dict[str, Any]
+) -> None:
+    columns = {"x": [row + 100 * (row % 2) for row in range(n_rows)], "y": [row % 2 for row in range(n_rows)]}
+    noise = {"correction": ESTIMATING}
+    model = run(context, dataset_id=store(context, columns), model=TREE, noise=noise, evaluation=evaluation)
+    assert model.noise["estimated"]["rate"] < 0.05
+
+
+def test_progress_counts_the_trees_that_estimate(context: ServiceContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, float]] = []
+
+    def advance(monitor: JobMonitor, completed: int) -> None:
+        advance_as_always(monitor, completed)
+        news = monitor.news()
+        if news:
+            seen.append((news["phase"], news["fraction"]))
+
+    advance_as_always = JobMonitor.advance
+    monkeypatch.setattr(JobMonitor, "advance", advance)
+    forest = {"kind": "forest", "n_estimators": JUDGES}
+    noise = {"correction": ESTIMATING}
+    run(context, dataset_id=store(context, made(100)), model=forest, noise=noise, evaluation=WITHOUT)
+    fractions = [fraction for _, fraction in seen]
+    assert list(dict.fromkeys(phase for phase, _ in seen)) == ["estimating", "growing", "scoring"]
+    assert fractions == sorted(fractions)
+    half = (fractions[0] + [fraction for phase, fraction in seen if phase == "growing"][-1]) / 2
+    assert [fraction for phase, fraction in seen if phase == "estimating"][-1] == pytest.approx(half, abs=0.01)
+
+
+def test_lists_show_the_rate_without_the_matrix(context: ServiceContext, client: TestClient) -> None:
+    noise = {"correction": ESTIMATING}
+    model = run(context, dataset_id=store(context, made()), model=TREE, noise=noise, evaluation=WITHOUT)
+    assert client.get(f"/models/{model.id}").json()["noise"] == model.noise
+    listed = client.get("/models").json()["items"][0]["noise"]
+    assert listed == {**model.noise, "estimated": {**model.noise["estimated"], "transition": None}}

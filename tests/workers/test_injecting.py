@@ -1,0 +1,111 @@
+"""Noise that is put into labels is a phase of the job: it shows progress, and a user can cancel it."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from app.context import ServiceContext
+from app.database import writing
+from app.jobs.service import JobService
+from app.jobs.states import JobKind, JobState
+from app.jobs.tables import JobRow
+from core.noise.adversarial import N_ROUNDS
+from tests.factories import job
+from tests.workers.sweep_runs import run_cell, submitted
+from tests.workers.test_training import three_classes
+from tests.workers.training_runs import made, run, run_to_the_end, store
+from workers.monitor import JobMonitor, StopReason
+
+TREE = {"kind": "tree", "max_depth": 3}
+ADVERSARIAL = {"kind": "adversarial", "rate": 0.1}
+SLOW = [{"kind": "class_conditional"}, ADVERSARIAL]
+
+
+@pytest.fixture
+def cancelled_in(context: ServiceContext, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Cancel what is running, but for parents, after the first step of a phase; gives the phases of all steps."""
+
+    def arm(phase: str) -> list[str]:
+        heard: list[str] = []
+
+        def advance(monitor: JobMonitor, completed: int) -> None:
+            advance_as_always(monitor, completed)
+            heard.append(monitor.progress()["phase"])
+            if heard[-1] == phase:
+                with writing(context.sessions) as session:
+                    running = session.scalars(select(JobRow).where(JobRow.kind != JobKind.SWEEP)).one()
+                    JobService(session, context.settings.limits).cancel(running.parent_id or running.id)
+                monitor.stop(StopReason.CANCEL)
+
+        advance_as_always = JobMonitor.advance
+        monkeypatch.setattr(JobMonitor, "advance", advance)
+        return heard
+
+    return arm
+
+
+@pytest.mark.parametrize("inject", SLOW, ids=str)
+def test_a_job_is_cancelled_while_its_labels_are_made_noisy(
+    context: ServiceContext, cancelled_in: Any, inject: dict[str, Any]
+) -> None:
+    heard = cancelled_in("injecting")
+    row = run_to_the_end(context, dataset_id=store(context, three_classes(90)), model=TREE, noise={"inject": inject})
+    assert (row.state, row.model_id) == (JobState.CANCELLED, None)
+    assert heard == ["injecting"]
+
+
+@pytest.mark.parametrize("noise", SLOW, ids=str)
+def test_a_cell_is_cancelled_while_its_labels_are_made_noisy(
+    context: ServiceContext, cancelled_in: Any, noise: dict[str, Any]
+) -> None:
+    dataset_id = store(context, three_classes(90))
+    sweep_id, (cell,) = submitted(context, dataset_id=dataset_id, models=[TREE], noise=[noise], repeats=2)
+    heard = cancelled_in("repeat 1 of 2: injecting")
+    run_cell(context, cell)
+    assert [job(context, job_id).state for job_id in (cell, sweep_id)] == [JobState.CANCELLED] * 2
+    assert heard == ["repeat 1 of 2: injecting"]
+
+
+def test_progress_rises_while_noise_is_put_in_and_never_says_compiling(
+    context: ServiceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, float]] = []
+
+    def advance(monitor: JobMonitor, completed: int) -> None:
+        advance_as_always(monitor, completed)
+        if news := monitor.news():
+            seen.append((news["phase"], news["fraction"]))
+
+    advance_as_always = JobMonitor.advance
+    monkeypatch.setattr(JobMonitor, "advance", advance)
+    forest = {"kind": "forest", "n_estimators": N_ROUNDS}
+    noise = {"inject": ADVERSARIAL}
+    run(context, dataset_id=store(context, made(100)), model=forest, noise=noise, evaluation={"kind": "none"})
+    fractions = [fraction for _, fraction in seen]
+    assert list(dict.fromkeys(phase for phase, _ in seen)) == ["injecting", "growing", "scoring"]
+    assert fractions == sorted(fractions)
+    last = dict(seen)
+    assert last["injecting"] == pytest.approx((fractions[0] + last["growing"]) / 2, abs=0.01)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_folds_have_a_phase_each_and_jobs_without_noise_have_none(
+    context: ServiceContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[list[str]] = []
+
+    def plan(monitor: JobMonitor, shares: Any) -> None:
+        planned.append(list(shares))
+        plan_as_always(monitor, shares)
+
+    plan_as_always = JobMonitor.plan
+    monkeypatch.setattr(JobMonitor, "plan", plan)
+    request = {"dataset_id": store(context, made()), "model": TREE}
+    folds = {"kind": "cross_validation", "folds": 2}
+    run(context, **request, evaluation=folds, noise={"inject": {"kind": "uniform", "rate": 0.1}})
+    run(context, **request)
+    of_fit = ["injecting", "growing", "scoring"]
+    of_folds = [f"fold {number} of 2: {phase}" for number in (1, 2) for phase in of_fit]
+    assert planned[0] == ["loading", "compiling", *of_folds, "injecting", "growing"]
+    assert planned[1] == ["loading", "compiling", "growing", "scoring"]
