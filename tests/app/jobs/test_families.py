@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from unittest.mock import ANY
 
 import pytest
 from sqlalchemy import select, update
@@ -75,11 +76,15 @@ class TestFollowing:
         _end(context, first, SUCCEEDED)
         row = job(context, family.job.id)
         assert (row.state, row.finished_at) == (JobState.RUNNING, None)
-        half = {"phase": "cells", "completed": 1, "total": 2, "unit": "cells", "fraction": 0.5, "eta_seconds": None}
-        assert row.progress == half
+        half = {"phase": "cells", "completed": 1, "total": 2, "unit": "cells", "fraction": 0.5}
+        assert row.progress == half | {"eta_seconds": ANY}
+        assert began is not None
+        so_far = (utc_now() - began).total_seconds()
+        assert 0 <= row.progress["eta_seconds"] <= so_far + 0.1
         _end(context, _claim(context, family.parts[1]), SUCCEEDED)
         row = job(context, family.job.id)
         assert (row.state, row.progress["fraction"], row.started_at) == (SUCCEEDED, 1.0, began)
+        assert row.progress["eta_seconds"] == 0
         assert row.finished_at is not None
         assert _events(context, family.job.id) == ["queued", "running", "1", "2", "succeeded"]
 
