@@ -74,10 +74,19 @@ class ContentStore:
             raise self.missing(f"The file {sha256} is missing from the store; {self.way_out}.")
         return self._file(sha256)
 
-    def delete(self, sha256: str) -> None:
-        """Forget the file. Whether somebody still needs it is for the caller to know. Absent is fine."""
-        self._file(sha256).unlink(missing_ok=True)
+    def delete(self, sha256: str, older_than_seconds: float = 0.0) -> bool:
+        """Forget the file, unless it was put here since; whether it is gone. Absent is fine.
+
+        Whether somebody still needs it is for the caller to know.
+        """
+        file = self._file(sha256)
+        with suppress(FileNotFoundError):
+            # Asked for no age, not even a clock that was set back keeps the file.
+            if older_than_seconds > 0 and time.time() - file.stat().st_mtime < older_than_seconds:
+                return False
+            file.unlink()
         _sync(self._folder)
+        return True
 
     def _file(self, sha256: str) -> Path:
         if not _SHA256.fullmatch(sha256):
@@ -85,13 +94,20 @@ class ContentStore:
         return self._folder / f"{sha256}{self.suffix}"
 
 
-def drop_unless_named(session: Session, store: ContentStore, column: InstrumentedAttribute[str], sha256: str) -> bool:
-    """Remove a file that no row names in `column`; whether none does. Call it after a row's deletion is committed."""
+def drop_unless_named(
+    session: Session,
+    store: ContentStore,
+    column: InstrumentedAttribute[str],
+    sha256: str,
+    older_than_seconds: float = 0.0,
+) -> bool:
+    """Remove a file that no row names in `column`, if that old; whether it went. Call it after a row's deletion is
+    committed.
+    """
     lock(session, sha256)
     if session.scalar(select(column).where(column == sha256).limit(1)) is not None:
         return False
-    store.delete(sha256)
-    return True
+    return store.delete(sha256, older_than_seconds)
 
 
 def remove_unnamed(
@@ -110,7 +126,8 @@ def remove_unnamed(
     for sha256 in old:
         if sha256 not in named:
             with writing(sessions) as session:
-                n_removed += drop_unless_named(session, store, column, sha256)
+                # Its age once more: a job may have put the same bytes here, and will name them in a moment.
+                n_removed += drop_unless_named(session, store, column, sha256, older_than_seconds)
     return n_removed
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from app.database import reading, writing
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
 from app.trained_models.service import NewTrainedModel, TrainedModelService, remove_unreferenced
+from app.trained_models.store import ArtifactStore
 from tests.app.trained_models.made import make_trained_model
 
 
@@ -112,3 +113,20 @@ class TestSweep:
         assert [store.holds(sha256) for sha256 in (row.artifact_sha256, old, new)] == [True, False, True]
         assert foreign.exists()
         assert remove_unreferenced(context.sessions, store, day) == 0
+
+    def test_a_file_that_a_job_has_put_here_again_stays(self, context):
+        class PutAgain(ArtifactStore):
+            """A worker puts the same bytes here between the listing and the deletion."""
+
+            def digests(self):
+                listed = list(super().digests())
+                for _ in listed:
+                    self.put(lambda path: path.write_bytes(b"left"))
+                return iter(listed)
+
+        store = PutAgain(context.settings.artifacts_folder, context.settings.staging_folder)
+        sha256, day = store.put(lambda path: path.write_bytes(b"left")).sha256, 86_400.0
+        then = time.time() - 2 * day
+        os.utime(store.path(sha256), (then, then))
+        assert remove_unreferenced(context.sessions, store, day) == 0
+        assert store.holds(sha256)
