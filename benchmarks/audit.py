@@ -31,7 +31,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import core
-from benchmarks.data import TO_FLIP, NoData, data_folder, read, to_flip
+from benchmarks.data import TO_FLIP, NoData, data_folder, noises_of, read, to_flip
 from benchmarks.settings import skip
 
 try:
@@ -46,10 +46,6 @@ except ImportError:
 HUMAN = "cifar10n_kmeans.train"
 WITH_PROBABILITIES = ("label_errors_mnist_test", "label_errors_cifar10_test")
 CLEAN = ("iris", "wine", "wdbc")
-NOISES: tuple[dict[str, Any], ...] = (
-    *({"kind": "uniform", "rate": rate} for rate in (0.1, 0.2, 0.4)),
-    {"kind": "class_conditional"},
-)
 #: Statuses of a row whose published label is wrong, or unclear.
 _WRONG_STATUSES = (2, 3)
 _BUILT_IN: tuple[tuple[str, bool], ...] = (
@@ -130,7 +126,7 @@ def shares(case: Case) -> NDArray[np.float64]:
 
 
 def flipped(folder: Path, name: str, noise: dict[str, Any], seed: int) -> Case:
-    """A table with injected noise. Raises NoData and core.InvalidNoise."""
+    """A table with injected noise. Raises NoData."""
     X, y = to_flip(folder, name)
     noisy = core.inject_noise(y, noise, X=X, random_state=seed)
     return Case(X, noisy.labels, y, noisy.transition.rows)
@@ -167,7 +163,7 @@ def cells(arguments: argparse.Namespace, folder: Path) -> Iterator[tuple[str, st
         elif name == HUMAN:
             yield name, "human", lambda: [compared(human(folder, arguments.rows), 0, arguments)]
         else:
-            for noise in NOISES:
+            for noise in noises_of(name):
                 yield (
                     name,
                     " ".join(map(str, noise.values())),
@@ -208,7 +204,7 @@ def main() -> None:
     for name, noise, measure in cells(arguments, folder):
         try:
             print(line(name, noise, measure()), flush=True)
-        except (NoData, core.InvalidNoise) as why:
+        except NoData as why:
             skip(f"{name}, {noise}", why)
     print(f"\n{CLEAN_HEADER}", flush=True)
     for name in CLEAN:

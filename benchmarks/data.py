@@ -26,6 +26,9 @@ TO_FLIP: dict[str, tuple[str, int | None]] = {
     "mnist": ("mnist.train", 10_000),
 }
 
+_UNIFORM: tuple[dict[str, Any], ...] = tuple({"kind": "uniform", "rate": rate} for rate in (0.1, 0.2, 0.4))
+_TWO_CLASSES = ("wdbc", "german_numer")
+
 #: Columns that are no features: labels and identifiers.
 _NOT_FEATURES = ("target", "meta")
 
@@ -85,6 +88,14 @@ def to_flip(folder: Path, name: str) -> tuple[NDArray[np.float32], NDArray[np.in
     file, n_rows = TO_FLIP[name]
     X, y = read(folder, file)
     return X[:n_rows], y[:n_rows]
+
+
+def noises_of(name: str) -> tuple[dict[str, Any], ...]:
+    """What makes labels of a table of `TO_FLIP` wrong: uniform noise, and noise that differs by class. The latter goes
+    by distances between classes, of which it needs three; two classes have given rates.
+    """
+    by_class = {"kind": "pairwise", "rates": [0.1, 0.3]} if name in _TWO_CLASSES else {"kind": "class_conditional"}
+    return (*_UNIFORM, by_class)
 
 
 def _shuffled(X: NDArray[np.float32], y: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[Any]]:

@@ -16,19 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import core
-from benchmarks.data import NoData, data_folder, to_flip
+from benchmarks.data import NoData, data_folder, noises_of, to_flip
 from benchmarks.settings import skip
 
-UNIFORM: tuple[dict[str, Any], ...] = tuple({"kind": "uniform", "rate": rate} for rate in (0.1, 0.2, 0.4))
-#: Noise by distances between classes, which needs three of them, and other rates for the first of two.
-OF_MANY, OF_TWO = (*UNIFORM, {"kind": "class_conditional"}), (*UNIFORM, {"kind": "pairwise", "rates": [0.1, 0.3]})
-NOISES: dict[str, tuple[dict[str, Any], ...]] = {
-    "optdigits": OF_MANY,
-    "wdbc": OF_TWO,
-    "vehicle": OF_MANY,
-    "german_numer": OF_TWO,
-    "mnist": OF_MANY,
-}
+TABLES = ("optdigits", "wdbc", "vehicle", "german_numer", "mnist")
 HEADER = (
     "| table | noise | rate within 1 | 2 errors | off by, stated | cells within 1 | 2 errors | off by, stated |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- |"
@@ -67,7 +58,7 @@ def parsed() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--tables", nargs="*", choices=NOISES, default=list(NOISES))
+    parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES)
     parser.add_argument("--data", type=Path, help="folder of Parquet files; ../shared/data beside the checkout if not")
     parser.add_argument("--repeats", type=int, default=20, help="draws of the noise")
     parser.add_argument("--jobs", type=int, default=2, help="threads of a fit")
@@ -83,7 +74,7 @@ def main() -> None:
         except NoData as why:
             skip(name, why)
             continue
-        for noise in NOISES[name]:
+        for noise in noises_of(name):
             of_rate, of_cells = measured(X, y, noise, arguments.repeats, arguments.jobs)
             kind = " ".join(map(str, noise.values()))
             print(f"| {name} | {kind} | {of_rate.columns()} | {of_cells.columns()} |", flush=True)
