@@ -21,12 +21,14 @@ from core.validation import EncodedLabels, class_codes, encode_labels, label_col
 
 #: Of the forest that audits unless another estimator is given.
 AUDITING_FOREST: dict[str, Any] = {"n_estimators": JUDGES, "min_samples_leaf": ROWS_A_LEAF}
+#: Of the votes the noise is told, and weights tilt them: of a class that weighs nothing every label looks wrong.
+NO_CLASS_WEIGHT = "an audit asks which labels are right as they are, and counts every row once: leave it out"
 _USUAL_FOLDS = 5
 _JUDGING = "judging"  # the phase after the fits
 
 
 class ConfusedPair(NamedTuple):
-    """Rows whose label should probably be `clean` and is `given`, of all rows that have a verdict."""
+    """Rows whose label should probably be `clean` and is `given`, of all rows."""
 
     clean: Any
     given: Any
@@ -40,6 +42,7 @@ class LabelAudit(NamedTuple):
     classes: NDArray[Any]  # (class,), the order of all arrays over classes
     n_wrong: float  # how many labels are probably wrong: the noise rate times the rows
     n_wrong_error: float
+    n_judged: int  # rows that have a verdict; the others are taken to be wrong as often
     issues: LabelIssues
     noise: TransitionEstimate
     confused: tuple[ConfusedPair, ...]  # one expected row or more, most rows first
@@ -64,8 +67,8 @@ def audit_labels(
     rows a leaf if none is given. Forests with bootstrap judge by out-of-bag votes; other classifiers, and all when
     `folds` is given, by `folds` stratified parts (5), each judged by a model of the others. `random_state` and `n_jobs`
     replace the estimator's own unless None. `monitor` hears of every fit, as `audit_phases` says. The same seed gives
-    the same audit for any `n_jobs`. Raises InvalidInput, of fewer than 20 rows or 3 a class too, InvalidParameter and
-    FitStopped.
+    the same audit for any `n_jobs`. Raises InvalidInput, of fewer than 20 rows or 3 a class too, InvalidParameter, of
+    `class_weight` too, and FitStopped.
     """
     labels = encode_labels(label_column(y))
     model = _prepared(estimator, random_state, n_jobs)
@@ -81,11 +84,12 @@ def audit_labels(
         monitor.begin(_JUDGING, 1, "tables")
     given = given_probabilities(probabilities, labels.classes[labels.codes], labels.classes)
     noise = fit_noise(given, monitor.stop_flag if monitor is not None else None)
-    issues, n_rows = issues_under(noise), int(given.voted.sum())
+    issues, n_rows, n_judged = issues_under(noise), len(labels.codes), int(given.voted.sum())
     return LabelAudit(
         labels.classes,
         noise.estimate.noise_rate * n_rows,
-        noise.estimate.noise_rate_error * n_rows,
+        _error_of_count(noise.estimate, n_rows, n_judged),
+        n_judged,
         issues,
         noise.estimate,
         _confused(noise.estimate, n_rows),
@@ -119,6 +123,8 @@ def _prepared(estimator: ClassifierContract | None, random_state: Seed, n_jobs: 
             "out-of-sample probabilities of your own."
         )
     parameters = estimator.get_params(deep=False)
+    if parameters.get("class_weight") is not None:
+        raise InvalidParameter(f"class_weight is {parameters['class_weight']!r}; {NO_CLASS_WEIGHT}.")
     asked = {"random_state": random_state, "n_jobs": n_jobs}
     parameters |= {name: value for name, value in asked.items() if value is not None and name in parameters}
     return type(estimator)(**parameters)
@@ -156,6 +162,12 @@ def _by_folds(
         columns, _ = class_codes(labels.classes, model.classes_)
         probabilities[np.ix_(part.test_rows, columns)] = model.predict_proba(rows[part.test_rows])
     return probabilities
+
+
+def _error_of_count(noise: TransitionEstimate, n_rows: int, n_judged: int) -> float:
+    """Of how many labels are wrong: of the rate, and of the draw of the rows without a verdict."""
+    of_others = (n_rows - n_judged) * noise.noise_rate * (1 - noise.noise_rate)
+    return float(np.sqrt((noise.noise_rate_error * n_rows) ** 2 + of_others))
 
 
 def _confused(noise: TransitionEstimate, n_rows: int) -> tuple[ConfusedPair, ...]:

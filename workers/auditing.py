@@ -81,6 +81,7 @@ def _report(found: core.LabelAudit) -> dict[str, Any]:
     return {
         "n_wrong": found.n_wrong,
         "n_wrong_error": _finite(found.n_wrong_error),
+        "n_judged": found.n_judged,
         "noise_rate": noise.noise_rate,
         "noise_rate_error": _finite(noise.noise_rate_error),
         "classes": [dict(zip(_OF_CLASS, values, strict=True)) for values in classes],

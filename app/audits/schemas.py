@@ -54,6 +54,7 @@ _AUDIT: dict[str, JsonValue] = {
     "n_issues": 61,
     "n_wrong": 74.2,
     "n_wrong_error": 9.1,
+    "n_judged": 1000,
     "noise_rate": 0.0742,
     "noise_rate_error": 0.0091,
     "classes": [
@@ -93,6 +94,10 @@ class AuditOut(BaseModel):
     n_issues: int = Field(description="labels that are more probably wrong than right")
     n_wrong: float = Field(description="how many labels are probably wrong, those nobody can point at included")
     n_wrong_error: float | None
+    n_judged: int = Field(
+        description="rows judged by models that never saw them: all, unless a forest has few trees. The others are no "
+        "issues, and count in `n_wrong` as wrong as often"
+    )
     noise_rate: float = Field(description="share of the labels that are probably wrong")
     noise_rate_error: float | None
     classes: list[ClassCounts] = Field(description="in class order")

@@ -2,17 +2,22 @@
 
 from collections.abc import Iterator
 
+from pydantic import BaseModel
+
+import core
 from app.audits.errors import InvalidAuditRequest
 from app.audits.schemas import AuditRequest
 from app.datasets.service import DatasetService
 from app.datasets.tables import DatasetRow
 from app.errors import FieldError
+from app.jobs.estimator_specs import kind_of
 from app.jobs.service import JobService
 from app.jobs.specs import AuditSpec
 from app.jobs.states import JobKind
 from app.jobs.tables import JobRow
 from app.settings import Limits
-from app.training.fitness import too_many_votes, unfit_model
+from app.training.fitness import FEWEST_ROWS_OF_CLASS, too_many_votes, unfit_model
+from core.audit import NO_CLASS_WEIGHT
 from core.label_judges import too_few_to_judge
 
 
@@ -29,10 +34,26 @@ def submit(
         return repeated
     dataset = datasets.named_at("/dataset_id", request.dataset_id)
     spec = AuditSpec(dataset_id=dataset.id, model=request.model, folds=request.folds, seed=request.seed)
-    problems = [*_unfit_size(dataset), *unfit_model(spec.model, dataset, limits), *_unfit_folds(spec, dataset)]
+    problems = [*_unfit_size(dataset), *_unfit_judge(spec.model, dataset, limits), *_unfit_folds(spec, dataset)]
     if problems:
         raise InvalidAuditRequest("; ".join(problem.detail for problem in problems), problems)
     return jobs.submit(JobKind.AUDIT, spec.stored(), [dataset.id], idempotency_key, asked)
+
+
+def _unfit_judge(model: BaseModel, dataset: DatasetRow, limits: Limits) -> Iterator[FieldError]:
+    if getattr(model, "class_weight", None) is not None:
+        yield FieldError("/model/class_weight", NO_CLASS_WEIGHT)
+        model = model.model_copy(update={"class_weight": None})
+    yield from unfit_model(model, dataset, limits)
+    kind = kind_of(model)
+    fewest = core.ESTIMATORS[kind].fewest_classes
+    n_lasting = sum(entry["count"] >= FEWEST_ROWS_OF_CLASS for entry in dataset.classes)
+    if fewest > 1 and n_lasting < fewest:
+        detail = (
+            f"{kind!r} judges by folds, and classes of {FEWEST_ROWS_OF_CLASS} rows, which are in every training part: "
+            f"{n_lasting}; it needs at least {fewest}. Upload more rows, or leave out the model for a forest"
+        )
+        yield FieldError("/model/kind", detail)
 
 
 def _unfit_folds(spec: AuditSpec, dataset: DatasetRow) -> Iterator[FieldError]:

@@ -7,7 +7,6 @@ parent's row; the second gets it when the first has committed, counts after that
 
 import uuid
 from collections import Counter
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import exists, func, select, update
@@ -16,7 +15,6 @@ from sqlalchemy.orm import Session, aliased
 from app.jobs.moves import Moved, move, move_all
 from app.jobs.states import FAMILIES, OPEN, TERMINAL, JobState
 from app.jobs.tables import JobEventRow, JobRow
-from app.orm import utc_now
 
 CELLS_FAILED = "sweep_cells_failed"
 UNIT = "cells"
@@ -34,10 +32,9 @@ def follow(session: Session, part: Moved, target: JobState) -> None:
 
 def settle(session: Session, parent_id: uuid.UUID) -> None:
     """Count the parts that have ended, and end the parent with the last of them."""
-    before, started_at = _lock(session, parent_id)
+    before = _lock(session, parent_id)
     counts = _count_by_state(session, parent_id)
-    progress = progress_of(counts, started_at)
-    if progress["completed"] != before.get("completed"):
+    if (progress := progress_of(counts)) != before:
         _report(session, parent_id, progress)
     if set(counts) <= TERMINAL:
         _end(session, parent_id, counts)
@@ -92,7 +89,7 @@ def _end(session: Session, parent_id: uuid.UUID, counts: Counter[JobState]) -> N
 def _what_went_wrong(session: Session, parent_id: uuid.UUID, counts: Counter[JobState]) -> str:
     failed, cancelled = counts[JobState.FAILED], counts[JobState.CANCELLED]
     were = "was" if cancelled == 1 else "were"
-    summary = f"Of {counts.total()} {UNIT} {failed} failed and {cancelled} {were} cancelled."
+    summary = f"{failed} of {counts.total()} {UNIT} failed and {cancelled} {were} cancelled."
     first = session.execute(
         select(JobRow.error_code, JobRow.error_message)
         .where(JobRow.parent_id == parent_id, JobRow.state == JobState.FAILED)
@@ -102,18 +99,11 @@ def _what_went_wrong(session: Session, parent_id: uuid.UUID, counts: Counter[Job
     return summary if first is None else f"{summary} The first failure, {first[0]}: {first[1]}"
 
 
-def progress_of(counts: Counter[JobState], started_at: datetime | None = None) -> dict[str, Any]:
-    """The progress of a job from the states of its parts; a part that was cancelled is not done.
-
-    What is left is taken to last as long, part by part, as what is done has on the workers there were.
-    """
+def progress_of(counts: Counter[JobState]) -> dict[str, Any]:
+    """The progress of a job from the states of its parts, without times; a part that was cancelled is not done."""
     completed, total = counts[JobState.SUCCEEDED] + counts[JobState.FAILED], counts.total()
     where = {"phase": UNIT, "completed": completed, "total": total, "unit": UNIT}
-    eta_seconds = None
-    if completed and started_at is not None:
-        elapsed_seconds = max((utc_now() - started_at).total_seconds(), 0.0)
-        eta_seconds = round(elapsed_seconds * (total - completed) / completed, 1)
-    return {**where, "fraction": round(completed / total, 4), "eta_seconds": eta_seconds}
+    return {**where, "fraction": round(completed / total, 4)}
 
 
 def _report(session: Session, parent_id: uuid.UUID, progress: dict[str, Any]) -> None:
@@ -128,8 +118,8 @@ def _count_by_state(session: Session, parent_id: uuid.UUID) -> Counter[JobState]
     return Counter({JobState(state): count for state, count in session.execute(query)})
 
 
-def _lock(session: Session, parent_id: uuid.UUID) -> tuple[dict[str, Any], datetime | None]:
-    """Keep the parent as it is until the transaction ends; its progress so far, and when it began."""
-    query = select(JobRow.progress, JobRow.started_at).where(JobRow.id == parent_id).with_for_update()
-    progress, started_at = session.execute(query).one()
-    return progress, started_at
+def _lock(session: Session, parent_id: uuid.UUID) -> dict[str, Any]:
+    """Keep the parent as it is until the transaction ends; its progress so far."""
+    query = select(JobRow.progress).where(JobRow.id == parent_id).with_for_update()
+    progress: dict[str, Any] = session.scalars(query).one()
+    return progress

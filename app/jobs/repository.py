@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Sequence
+from datetime import timedelta
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
@@ -36,8 +37,10 @@ class JobRepository:
         """
         self._session.add(job)
         self._session.flush()
-        for part in parts:
+        for number, part in enumerate(parts, start=1):
             part.parent_id = job.id
+            # Lists are in the order of this time, and clocks tick more coarsely, or back.
+            part.created_at = job.created_at + timedelta(microseconds=number)
         self._session.add_all(parts)
         self._session.flush()
         for row in (job, *parts):

@@ -6,8 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.jobs.states import JobKind, JobState
+from app.jobs.states import FAMILIES, JobKind, JobState
 from app.jobs.tables import JobRow
+from app.orm import utc_now
 
 #: Where the results of a kind are read; a trained model has its own id instead.
 _RESULT_PAGES = {JobKind.AUDIT: "/audits", JobKind.SWEEP: "/sweeps"}
@@ -23,7 +24,19 @@ class Progress(BaseModel):
     total: int | None = Field(None, examples=[100])
     unit: str | None = Field(None, examples=["trees"])
     fraction: float = Field(0.0, ge=0, le=1, description="of the whole job", examples=[0.42])
-    eta_seconds: float | None = Field(None, examples=[3.5])
+    eta_seconds: float | None = Field(
+        None, examples=[3.5], description="null before anything is known, and of a job that nobody runs"
+    )
+
+    @classmethod
+    def of(cls, row: JobRow) -> "Progress":
+        shown = cls.model_validate(row.progress)
+        if row.state not in (JobState.RUNNING, JobState.SUCCEEDED):
+            shown.eta_seconds = None
+        elif row.kind in FAMILIES and shown.fraction > 0 and row.started_at is not None:
+            elapsed_seconds = max((utc_now() - row.started_at).total_seconds(), 0.0)
+            shown.eta_seconds = round(elapsed_seconds * (1 - shown.fraction) / shown.fraction, 1)
+        return shown
 
 
 class JobError(BaseModel):
@@ -90,7 +103,7 @@ class JobOut(BaseModel):
             kind=row.kind,
             state=row.state,
             attempt=row.attempt,
-            progress=Progress.model_validate(row.progress),
+            progress=Progress.of(row),
             created_at=row.created_at,
             started_at=row.started_at,
             finished_at=row.finished_at,

@@ -109,7 +109,7 @@ class SweepOut(BaseModel):
             id=job.id,
             dataset_id=job.dataset_id,
             state=job.state,
-            progress=Progress.model_validate(job.progress),
+            progress=Progress.of(job),
             created_at=job.created_at,
             started_at=job.started_at,
             finished_at=job.finished_at,

@@ -1,8 +1,8 @@
 """Turns a request for a sweep into jobs, after everything that can be known to fail has been refused."""
 
+import json
 from collections.abc import Iterator, Sequence
 
-from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from app.datasets.service import DatasetService
@@ -17,8 +17,11 @@ from app.settings import Limits
 from app.sweeps.errors import InvalidSweep
 from app.sweeps.repository import SweepRepository
 from app.sweeps.tables import SweepCellRow
-from app.training.fitness import too_few_to_hold_out, unfit_model
+from app.training.fitness import unfit_holdout, unfit_model
 from app.training.noise_rules import refuse_unfit_injection
+
+#: Every cell keeps what it is asked for, and a sweep shows it twice.
+MAX_BYTES_OF_CELLS = 8 * 2**20
 
 
 def submit(
@@ -51,7 +54,7 @@ def submit(
 def _refuse_unfit(spec: SweepSpec, dataset: DatasetRow, limits: Limits) -> None:
     """A cell joins a model and a noise, neither of which asks anything of the other; so each is judged by itself."""
     for kind, found in (
-        (InvalidSweep, _unfit_grid(spec)),
+        (InvalidSweep, _unfit_grid(spec, limits)),
         (InvalidNoise, _unfit_noise(spec, dataset)),
         (InvalidTrainingRequest, _unfit_fits(spec, dataset, limits)),
     ):
@@ -59,20 +62,37 @@ def _refuse_unfit(spec: SweepSpec, dataset: DatasetRow, limits: Limits) -> None:
             raise kind("; ".join(problem.detail for problem in problems), problems)
 
 
-def _unfit_grid(spec: SweepSpec) -> Iterator[FieldError]:
+def _unfit_grid(spec: SweepSpec, limits: Limits) -> Iterator[FieldError]:
     n_models, n_noises = len(spec.models), len(spec.noise)
+    cells = f"{n_models} models under {n_noises} noises are {n_models * n_noises} cells"
     if n_models * n_noises > MAX_CELLS:
-        detail = f"{n_models} models under {n_noises} noises are more than {MAX_CELLS} cells; ask for several sweeps"
-        yield FieldError("/models", detail)
+        yield FieldError("/models", f"{cells}, and a sweep has at most {MAX_CELLS}; ask for several sweeps")
         return
-    yield from _repeated(spec.models, "/models")
-    yield from _repeated(spec.noise, "/noise")
+    if n_models * n_noises > limits.max_queued_jobs:
+        most = limits.max_queued_jobs
+        detail = f"{cells}, more than may ever wait at once (limit max_queued_jobs: {most}); ask for several sweeps"
+        yield FieldError("/models", detail)
+    models, noises = ([entry.model_dump_json() for entry in entries] for entries in (spec.models, spec.noise))
+    n_bytes = n_noises * sum(map(len, models)) + n_models * sum(map(len, noises))
+    if n_bytes > MAX_BYTES_OF_CELLS:
+        detail = (
+            f"{cells}, whose requests take {n_bytes} bytes, most of them matrices; a sweep has at most "
+            f"{MAX_BYTES_OF_CELLS}: ask for several sweeps"
+        )
+        yield FieldError("/noise", detail)
+    yield from _repeated(models, "/models")
+    yield from _repeated([json.dumps(json.loads(noise, parse_float=_whole_if_it_is)) for noise in noises], "/noise")
 
 
-def _repeated(entries: Sequence[BaseModel], place: str) -> Iterator[FieldError]:
-    given = [entry.model_dump() for entry in entries]
-    for number, entry in enumerate(given):
-        same = given.index(entry)  # equal numbers are equal however they are written, 1 and 1.0
+def _whole_if_it_is(number: str) -> int | float:
+    """Of the label 1 there may be talk as 1.0; of features at a split, 1 is one of them and 1.0 all."""
+    return int(float(number)) if float(number).is_integer() else float(number)
+
+
+def _repeated(entries: Sequence[str], place: str) -> Iterator[FieldError]:
+    first: dict[str, int] = {}
+    for number, entry in enumerate(entries):
+        same = first.setdefault(entry, number)
         if same != number:
             detail = f"{place}/{number} is the same as {place}/{same} once defaults are filled in; leave one out"
             yield FieldError(f"{place}/{number}", detail)
@@ -89,5 +109,4 @@ def _unfit_noise(spec: SweepSpec, dataset: DatasetRow) -> Iterator[FieldError]:
 def _unfit_fits(spec: SweepSpec, dataset: DatasetRow, limits: Limits) -> Iterator[FieldError]:
     for number, model in enumerate(spec.models):
         yield from unfit_model(model, dataset, limits, f"/models/{number}")
-    if reason := too_few_to_hold_out(dataset):
-        yield FieldError("/test_fraction", f"{reason}; upload more rows")
+    yield from unfit_holdout(spec.test_fraction, dataset, "")

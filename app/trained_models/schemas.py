@@ -49,7 +49,7 @@ class EstimatedNoiseOut(BaseModel):
 
 
 class NoiseOut(BaseModel):
-    """What was done to the training labels, and what was found in them."""
+    """What was done to the training labels, and what was found in them. In lists of models every matrix is null."""
 
     injected: dict[str, Any] | None = Field(None, description="the request, `flipped_rows` and `observed_rate`")
     correction: dict[str, Any] | None = Field(None, description="the request")
@@ -136,9 +136,15 @@ class TrainedModelOut(BaseModel):
     def listed(cls, row: TrainedModelRow) -> "TrainedModelOut":
         """Without what is found that grows with classes or rounds, which would make a page of a list megabytes long."""
         shown = cls.of(row)
-        short = shown.noise.estimated and shown.noise.estimated.model_copy(update={"transition": None})
-        noise = shown.noise.model_copy(update={"estimated": short})
-        return shown.model_copy(update={"metrics": _numbers(row.metrics), "noise": noise})
+        noise = {name: _without_matrix(part) for name, part in shown.noise.model_dump().items()}
+        update = {"metrics": _numbers(row.metrics), "noise": NoiseOut.model_validate(noise)}
+        return shown.model_copy(update=update)
+
+
+def _without_matrix(noise: dict[str, Any] | None) -> dict[str, Any] | None:
+    if noise is None or not isinstance(noise.get("transition"), list):
+        return noise
+    return {**noise, "transition": None}
 
 
 def _numbers(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from app.jobs.estimator_specs import constructor_arguments, kind_of
 from app.jobs.specs import CrossValidation, EvaluationSpec, Holdout
 from app.label_text import label_text
 from app.settings import Limits
+from core.holdout import n_held_out
 
 #: Every fold keeps a confusion matrix of both parts; more numbers than these make a model's row unwieldy.
 MAX_CONFUSION_CELLS = 5_000_000
@@ -31,17 +32,26 @@ def unfit_model(model: BaseModel, dataset: DatasetRow, limits: Limits, place: st
 
 def unfit_evaluation(evaluation: EvaluationSpec, dataset: DatasetRow) -> Iterator[FieldError]:
     """Why models of the data set cannot be scored in this way; of a test data set nothing is said here."""
-    if isinstance(evaluation, Holdout) and (reason := too_few_to_hold_out(dataset)):
-        yield FieldError("/evaluation", f'{reason}; use {{"kind": "none"}} or upload more rows')
+    if isinstance(evaluation, Holdout):
+        for problem in unfit_holdout(evaluation.test_fraction, dataset, "/evaluation"):
+            yield FieldError(problem.pointer, f'{problem.detail}, or use {{"kind": "none"}}')
     if isinstance(evaluation, CrossValidation):
         yield from _unfit_folds(evaluation.folds, dataset)
 
 
-def too_few_to_hold_out(dataset: DatasetRow) -> str | None:
-    """Why no rows can be held out, or None."""
-    if dataset.n_rows >= 2 * len(dataset.classes):
-        return None
-    return f"{dataset.n_rows} rows of {len(dataset.classes)} classes are too few to hold some out"
+def unfit_holdout(test_fraction: float, dataset: DatasetRow, place: str) -> Iterator[FieldError]:
+    """Why this share of the rows, which the request has below `place`, cannot be held out."""
+    n_rows, n_classes = dataset.n_rows, len(dataset.classes)
+    n_left = n_rows - n_held_out(n_rows, test_fraction)
+    if n_rows < 2 * n_classes:
+        detail = f"{n_rows} rows of {n_classes} classes are too few to hold some out; upload more rows"
+        yield FieldError(f"{place}/test_fraction", detail)
+    elif n_left < n_classes:
+        detail = (
+            f"test_fraction {test_fraction} of {n_rows} rows leaves {n_left} to train on, and there are {n_classes} "
+            "classes; hold out less"
+        )
+        yield FieldError(f"{place}/test_fraction", detail)
 
 
 def too_many_votes(dataset: DatasetRow) -> str | None:

@@ -71,8 +71,8 @@ def check_class_count(n_classes: int) -> None:
     """Raise InvalidNoise for fewer classes than the rates can be scaled over."""
     if n_classes < FEWEST_CLASSES:
         raise InvalidNoise(
-            f"noise 'class_conditional' met {n_classes} classes; its rates are scaled over {FEWEST_CLASSES} classes or "
-            'more. With two classes say the rates yourself: {"kind": "pairwise", "rates": [0.1, 0.3]}.',
+            f"noise 'class_conditional' scales its rates over {FEWEST_CLASSES} classes or more, and the labels have "
+            f'{n_classes}. Of two classes say the rates yourself: {{"kind": "pairwise", "rates": [0.1, 0.3]}}.',
             "kind",
         )
 

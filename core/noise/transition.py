@@ -75,7 +75,8 @@ class TransitionMatrix:
         if len(own) != len(classes):
             raise InvalidNoise(
                 f"the transition matrix is {len(own)} x {len(own)} and the labels have {len(classes)} classes; give "
-                "one row and one column per class, in the order of the sorted classes.",
+                "one row and one column per class, in the order of the sorted classes. Noise and holding out can take "
+                "all rows of a small class: then give more of them.",
                 "transition",
             )
         places = {label: place for place, label in enumerate(own)}
@@ -144,11 +145,21 @@ def _square(rows: ArrayLike) -> NDArray[np.float64]:
     try:
         matrix = np.array(rows, dtype=np.float64)
     except (TypeError, ValueError):
+        uneven = _uneven(rows)
         raise InvalidNoise(
-            "the transition matrix is not a table of numbers; give one list of numbers per class.", "transition"
+            f"the transition matrix is {uneven or 'not a table of numbers'}; give one list of numbers per class.",
+            "transition",
         ) from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise InvalidNoise(
             f"the transition matrix has shape {matrix.shape}; it must be square, one row per class.", "transition"
         )
     return matrix
+
+
+def _uneven(rows: Any) -> str | None:
+    """What makes a table of lists no square, or None."""
+    if not isinstance(rows, list | tuple) or not all(isinstance(row, list | tuple) for row in rows):
+        return None
+    short = next((number for number, row in enumerate(rows) if len(row) != len(rows)), None)
+    return None if short is None else f"not square: row {short} of {len(rows)} has length {len(rows[short])}"

@@ -141,6 +141,15 @@ def test_rows_in_every_bag_are_not_judged():
     without = np.isnan(audit.probabilities).any(axis=1)
     assert without.any()
     assert not audit.issues.is_issue[without].any()
+    assert audit.n_judged == 120 - without.sum()
+    assert audit.n_wrong == pytest.approx(120 * audit.noise.noise_rate)
+    assert audit.n_wrong_error > 120 * audit.noise.noise_rate_error
+
+
+def test_class_weights_are_refused():
+    X, _, given = blobs(100)
+    with pytest.raises(core.InvalidParameter, match=r"class_weight is \{0: 0\}; an audit"):
+        core.audit_labels(X, given, small_forest(class_weight={0: 0}), random_state=0)
 
 
 def test_one_class_has_no_issues():

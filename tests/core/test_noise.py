@@ -201,7 +201,7 @@ def test_bad_noise_is_refused(spec):
         ({"kind": "uniform", "rate": 0.7}, "abc", "rate", "below 0.666667"),
         ({"kind": "one_sided", "class": "d", "rate": 0.1}, "abc", "class", "'d'; the classes are 'a', 'b', 'c'"),
         ({"kind": "matrix", "transition": np.eye(2)}, "abc", "transition", "2 x 2 .* 3 classes"),
-        ({"kind": "class_conditional"}, "ab", "kind", "2 classes.*pairwise"),
+        ({"kind": "class_conditional"}, "ab", "kind", "have 2.*pairwise"),
         ({"kind": "adversarial", "rate": 0.5}, "ab", "rate", "below 0.5"),
         ({"kind": "adversarial", "rate": 0.1}, "a", "kind", "one class"),
     ],

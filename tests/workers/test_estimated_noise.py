@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
@@ -43,13 +44,21 @@ def test_a_model_says_what_was_estimated(context: ServiceContext, kind: str) -> 
 
 def test_each_fold_estimates_from_its_own_labels(context: ServiceContext) -> None:
     """The model that is kept is that of all rows, whose estimate is shown."""
-    request: dict[str, Any] = {"dataset_id": store(context, three_classes(300)), "model": TREE}
+    columns = three_classes(300)
+    X, y = np.column_stack([columns["x1"], columns["x2"]]), np.array(columns["y"])
+    request: dict[str, Any] = {"dataset_id": store(context, columns), "model": TREE, "seed": 5}
     request["noise"] = {"inject": INJECT, "correction": ESTIMATING}
     folded = run(context, **request, evaluation={"kind": "cross_validation", "folds": 2})
     alone = run(context, **request, evaluation=WITHOUT)
     assert folded.artifact_sha256 == alone.artifact_sha256
     assert folded.noise == alone.noise
-    assert len(folded.metrics["folds"]) == 2
+    for fold, scores in zip(core.split_folds(y, 2, random_state=5), folded.metrics["folds"], strict=True):
+        noisy = core.inject_noise(y[fold.train_rows], INJECT, random_state=fold.seed)
+        tree = core.TreeClassifier(min_samples_leaf=20, correction=ESTIMATING, random_state=fold.seed)
+        tree.fit(X[fold.train_rows], noisy.labels)
+        by_hand = core.evaluate(tree, X[fold.test_rows], y[fold.test_rows], np.unique(y))
+        assert scores["test"]["log_loss"] == pytest.approx(by_hand["log_loss"], rel=1e-9)
+        assert scores["test"]["confusion"] == by_hand["confusion"]
 
 
 def test_nobody_asked(context: ServiceContext) -> None:
@@ -105,9 +114,13 @@ def test_progress_counts_the_trees_that_estimate(context: ServiceContext, monkey
     assert [fraction for phase, fraction in seen if phase == "estimating"][-1] == pytest.approx(half, abs=0.01)
 
 
-def test_lists_show_the_rate_without_the_matrix(context: ServiceContext, client: TestClient) -> None:
-    noise = {"correction": ESTIMATING}
+@pytest.mark.parametrize("correction", [ESTIMATING, {"kind": "forward", "transition": [[0.9, 0.1], [0.2, 0.8]]}])
+def test_lists_show_rates_without_matrices(context: ServiceContext, client: TestClient, correction: Any) -> None:
+    noise = {"inject": {"kind": "matrix", "transition": [[0.9, 0.1], [0.2, 0.8]]}, "correction": correction}
     model = run(context, dataset_id=store(context, made()), model=TREE, noise=noise, evaluation=WITHOUT)
     assert client.get(f"/models/{model.id}").json()["noise"] == model.noise
     listed = client.get("/models").json()["items"][0]["noise"]
-    assert listed == {**model.noise, "estimated": {**model.noise["estimated"], "transition": None}}
+    for name, part in model.noise.items():
+        matrix = part is not None and isinstance(part["transition"], list)
+        assert listed[name] == (part | {"transition": None} if matrix else part)
+    assert listed["injected"]["transition"] is None

@@ -115,7 +115,7 @@ def test_what_only_the_rows_tell_fails_the_cell_alone(context: ServiceContext) -
     noise = [{"kind": "class_conditional"}, {"kind": "uniform", "rate": 0.1}]
     sweep = swept(context, dataset_id=store(context, columns), models=[TREE], noise=noise, repeats=2)
     assert (sweep.job.state, sweep.job.error_code) == (JobState.FAILED, families.CELLS_FAILED)
-    assert "Of 2 cells 1 failed" in (sweep.job.error_message or "")
+    assert "1 of 2 cells failed" in (sweep.job.error_message or "")
     failed, done = sweep.cells
     assert (failed.state, failed.error_code, failed.scores) == (JobState.FAILED, "invalid_noise", None)
     assert done.state is JobState.SUCCEEDED

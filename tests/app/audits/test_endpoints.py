@@ -67,7 +67,7 @@ class TestResult:
         audit_id = audited(client, context, columns)
         found = client.get(f"/audits/{audit_id}").json()
         assert found["id"] == audit_id
-        assert (found["n_rows"], found["method"]) == (300, "out_of_bag")
+        assert (found["n_rows"], found["n_judged"], found["method"]) == (300, 300, "out_of_bag")
         assert found["noise_rate"] == pytest.approx(1 / 12, abs=0.04)
         assert found["n_wrong"] == pytest.approx(300 * found["noise_rate"])
         assert found["n_wrong_error"] > 0
@@ -153,7 +153,8 @@ class TestSubmission:
             ({"colour": "red"}, "/colour"),
             ({"folds": 90}, "/folds"),
             ({"model": {"kind": "forest", "n_estimators": 10_001}}, "/model/n_estimators"),
-            ({"model": {"kind": "tree", "class_weight": {"2": 1.0}}}, "/model/class_weight/2"),
+            ({"model": {"kind": "tree", "class_weight": {"1": 2.0}}}, "/model/class_weight"),
+            ({"model": {"kind": "forest", "class_weight": "balanced"}}, "/model/class_weight"),
             ({"model": {"kind": "adaboost", "class_weight": {"0": 0.0}}}, "/model/class_weight"),
         ],
         ids=str,
@@ -163,6 +164,14 @@ class TestSubmission:
         response = client.post("/audits", json={"dataset_id": dataset_id, **change})
         assert response.status_code == 422
         assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
+
+    def test_a_booster_needs_two_classes_in_every_training_part(self, client: TestClient) -> None:
+        classes = [{"label": "a", "count": 59}, {"label": "rare", "count": 1}]
+        dataset_id = str(make_dataset(client.app.state.context, n_rows=60, classes=classes))
+        response = client.post("/audits", json={"dataset_id": dataset_id, "model": {"kind": "rmboost"}})
+        assert (response.status_code, response.json()["code"]) == (422, "invalid_audit_request")
+        assert [error["pointer"] for error in response.json()["errors"]] == ["/model/kind"]
+        assert client.post("/audits", json={"dataset_id": dataset_id}).status_code == 202
 
     def test_more_votes_than_memory_holds(self, client: TestClient) -> None:
         classes = [{"label": label, "count": 25_000} for label in range(400)]

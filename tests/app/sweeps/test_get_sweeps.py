@@ -61,6 +61,7 @@ def test_cells_are_filled_as_they_finish(client: TestClient, dataset_id: str) ->
     finish(client, jobs[2], SCORES)
     sweep = read(client, sweep_id)
     assert (sweep["state"], sweep["progress"]["completed"], sweep["progress"]["fraction"]) == ("running", 1, 0.25)
+    assert 0 <= sweep["progress"]["eta_seconds"] < 60
     accuracy, f1 = sweep["cells"][4:6]
     assert (accuracy["metric"], accuracy["values"]) == ("accuracy", SCORES["accuracy"])
     assert (accuracy["mean"], accuracy["sd"]) == (0.75, 0.25)
@@ -71,6 +72,7 @@ def test_cells_are_filled_as_they_finish(client: TestClient, dataset_id: str) ->
     sweep = read(client, sweep_id)
     assert (sweep["state"], {cell["mean"] for cell in sweep["cells"]}) == ("succeeded", {0.75, f1["mean"]})
     job = client.get(f"/jobs/{sweep_id}").json()
+    assert job["progress"]["eta_seconds"] == 0
     assert (job["state"], job["result"], job["model_id"]) == ("succeeded", {"href": f"/sweeps/{sweep_id}"}, None)
 
 
@@ -87,7 +89,7 @@ def test_a_failed_cell_says_why_and_the_others_stay(client: TestClient, dataset_
         finish(client, job_id, SCORES if number else None)
     sweep = read(client, sweep_id)
     assert (sweep["state"], sweep["error"]["code"]) == ("failed", "sweep_cells_failed")
-    assert sweep["error"]["message"].startswith("Of 4 cells 1 failed and 0 were cancelled.")
+    assert sweep["error"]["message"].startswith("1 of 4 cells failed and 0 were cancelled.")
     assert sweep["cells"][0]["error"] == {"code": "invalid_input", "message": "one class"}
     assert (sweep["cells"][1]["state"], sweep["cells"][1]["mean"]) == ("failed", None)
     assert [cell["mean"] for cell in sweep["cells"][2::2]] == [0.75] * 3

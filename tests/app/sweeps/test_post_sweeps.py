@@ -4,6 +4,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
@@ -158,6 +159,10 @@ class TestRefused:
         tiny = str(make_dataset(client.app.state.context, n_rows=3))
         assert refused(client, body(tiny)) == ("invalid_training_request", ["/test_fraction"])
 
+    def test_more_rows_held_out_than_leave_one_of_each_class(self, client: TestClient, dataset_id: str) -> None:
+        request = body(dataset_id, test_fraction=0.999)
+        assert refused(client, request) == ("invalid_training_request", ["/test_fraction"])
+
     def test_entries_that_mean_the_same_are_both_named(self, client: TestClient, dataset_id: str) -> None:
         models = [{"kind": "tree"}, {"kind": "forest"}, {"kind": "tree", "loss": "mse"}]
         one_sided = {"kind": "one_sided", "rate": 0.1}
@@ -184,11 +189,32 @@ class TestRefused:
     def test_more_cells_than_the_queue_holds(self, client: TestClient, dataset_id: str) -> None:
         limit_queued_jobs(client, 3)
         response = client.post("/sweeps", json=body(dataset_id))
-        assert (response.status_code, response.json()["code"]) == (429, "too_many_queued_jobs")
+        # Not 429, after which clients wait and ask again.
+        assert (response.status_code, response.json()["code"]) == (422, "invalid_sweep")
         assert "max_queued_jobs: 3" in response.json()["detail"]
         assert n_jobs(client) == 0
+
+    def test_more_cells_than_the_queue_has_room_for(self, client: TestClient, dataset_id: str) -> None:
         limit_queued_jobs(client, 4)
         assert client.post("/sweeps", json=body(dataset_id)).status_code == 202
+        response = client.post("/sweeps", json=body(dataset_id))
+        assert (response.status_code, response.json()["code"]) == (429, "too_many_queued_jobs")
+        assert "max_queued_jobs: 4" in response.json()["detail"]
+
+    def test_cells_that_would_hold_too_many_matrices(self, client: TestClient) -> None:
+        n_classes = 150
+        classes = [{"label": label, "count": 20} for label in range(n_classes)]
+        many = str(make_dataset(client.app.state.context, n_rows=20 * n_classes, classes=classes))
+        rows = np.full((n_classes, n_classes), 0.1 / (n_classes - 1))
+        np.fill_diagonal(rows, 0.9)
+        models = [{"kind": "tree", "max_depth": depth} for depth in range(1, 41)]
+        noise = [{"kind": "matrix", "transition": rows.tolist()}]
+        assert refused(client, body(many, models=models, noise=noise)) == ("invalid_sweep", ["/noise"])
+        assert client.post("/sweeps", json=body(many, models=models[:4], noise=noise)).status_code == 202
+
+    def test_models_that_differ_by_the_type_of_a_number_are_two(self, client: TestClient, dataset_id: str) -> None:
+        models = [{"kind": "forest", "max_features": 1}, {"kind": "forest", "max_features": 1.0}]
+        assert client.post("/sweeps", json=body(dataset_id, models=models)).status_code == 202
 
 
 class TestIdempotencyKey:

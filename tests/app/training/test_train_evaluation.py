@@ -45,8 +45,19 @@ class TestRefused:
         dataset_id = str(make_dataset(client.app.state.context, n_rows=3))
         assert refused(client, {"dataset_id": dataset_id, "model": TREE}) == (
             "invalid_training_request",
-            ["/evaluation"],
+            ["/evaluation/test_fraction"],
         )
+
+    def test_a_holdout_that_leaves_less_than_one_row_of_each_class(self, client: TestClient) -> None:
+        classes = [{"label": label, "count": 30} for label in "abc"]
+        dataset_id = str(make_dataset(client.app.state.context, n_rows=90, classes=classes))
+        body = {"dataset_id": dataset_id, "model": TREE, "evaluation": {"kind": "holdout", "test_fraction": 0.98}}
+        response = client.post("/train", json=body)
+        assert (response.status_code, response.json()["code"]) == (422, "invalid_training_request")
+        assert "leaves 2 to train on" in response.json()["detail"]
+        assert n_jobs(client) == 0
+        body["evaluation"] = {"kind": "holdout", "test_fraction": 0.9}
+        assert client.post("/train", json=body).status_code == 202
 
     @pytest.mark.parametrize(
         ("given", "folds", "pointer", "reason"),

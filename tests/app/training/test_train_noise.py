@@ -59,7 +59,7 @@ class TestRefused:
             ({"kind": "one_sided", "class": "d", "rate": 0.1}, "class", "'d'; the classes are 'a', 'b', 'c'"),
             ({"kind": "matrix", "transition": [[0.9, 0.1], [0.2, 0.8]]}, "transition", "2 x 2"),
             ({"kind": "matrix", "transition": [[0.9, 0.1, 0]]}, "transition", "must be square"),
-            ({"kind": "matrix", "transition": [[0.9, 0.1], [1]]}, "transition", "not a table of numbers"),
+            ({"kind": "matrix", "transition": [[0.9, 0.1], [1]]}, "transition", "not square: row 1 of 2 has length 1"),
             ({"kind": "matrix", "transition": [[1, 0, 0], [0, 1, 0], [0, 0.5, 0.6]]}, "transition", "sums to 1.1"),
         ],
         ids=str,
