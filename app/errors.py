@@ -61,6 +61,11 @@ class ServiceError(Exception):
         """This error about exactly one field."""
         return cls(detail, [FieldError(pointer, detail)])
 
+    @classmethod
+    def about(cls, problems: Sequence[FieldError]) -> Self:
+        """This error about several fields, with what is wrong with each."""
+        return cls("; ".join(problem.detail for problem in problems), problems)
+
 
 class NotFound(ServiceError):
     status, code, title = 404, "not_found", "Not found"

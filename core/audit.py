@@ -21,7 +21,7 @@ from core.validation import EncodedLabels, class_codes, encode_labels, label_col
 
 #: Of the forest that audits unless another estimator is given.
 AUDITING_FOREST: dict[str, Any] = {"n_estimators": JUDGES, "min_samples_leaf": ROWS_A_LEAF}
-#: Of the votes the noise is told, and weights tilt them: of a class that weighs nothing every label looks wrong.
+#: Noise is told from votes, and weights tilt them: every label of a class that weighs nothing would look wrong.
 NO_CLASS_WEIGHT = "an audit asks which labels are right as they are, and counts every row once: leave it out"
 _USUAL_FOLDS = 5
 _JUDGING = "judging"  # the phase after the fits

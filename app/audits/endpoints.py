@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.audits.csv_rows import as_csv
 from app.audits.errors import AuditNotFinished, AuditNotFound, InvalidAuditRequest, IssuesMissing
-from app.audits.schemas import EXAMPLES, AuditOut, AuditRequest, JudgedRow
+from app.audits.schemas import EXAMPLES, AuditOut, JudgedRow
 from app.audits.service import AuditService
 from app.audits.submission import submit
 from app.context import ServiceContext
@@ -23,6 +23,7 @@ from app.jobs.accepted import Accepted, IdempotencyKey
 from app.jobs.errors import IdempotencyKeyReused, TooManyQueuedJobs
 from app.jobs.schemas import JobOut
 from app.jobs.service import JobService
+from app.jobs.specs import AuditSpec
 from app.pagination import InvalidCursor, Page, SliceParameters, refuse_unknown_names
 
 router = APIRouter(prefix="/audits", tags=["audits"])
@@ -43,7 +44,7 @@ UNREADABLE = (AuditNotFound, AuditNotFinished, IssuesMissing)
     ),
 )
 def audit(
-    body: Annotated[AuditRequest, Body(openapi_examples=EXAMPLES)],
+    body: Annotated[AuditSpec, Body(openapi_examples=EXAMPLES)],
     context: Context,
     accepted: Accepted,
     idempotency_key: IdempotencyKey = None,

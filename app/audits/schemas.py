@@ -1,34 +1,14 @@
-"""Audits as clients ask for them and see them."""
+"""Audits as clients see them; what they ask for is `app.jobs.specs.AuditSpec`."""
 
 import uuid
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-import core
 from app.audits.service import Audit
 from app.audits.store import JudgedRows
-from app.jobs.estimator_specs import ModelSpec
-from app.jobs.specs import MAX_FOLDS, MAX_SEED
 
 Label = bool | int | float | str
-
-
-class AuditRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    dataset_id: uuid.UUID
-    model: ModelSpec = Field(
-        default={"kind": "forest", **core.AUDITING_FOREST},
-        validate_default=True,
-        description="what judges the labels; forests with bootstrap need no folds",
-    )
-    folds: Annotated[int, Field(ge=2, le=MAX_FOLDS, strict=True)] | None = Field(
-        None,
-        description="parts that are each judged by a model of the others; null: out-of-bag votes of a forest with "
-        "bootstrap, 5 folds of anything else",
-    )
-    seed: int = Field(0, ge=0, le=MAX_SEED, strict=True, description="the same seed gives the same audit")
 
 
 EXAMPLES = {

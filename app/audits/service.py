@@ -1,4 +1,4 @@
-"""Asking for an audit, keeping what it found, and reading it."""
+"""Keeping what an audit found, and reading it."""
 
 import uuid
 from collections.abc import Iterator

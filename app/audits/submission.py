@@ -6,7 +6,6 @@ from pydantic import BaseModel
 
 import core
 from app.audits.errors import InvalidAuditRequest
-from app.audits.schemas import AuditRequest
 from app.datasets.service import DatasetService
 from app.datasets.tables import DatasetRow
 from app.errors import FieldError
@@ -16,28 +15,29 @@ from app.jobs.specs import AuditSpec
 from app.jobs.states import JobKind
 from app.jobs.tables import JobRow
 from app.settings import Limits
-from app.training.fitness import FEWEST_ROWS_OF_CLASS, too_many_votes, unfit_model
+from app.training.fitness import FEWEST_ROWS_OF_CLASS, empty_folds, too_many_votes, unfit_model
 from core.audit import NO_CLASS_WEIGHT
 from core.label_judges import too_few_to_judge
 
 
 def submit(
-    request: AuditRequest, idempotency_key: str | None, datasets: DatasetService, jobs: JobService, limits: Limits
+    spec: AuditSpec, idempotency_key: str | None, datasets: DatasetService, jobs: JobService, limits: Limits
 ) -> JobRow:
     """Queue an audit, or give back the one that this key has made already.
 
     Raises DatasetNotFound, InvalidAuditRequest, TooManyQueuedJobs, IdempotencyKeyReused.
     """
-    asked = request.model_dump(mode="json")
-    repeated = jobs.repeated(idempotency_key, asked)
+    request = spec.stored()
+    repeated = jobs.repeated(idempotency_key, request)
     if repeated is not None:
         return repeated
-    dataset = datasets.named_at("/dataset_id", request.dataset_id)
-    spec = AuditSpec(dataset_id=dataset.id, model=request.model, folds=request.folds, seed=request.seed)
-    problems = [*_unfit_size(dataset), *_unfit_judge(spec.model, dataset, limits), *_unfit_folds(spec, dataset)]
+    dataset = datasets.named_at("/dataset_id", spec.dataset_id)
+    problems = [*_unfit_size(dataset), *_unfit_judge(spec.model, dataset, limits)]
+    if spec.folds is not None:
+        problems += empty_folds(spec.folds, dataset, "/folds")
     if problems:
-        raise InvalidAuditRequest("; ".join(problem.detail for problem in problems), problems)
-    return jobs.submit(JobKind.AUDIT, spec.stored(), [dataset.id], idempotency_key, asked)
+        raise InvalidAuditRequest.about(problems)
+    return jobs.submit(JobKind.AUDIT, request, [dataset.id], idempotency_key)
 
 
 def _unfit_judge(model: BaseModel, dataset: DatasetRow, limits: Limits) -> Iterator[FieldError]:
@@ -54,12 +54,6 @@ def _unfit_judge(model: BaseModel, dataset: DatasetRow, limits: Limits) -> Itera
             f"{n_lasting}; it needs at least {fewest}. Upload more rows, or leave out the model for a forest"
         )
         yield FieldError("/model/kind", detail)
-
-
-def _unfit_folds(spec: AuditSpec, dataset: DatasetRow) -> Iterator[FieldError]:
-    if spec.folds is not None and spec.folds > dataset.n_rows:
-        detail = f"{spec.folds} folds of {dataset.n_rows} rows leave some empty; at most one fold for each row"
-        yield FieldError("/folds", detail)
 
 
 def _unfit_size(dataset: DatasetRow) -> Iterator[FieldError]:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.jobs.estimator_specs import ModelSpec
 from app.jobs.noise_specs import InjectionSpec, NoiseSpec
 from app.trained_models.names import ModelName
+from core.audit import AUDITING_FOREST
 
 #: Larger integers lose digits in JSON readers that have only doubles.
 MAX_SEED = 2**53 - 1
@@ -16,6 +17,8 @@ MAX_FOLDS = 100
 MAX_REPEATS = 100
 #: Models times noises of one sweep; each is a job.
 MAX_CELLS = 500
+#: Every cell keeps what it is asked for, and a sweep shows it twice.
+MAX_BYTES_OF_CELLS = 8 * 2**20
 
 TestFraction = Annotated[float, Field(gt=0, lt=1, strict=True, allow_inf_nan=False)]
 
@@ -79,12 +82,20 @@ class TrainSpec(_JobSpec):
 
 
 class AuditSpec(_JobSpec):
-    """An audit of labels as it is stored: complete, with every default filled in."""
+    """An audit of labels."""
 
     dataset_id: uuid.UUID
-    model: ModelSpec
-    folds: Annotated[int, Field(ge=2, le=MAX_FOLDS, strict=True)] | None
-    seed: int
+    model: ModelSpec = Field(
+        default={"kind": "forest", **AUDITING_FOREST},
+        validate_default=True,
+        description="what judges the labels; forests with bootstrap need no folds",
+    )
+    folds: Annotated[int, Field(ge=2, le=MAX_FOLDS, strict=True)] | None = Field(
+        None,
+        description="parts that are each judged by a model of the others; null: out-of-bag votes of a forest with "
+        "bootstrap, 5 folds of anything else",
+    )
+    seed: int = Field(0, ge=0, le=MAX_SEED, strict=True, description="the same seed gives the same audit")
 
 
 class SweepSpec(_JobSpec):

@@ -10,7 +10,7 @@ from app.datasets.tables import DatasetRow
 from app.errors import FieldError
 from app.jobs.errors import InvalidNoise, InvalidTrainingRequest
 from app.jobs.service import JobService
-from app.jobs.specs import MAX_CELLS, SweepSpec
+from app.jobs.specs import MAX_BYTES_OF_CELLS, MAX_CELLS, SweepSpec
 from app.jobs.states import JobKind
 from app.jobs.tables import JobRow
 from app.settings import Limits
@@ -19,9 +19,6 @@ from app.sweeps.repository import SweepRepository
 from app.sweeps.tables import SweepCellRow
 from app.training.fitness import unfit_holdout, unfit_model
 from app.training.noise_rules import refuse_unfit_injection
-
-#: Every cell keeps what it is asked for, and a sweep shows it twice.
-MAX_BYTES_OF_CELLS = 8 * 2**20
 
 
 def submit(
@@ -59,7 +56,7 @@ def _refuse_unfit(spec: SweepSpec, dataset: DatasetRow, limits: Limits) -> None:
         (InvalidTrainingRequest, _unfit_fits(spec, dataset, limits)),
     ):
         if problems := list(found):
-            raise kind("; ".join(problem.detail for problem in problems), problems)
+            raise kind.about(problems)
 
 
 def _unfit_grid(spec: SweepSpec, limits: Limits) -> Iterator[FieldError]:
@@ -81,12 +78,19 @@ def _unfit_grid(spec: SweepSpec, limits: Limits) -> Iterator[FieldError]:
         )
         yield FieldError("/noise", detail)
     yield from _repeated(models, "/models")
-    yield from _repeated([json.dumps(json.loads(noise, parse_float=_whole_if_it_is)) for noise in noises], "/noise")
+    yield from _repeated([_with_one_spelling(noise) for noise in noises], "/noise")
 
 
-def _whole_if_it_is(number: str) -> int | float:
-    """Of the label 1 there may be talk as 1.0; of features at a split, 1 is one of them and 1.0 all."""
-    return int(float(number)) if float(number).is_integer() else float(number)
+def _with_one_spelling(noise: str) -> str:
+    """Noise as JSON with 1.0 written as 1: the same label. Of a model they are two things: `max_features` 1 is one
+    feature, and 1.0 all of them.
+    """
+
+    def spelled(text: str) -> int | float:
+        number = float(text)
+        return int(number) if number.is_integer() else number
+
+    return json.dumps(json.loads(noise, parse_float=spelled))
 
 
 def _repeated(entries: Sequence[str], place: str) -> Iterator[FieldError]:

@@ -54,6 +54,13 @@ def unfit_holdout(test_fraction: float, dataset: DatasetRow, place: str) -> Iter
         yield FieldError(f"{place}/test_fraction", detail)
 
 
+def empty_folds(n_folds: int, dataset: DatasetRow, pointer: str) -> Iterator[FieldError]:
+    """Why the rows cannot be split into so many folds."""
+    if n_folds > dataset.n_rows:
+        detail = f"{n_folds} folds of {dataset.n_rows} rows leave some empty; at most one fold for each row"
+        yield FieldError(pointer, detail)
+
+
 def too_many_votes(dataset: DatasetRow) -> str | None:
     """Why the noise of the data set's labels cannot be estimated in a worker's memory, or None."""
     n_classes = len(dataset.classes)
@@ -113,9 +120,7 @@ def _unfit_loss(model: BaseModel, dataset: DatasetRow, place: str) -> Iterator[F
 def _unfit_folds(n_folds: int, dataset: DatasetRow) -> Iterator[FieldError]:
     """Folds without rows, training parts without some class, and more confusion matrices than can be kept."""
     n_classes = len(dataset.classes)
-    if n_folds > dataset.n_rows:
-        detail = f"{n_folds} folds of {dataset.n_rows} rows leave some empty; at most one fold for each row"
-        yield FieldError("/evaluation/folds", detail)
+    yield from empty_folds(n_folds, dataset, "/evaluation/folds")
     if n_folds * n_classes**2 > MAX_CONFUSION_CELLS:
         most = MAX_CONFUSION_CELLS // n_classes**2
         detail = (

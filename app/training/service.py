@@ -73,7 +73,7 @@ class TrainingService:
             *unfit_evaluation(spec.evaluation, dataset),
         ]
         if problems:
-            raise InvalidTrainingRequest("; ".join(problem.detail for problem in problems), problems)
+            raise InvalidTrainingRequest.about(problems)
 
     def _refuse_other_columns(self, evaluation: TestDataset, dataset: DatasetRow) -> None:
         test = self._datasets.named_at("/evaluation/dataset_id", evaluation.dataset_id)
