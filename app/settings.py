@@ -51,7 +51,7 @@ class Limits(_Group):
 
 
 class JobSettings(_Group):
-    """Timing of claims and of the upkeep that every process runs; see docs/architecture.md."""
+    """Timing of claims and of the upkeep that every process runs; see docs/explanation/architecture.md."""
 
     lease_seconds: float = Field(20.0, gt=0)
     renew_interval_seconds: float = Field(1.0, gt=0)
