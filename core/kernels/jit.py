@@ -39,11 +39,11 @@ _KEPT_SECONDS = 30 * 24 * 3600
 
 
 def source_digest(folder: Path) -> str:
-    """Hex digest of the names and contents of all Python files in `folder`."""
+    """Return the hex digest of the paths and contents of all Python files in `folder` and its subfolders."""
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
+    for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py")):
         content = path.read_bytes()
-        digest.update(f"{path.name}:{len(content)}\n".encode())
+        digest.update(f"{name}:{len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()[:_DIGEST_CHARACTERS]
 

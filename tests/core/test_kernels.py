@@ -20,7 +20,11 @@ from core.kernels import jit, node_codes, partition, random_state, splitting
 from core.kernels.packed_sums import PackedRows
 from tests.core.criteria_by_hand import ONE_OF_EACH
 
-MODULES = [importlib.import_module(f"core.kernels.{m.name}") for m in pkgutil.iter_modules(core.kernels.__path__)]
+MODULES = [
+    importlib.import_module(module.name)
+    for module in pkgutil.walk_packages(core.kernels.__path__, prefix="core.kernels.")
+    if not module.ispkg
+]
 KERNELS = {
     f"{module.__name__}.{name}": value
     for module in MODULES
@@ -47,7 +51,7 @@ def test_every_kernel_releases_the_gil_is_cached_and_has_no_fastmath(name):
 
 
 def test_numba_is_used_through_the_one_decorator_only():
-    for path in jit.PACKAGE.glob("*.py"):
+    for path in jit.PACKAGE.rglob("*.py"):
         text = path.read_text()
         assert path.name == "jit.py" or not any(word in text for word in ["njit", "@numba", "numba.jit", "prange"]), (
             path
@@ -63,9 +67,23 @@ def test_editing_any_kernel_file_changes_the_folder(tmp_path):
     shutil.copytree(jit.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     before = jit.cache_folder(package)
     assert before == jit.cache_folder(package)
-    with (package / "criteria.py").open("a") as file:
+    with (package / "row_scans.py").open("a") as file:
         file.write("\n# changed\n")
     assert jit.cache_folder(package) != before
+
+
+def test_editing_a_kernel_file_in_a_subfolder_changes_the_folder(tmp_path):
+    package = tmp_path / "kernels"
+    shutil.copytree(jit.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    nested = package / "nested" / "deeper"
+    nested.mkdir(parents=True)
+    before = jit.cache_folder(package)
+    (nested / "formula.py").write_text("constant = 1\n")
+    with_file = jit.cache_folder(package)
+    (nested / "formula.py").write_text("constant = 2\n")
+    edited = jit.cache_folder(package)
+    (nested / "formula.py").rename(package / "nested" / "formula.py")
+    assert len({before, with_file, edited, jit.cache_folder(package)}) == 4
 
 
 def test_a_new_cache_folder_removes_those_that_nobody_used_for_a_month(tmp_path):
