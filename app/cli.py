@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 import uvicorn
 from pydantic import ValidationError
 
-from app.database_schema import upgrade_to_head
-from app.demo import run_demo
-from app.demo_client import DemoFailed
+from app.demo.client import DemoFailed
+from app.demo.story import run_demo
 from app.logs import configure_logging
+from app.operations.startup_checks import StartRefused, require_private_address
+from app.operations.supervisor import serve
 from app.settings import Settings, load_settings
-from app.startup_checks import StartRefused, require_private_address
-from app.supervisor import serve
+from app.storage.schema import upgrade_to_head
 
 #: A request line with a value for each of ten thousand columns still fits.
 LONGEST_REQUEST_HEAD_BYTES = 1024**2

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from app.audits.store import IssueStore
-from app.database import SessionFactory, build_engine, session_factory
 from app.datasets.store import DatasetStore
 from app.predictions.cache import LeastRecentlyUsed
 from app.predictions.service import ServedModel
 from app.settings import Settings
+from app.storage.database import SessionFactory, build_engine, session_factory
 from app.trained_models.store import ArtifactStore
 
 

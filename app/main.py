@@ -8,22 +8,22 @@ from fastapi import FastAPI
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 import core
-from app import error_handlers, openapi
 from app.audits import endpoints as audits
-from app.body_limit import ExplainBodyLimit
 from app.context import open_context
 from app.datasets import endpoints as datasets
 from app.health import endpoints as health
+from app.http import error_handlers, openapi
+from app.http.body_limit import ExplainBodyLimit
+from app.http.request_log import RequestLog
 from app.jobs import endpoints as jobs
 from app.jobs.queue import make_celery
 from app.logs import configure_logging
+from app.operations.maintenance import Upkeep
 from app.predictions import endpoints as predictions
-from app.request_log import RequestLog
 from app.settings import Settings, load_settings
 from app.sweeps import endpoints as sweeps
 from app.trained_models import endpoints as trained_models
 from app.training import endpoints as training
-from app.upkeep import Upkeep
 
 DESCRIPTION = """Train tree models on data whose labels cannot be fully trusted, and ask them for predictions.
 

@@ -3,7 +3,7 @@
 from app.audits.tables import AuditRow
 from app.datasets.tables import DatasetRow
 from app.jobs.tables import JobEventRow, JobInputRow, JobRow
-from app.orm import Base
+from app.storage.orm import Base
 from app.sweeps.tables import SweepCellRow
 from app.trained_models.tables import ModelNameRow, TrainedModelRow
 

@@ -18,8 +18,8 @@ from benchmarks.published_rmboost import PublishedRMBoost
 from benchmarks.report import Row, Target, seconds
 from benchmarks.settings import Settings
 from benchmarks.timing import TimedFit, in_turns
-from core.boosting.even_duals import EvenDuals
-from core.boosting.linear_program import MinimaxProgram
+from core.boosting.linear_programs.minimax_program import MinimaxProgram
+from core.boosting.linear_programs.regularized_duals import EvenDuals
 
 N_FEATURES, N_LEAVES, N_ROUNDS = 20, 10, 100
 MANY_ROWS, FEW_ROWS, FEW_ROWS_ROUNDS = 100_000, 1_000, 200

@@ -1,6 +1,6 @@
 """Trees and forests for data whose labels cannot be fully trusted: arrays in, arrays out."""
 
-from core.artifact import load, save
+from core.artifact.format import load, save
 from core.audit import AUDITING_FOREST, ConfusedPair, LabelAudit, audit_labels, audit_phases
 from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
 from core.boosting.brownboost import BrownBoostClassifier
@@ -9,7 +9,6 @@ from core.boosting.lpboost import LPBoostClassifier
 from core.boosting.rmboost import RMBoostClassifier
 from core.boosting.robustboost import RobustBoostClassifier
 from core.boosting.rules import Rule
-from core.distribution_loss import DistributionLoss
 from core.evaluation import ScoreSpread, evaluate, spread_of_scores
 from core.exceptions import (
     ArtifactError,
@@ -22,14 +21,13 @@ from core.exceptions import (
     SolverFailed,
     UnsupportedArtifact,
 )
-from core.findings import Findings
-from core.fit_steps import fold_step, of_step
-from core.forest import ExtraTreesClassifier, ForestClassifier
-from core.growing import FitMonitor
+from core.fit_summary import Findings
+from core.forests.forest import ExtraTreesClassifier, ForestClassifier
+from core.forests.tree import TreeClassifier
+from core.growth.tree_structure import Tree
 from core.holdout import Fold, Holdout, repeated_holdouts, split_folds, split_holdout
-from core.loss import Loss
-from core.loss_parsing import loss_parameters, parse_loss
-from core.losses import (
+from core.losses.base import Loss
+from core.losses.catalogue import (
     LOSSES,
     AdaptiveNegativeExponential,
     CredalEntropy,
@@ -43,6 +41,9 @@ from core.losses import (
     TwoingGain,
     ZeroOne,
 )
+from core.losses.distribution_loss import DistributionLoss
+from core.losses.parsing import loss_parameters, parse_loss
+from core.monitoring import FitMonitor, fold_step, of_step
 from core.noise.class_conditional import class_conditional_transition
 from core.noise.correction import Correction, parse_correction
 from core.noise.estimation import TransitionEstimate, estimate_transition
@@ -52,8 +53,6 @@ from core.noise.label_issues import LabelIssues, rank_label_issues
 from core.noise.transition import TransitionMatrix
 from core.parameters import Alternative, Bounds, Parameter
 from core.registry import ESTIMATORS, kind_of, parameters
-from core.tree import TreeClassifier
-from core.tree_structure import Tree
 from core.warmup import warm_up, warm_up_fit, warm_up_predictions
 
 __all__ = [

@@ -7,17 +7,16 @@ from numpy.typing import NDArray
 
 from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidInput, InvalidParameter
-from core.fit_steps import fold_step, of_step
-from core.forest import ForestClassifier, GrownForest
-from core.growing import FitMonitor
+from core.forests.forest import ForestClassifier, GrownForest
+from core.forests.noise_estimation_forest import JUDGES, ROWS_A_LEAF, too_few_to_judge
 from core.holdout import Fold, split_folds
-from core.label_judges import JUDGES, ROWS_A_LEAF, too_few_to_judge
+from core.monitoring import FitMonitor, fold_step, of_step
 from core.noise.estimation import TransitionEstimate, fit_noise
 from core.noise.given_probabilities import given_probabilities
 from core.noise.label_issues import LabelIssues, issues_under
 from core.randomness import Seed
 from core.registry import AnyClassifier
-from core.validation import EncodedLabels, class_codes, encode_labels, label_column
+from core.validation.training_data import EncodedLabels, class_codes, encode_labels, label_column
 
 #: Of the forest that audits unless another estimator is given.
 AUDITING_FOREST: dict[str, Any] = {"n_estimators": JUDGES, "min_samples_leaf": ROWS_A_LEAF}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput
-from core.validation import class_codes, label_column, sample_weights_of
+from core.validation.training_data import class_codes, label_column, sample_weights_of
 
 
 class ClassifierContract:

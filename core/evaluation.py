@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput
-from core.validation import class_codes
+from core.validation.training_data import class_codes
 
 #: scikit-learn's metrics take two columns or more; a model of one class gets an empty second one.
 _FEWEST_COLUMNS = 2

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.exceptions import InvalidParameter
 from core.randomness import Purpose, Seed, SeedTree
-from core.validation import encode_labels
+from core.validation.training_data import encode_labels
 
 
 class Holdout(NamedTuple):

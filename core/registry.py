@@ -6,11 +6,11 @@ from core.boosting.brownboost import BrownBoostClassifier
 from core.boosting.lpboost import LPBoostClassifier
 from core.boosting.rmboost import RMBoostClassifier
 from core.boosting.robustboost import RobustBoostClassifier
-from core.estimator import GrownClassifier
 from core.exceptions import InvalidParameter
-from core.forest import ExtraTreesClassifier, ForestClassifier
+from core.forests.forest import ExtraTreesClassifier, ForestClassifier
+from core.forests.grown_classifier import GrownClassifier
+from core.forests.tree import TreeClassifier
 from core.parameters import Parameter, parameters_of
-from core.tree import TreeClassifier
 
 AnyClassifier = GrownClassifier | BoostedClassifier
 

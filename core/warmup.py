@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from core.boosting.rmboost import RMBoostClassifier
 from core.evaluation import evaluate
-from core.forest import ForestClassifier
-from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
-from core.loss_parsing import parse_loss
-from core.losses import LOSSES
+from core.forests.forest import ForestClassifier
+from core.forests.tree import TreeClassifier
+from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
+from core.losses.catalogue import LOSSES
+from core.losses.parsing import parse_loss
 from core.noise.correction import asks_for_estimate, of_two_classes
 from core.registry import AnyClassifier
-from core.tree import TreeClassifier
 
 #: More distinct values than the most bins, so that bins which lose something are chosen too.
 _ROWS = 600

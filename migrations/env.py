@@ -7,9 +7,9 @@ from alembic import context
 from alembic.autogenerate.api import AutogenContext
 from sqlalchemy import Connection
 
-from app.database import build_engine
-from app.orm import UtcDateTime
 from app.settings import DatabaseSettings, load_settings
+from app.storage.database import build_engine
+from app.storage.orm import UtcDateTime
 from app.tables import metadata
 
 

@@ -8,10 +8,10 @@ from fastapi.testclient import TestClient
 from sqlalchemy import delete
 
 from app.context import ServiceContext, open_context
-from app.database import writing
-from app.database_schema import upgrade_to_head
 from app.main import create_app
 from app.settings import BrokerSettings, DatabaseSettings, JobSettings, Limits, Settings
+from app.storage.database import writing
+from app.storage.schema import upgrade_to_head
 from app.tables import metadata
 from tests.broker import private_redis
 from tests.databases import fresh_database, postgresql_server

@@ -4,11 +4,11 @@ import uuid
 from typing import Any
 
 from app.context import ServiceContext
-from app.database import reading, writing
 from app.datasets.tables import DatasetRow
 from app.jobs.service import Family, JobService
 from app.jobs.states import JobKind
 from app.jobs.tables import JobRow
+from app.storage.database import reading, writing
 
 FEATURES = [
     {

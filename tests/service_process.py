@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import psutil
 
-from app.loopback import open_loopback
+from app.operations.loopback import open_loopback
 
 #: Includes compiling the kernels, if nobody has done that yet.
 START_SECONDS = 400.0

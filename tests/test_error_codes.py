@@ -7,8 +7,8 @@ from pathlib import Path
 
 import app
 import core
-from app.error_handlers import HTTP_CODES
 from app.errors import ServiceError
+from app.http.error_handlers import HTTP_CODES
 from core.exceptions import CoreError
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors.md"

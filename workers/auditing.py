@@ -11,9 +11,9 @@ import core
 from app.audits.service import NewAudit, register
 from app.audits.store import JudgedRows, write_rows
 from app.context import ServiceContext
-from app.jobs.estimator_specs import constructor_arguments, kind_of
 from app.jobs.lease import Claim
-from app.jobs.specs import AuditSpec
+from app.requests.estimator_specs import constructor_arguments, kind_of
+from app.requests.job_specs import AuditSpec
 from workers.estimators import estimator_of, warm_up
 from workers.monitor import JobMonitor, finished
 from workers.parts import load_whole

@@ -14,8 +14,8 @@ from app.context import ServiceContext, open_context
 from app.jobs.queue import TASK_NAMES, make_celery
 from app.jobs.states import JobKind
 from app.logs import configure_logging
+from app.operations.maintenance import Upkeep
 from app.settings import Settings
-from app.upkeep import Upkeep
 from workers.auditing import audit
 from workers.lifecycle import Work, run_job
 from workers.sweeping import sweep_cell

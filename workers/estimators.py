@@ -7,9 +7,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 import core
-from app.jobs.estimator_specs import ModelSpec, constructor_arguments, kind_of
-from app.jobs.noise_specs import InjectionSpec
-from app.label_text import label_text
+from app.requests.estimator_specs import ModelSpec, constructor_arguments, kind_of
+from app.requests.label_text import label_text
+from app.requests.noise_specs import InjectionSpec
 from core.noise.adversarial import N_ROUNDS
 from core.noise.injection import INJECTING
 from workers.monitor import JobMonitor

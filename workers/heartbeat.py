@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from sqlalchemy.exc import OperationalError
 
-from app.database import SessionFactory, writing
 from app.jobs.lease import Claim, renew
 from app.jobs.states import JobState
 from app.settings import JobSettings
+from app.storage.database import SessionFactory, writing
 from workers.monitor import JobMonitor, StopReason
 
 log = logging.getLogger(__name__)

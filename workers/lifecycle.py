@@ -10,12 +10,12 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from app.context import ServiceContext
-from app.database import writing
 from app.errors import ServiceError
 from app.jobs import transitions
 from app.jobs.lease import Claim, claim
 from app.jobs.states import JobState
 from app.logs import correlation
+from app.storage.database import writing
 from core.exceptions import CoreError, FitStopped
 from workers.heartbeat import Heartbeat
 from workers.monitor import JobMonitor, StopReason

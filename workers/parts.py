@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 import core
 from app.context import ServiceContext
-from app.database import reading
 from app.datasets.service import DatasetService
 from app.datasets.tables import DatasetRow
-from app.jobs.specs import CrossValidation, Holdout, TestDataset, TrainSpec
+from app.requests.job_specs import CrossValidation, Holdout, TestDataset, TrainSpec
+from app.storage.database import reading
 
 
 @dataclass(frozen=True)

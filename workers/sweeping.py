@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 import core
 from app.context import ServiceContext
 from app.jobs.lease import Claim
-from app.jobs.specs import SweepCellSpec
+from app.requests.job_specs import SweepCellSpec
 from app.sweeps.service import METRICS, keep_scores
 from workers.estimators import estimator_of, phases_of, warm_up
 from workers.monitor import JobMonitor, finished

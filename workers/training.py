@@ -17,10 +17,10 @@ from sqlalchemy.orm import Session
 import core
 from app.context import ServiceContext
 from app.datasets.tables import DatasetRow
-from app.jobs.estimator_specs import kind_of
 from app.jobs.lease import Claim
-from app.jobs.noise_specs import AdversarialNoise, InjectionSpec, UniformNoise
-from app.jobs.specs import CrossValidation, TrainSpec
+from app.requests.estimator_specs import kind_of
+from app.requests.job_specs import CrossValidation, TrainSpec
+from app.requests.noise_specs import AdversarialNoise, InjectionSpec, UniformNoise
 from app.trained_models.service import NewTrainedModel, TrainedModelService
 from workers.estimators import estimator_of, phases_of, warm_up
 from workers.monitor import JobMonitor, finished

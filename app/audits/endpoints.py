@@ -13,18 +13,18 @@ from app.audits.schemas import EXAMPLES, AuditOut, JudgedRow
 from app.audits.service import AuditService
 from app.audits.submission import submit
 from app.context import ServiceContext
-from app.database import reading, writing
 from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
-from app.dependencies import Context
-from app.error_handlers import responses
 from app.errors import InvalidJson, UnsupportedMediaType
+from app.http.dependencies import Context
+from app.http.error_handlers import responses
+from app.http.pagination import InvalidCursor, Page, SliceParameters, refuse_unknown_names
 from app.jobs.accepted import Accepted, IdempotencyKey
 from app.jobs.errors import IdempotencyKeyReused, TooManyQueuedJobs
 from app.jobs.schemas import JobOut
 from app.jobs.service import JobService
-from app.jobs.specs import AuditSpec
-from app.pagination import InvalidCursor, Page, SliceParameters, refuse_unknown_names
+from app.requests.job_specs import AuditSpec
+from app.storage.database import reading, writing
 
 router = APIRouter(prefix="/audits", tags=["audits"])
 

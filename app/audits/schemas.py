@@ -1,4 +1,4 @@
-"""Audits as clients see them; what they ask for is `app.jobs.specs.AuditSpec`."""
+"""Audits as clients see them; what they ask for is `app.requests.job_specs.AuditSpec`."""
 
 import uuid
 from typing import Literal, Self

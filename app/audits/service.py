@@ -10,12 +10,12 @@ from sqlalchemy.orm import Session
 from app.audits.errors import AuditNotFinished, AuditNotFound
 from app.audits.store import IssueStore, JudgedRows, read_batches, read_rows
 from app.audits.tables import AuditRow
-from app.content_store import remove_unnamed
-from app.database import SessionFactory, lock
+from app.http.pagination import SliceQuery
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
-from app.pagination import SliceQuery
-from app.staging import ORPHAN_AFTER_SECONDS
+from app.storage.content_store import remove_unnamed
+from app.storage.database import SessionFactory, lock
+from app.storage.staging import ORPHAN_AFTER_SECONDS
 
 
 @dataclass(frozen=True)

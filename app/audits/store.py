@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from app.audits.errors import IssuesMissing
-from app.content_store import ContentStore
+from app.storage.content_store import ContentStore
 
 _SCHEMA = pa.schema(
     [

@@ -9,15 +9,15 @@ from app.audits.errors import InvalidAuditRequest
 from app.datasets.service import DatasetService
 from app.datasets.tables import DatasetRow
 from app.errors import FieldError
-from app.jobs.estimator_specs import kind_of
 from app.jobs.service import JobService
-from app.jobs.specs import AuditSpec
 from app.jobs.states import JobKind
 from app.jobs.tables import JobRow
+from app.requests.compatibility import FEWEST_ROWS_OF_CLASS, empty_folds, too_many_votes, unfit_model
+from app.requests.estimator_specs import kind_of
+from app.requests.job_specs import AuditSpec
 from app.settings import Limits
-from app.training.fitness import FEWEST_ROWS_OF_CLASS, empty_folds, too_many_votes, unfit_model
 from core.audit import NO_CLASS_WEIGHT
-from core.label_judges import too_few_to_judge
+from core.forests.noise_estimation_forest import too_few_to_judge
 
 
 def submit(

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.orm import Base
+from app.storage.orm import Base
 
 
 class AuditRow(Base):

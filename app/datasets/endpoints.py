@@ -9,18 +9,18 @@ from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.orm import Session
 
 from app.context import ServiceContext
-from app.database import reading
 from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, repoint
 from app.datasets.formats import decompressed, stem
 from app.datasets.ingestion import UploadOptions
 from app.datasets.receiving import ReceivedUpload, is_form, receive
 from app.datasets.schemas import Dataset, DatasetRows, UploadFields, upload_request_body
 from app.datasets.service import DatasetService, StoredDataset, delete_dataset, read_head, store_upload
-from app.dependencies import Context
-from app.error_handlers import responses
 from app.errors import ServiceError
-from app.pagination import FilterText, InvalidCursor, Page, PageParameters, UnknownSort
+from app.http.dependencies import Context
+from app.http.error_handlers import responses
+from app.http.pagination import FilterText, InvalidCursor, Page, PageParameters, UnknownSort
 from app.settings import Limits
+from app.storage.database import reading
 
 MAX_HEAD_ROWS = 1_000
 

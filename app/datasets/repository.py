@@ -7,8 +7,8 @@ from sqlalchemy import Table, delete, func, select
 from sqlalchemy.orm import Session
 
 from app.datasets.tables import DatasetRow
-from app.orm import Base
-from app.pagination import PageQuery, paginate
+from app.http.pagination import PageQuery, paginate
+from app.storage.orm import Base
 
 _SORTABLE = {"created_at": DatasetRow.created_at, "name": DatasetRow.name, "n_rows": DatasetRow.n_rows}
 

@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.database import SessionFactory, reading, writing
 from app.datasets.errors import DatasetFileMissing, DatasetInUse, DatasetNotFound, repoint
 from app.datasets.formats import FileFormat, PlainFile
 from app.datasets.ingestion import IngestedTable, UploadOptions, ingest
@@ -20,9 +19,10 @@ from app.datasets.repository import DatasetRepository
 from app.datasets.store import DatasetStore
 from app.datasets.tables import DatasetRow
 from app.errors import ServiceError
-from app.pagination import PageQuery
+from app.http.pagination import PageQuery
 from app.settings import Limits
-from app.staging import ORPHAN_AFTER_SECONDS
+from app.storage.database import SessionFactory, reading, writing
+from app.storage.staging import ORPHAN_AFTER_SECONDS
 
 
 @dataclass(frozen=True)

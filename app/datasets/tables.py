@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sqlalchemy import BigInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.orm import Base, CreatedMixin, IdMixin
+from app.storage.orm import Base, CreatedMixin, IdMixin
 
 
 class DatasetRow(IdMixin, CreatedMixin, Base):

@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 from sqlalchemy import text
 
 from app.context import ServiceContext
-from app.database import reading
-from app.database_schema import is_current
-from app.dependencies import Context
+from app.http.dependencies import Context
 from app.jobs.queue import ping_broker
 from app.jobs.service import JobService
+from app.storage.database import reading
+from app.storage.schema import is_current
 
 log = logging.getLogger(__name__)
 

@@ -5,15 +5,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from app.database import reading, writing
-from app.dependencies import Context
-from app.error_handlers import responses
+from app.http.dependencies import Context
+from app.http.error_handlers import responses
+from app.http.pagination import InvalidCursor, Page, PageParameters, UnknownSort
 from app.jobs.errors import JobAlreadyFinished, JobNotFound
 from app.jobs.filters import JobFilter
 from app.jobs.schemas import JobOut
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
-from app.pagination import InvalidCursor, Page, PageParameters, UnknownSort
+from app.storage.database import reading, writing
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 

@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from app.database import epoch_now
 from app.jobs import transitions
 from app.jobs.states import LEASED, JobState
 from app.jobs.tables import JobEventRow, JobRow
-from app.orm import utc_now
+from app.storage.database import epoch_now
+from app.storage.orm import utc_now
 
 WORKER_LOST = "worker_lost"
 

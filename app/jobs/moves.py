@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.jobs.states import LEASED, TERMINAL, JobState, sources
 from app.jobs.tables import JobEventRow, JobInputRow, JobRow
-from app.orm import utc_now
+from app.storage.orm import utc_now
 
 
 class Moved(NamedTuple):

@@ -14,9 +14,9 @@ from redis.exceptions import RedisError
 from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
-from app.database import SessionFactory, epoch_now, reading, writing
 from app.jobs.states import WORK, JobKind, JobState
 from app.jobs.tables import JobRow
+from app.storage.database import SessionFactory, epoch_now, reading, writing
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ from datetime import timedelta
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
+from app.http.pagination import PageQuery, paginate
 from app.jobs.filters import JobFilter
 from app.jobs.states import WORK, JobState
 from app.jobs.tables import JobEventRow, JobInputRow, JobRow
-from app.orm import utc_now
-from app.pagination import PageQuery, paginate
+from app.storage.orm import utc_now
 
 SORTABLE = {
     "created_at": JobRow.created_at,

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.jobs.states import FAMILIES, JobKind, JobState
 from app.jobs.tables import JobRow
-from app.orm import utc_now
+from app.storage.orm import utc_now
 
 #: Where the results of a kind are read; a trained model has its own id instead.
 _RESULT_PAGES = {JobKind.AUDIT: "/audits", JobKind.SWEEP: "/sweeps"}

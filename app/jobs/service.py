@@ -13,13 +13,13 @@ from sqlalchemy.orm import Session
 
 from app.datasets.errors import DatasetNotFound
 from app.errors import NotFound
+from app.http.pagination import PageQuery
 from app.jobs import families, transitions
 from app.jobs.errors import IdempotencyKeyReused, JobAlreadyFinished, JobNotFound, TooManyQueuedJobs
 from app.jobs.filters import JobFilter
 from app.jobs.repository import JobRepository
 from app.jobs.states import FAMILIES, JobKind, JobState
 from app.jobs.tables import JobRow
-from app.pagination import PageQuery
 from app.settings import Limits
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Enum, ForeignKey, Integer, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.jobs.states import JobKind, JobState
-from app.orm import Base, CreatedMixin, IdMixin
+from app.storage.orm import Base, CreatedMixin, IdMixin
 
 
 def _stored(values: type[StrEnum], name: str) -> Enum:

@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import Session
 
-from app.database import epoch_now
 from app.jobs import families
 from app.jobs.moves import move
 from app.jobs.states import JobState
+from app.storage.database import epoch_now
 
 
 def enter(

@@ -8,8 +8,8 @@ from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from app.dependencies import Context
 from app.errors import Invalid, InvalidJson
+from app.http.dependencies import Context
 from app.predictions.errors import BodyTooLarge, DuplicateName, UnsupportedBody, pointer
 from app.predictions.forms import RESERVED, RepeatedKeys, json_object
 from app.predictions.schemas import PredictRequest

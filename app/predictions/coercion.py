@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import some_of
-from app.label_text import label_text
 from app.predictions.errors import Faults, MissingFeature, NotANumber, UnknownCategory, UnknownFeature
 from app.predictions.forms import ABSENT, Table
+from app.requests.label_text import label_text
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from app.dependencies import Context
-from app.entity_tags import names_tag, not_modified
-from app.error_handlers import responses
+from app.http.dependencies import Context
+from app.http.entity_tags import names_tag, not_modified
+from app.http.error_handlers import responses
 from app.predictions.body import RawBody, one_form, parse_request
 from app.predictions.coercion import Leniency
 from app.predictions.errors import FORM_ERRORS, INPUT_ERRORS, Faults

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import core
-from app.database import SessionFactory, reading
-from app.label_text import label_text
 from app.predictions.cache import LeastRecentlyUsed
 from app.predictions.coercion import FeatureEncoder
+from app.requests.label_text import label_text
+from app.storage.database import SessionFactory, reading
 from app.trained_models.errors import ArtifactDamaged, ArtifactMissing, ArtifactUnsupported
 from app.trained_models.service import TrainedModelService
 from app.trained_models.store import ArtifactStore

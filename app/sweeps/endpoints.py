@@ -5,17 +5,17 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body
 
-from app.database import reading, writing
 from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
-from app.dependencies import Context
-from app.error_handlers import responses
 from app.errors import InvalidJson, UnsupportedMediaType
+from app.http.dependencies import Context
+from app.http.error_handlers import responses
 from app.jobs.accepted import Accepted, IdempotencyKey
 from app.jobs.errors import IdempotencyKeyReused, InvalidNoise, InvalidTrainingRequest, TooManyQueuedJobs
 from app.jobs.schemas import JobOut
 from app.jobs.service import JobService
-from app.jobs.specs import SweepSpec
+from app.requests.job_specs import SweepSpec
+from app.storage.database import reading, writing
 from app.sweeps.errors import InvalidSweep, SweepNotFound
 from app.sweeps.schemas import EXAMPLES, SweepOut
 from app.sweeps.service import SweepService

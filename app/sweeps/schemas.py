@@ -1,4 +1,4 @@
-"""Sweeps as clients see them; what they ask for is `app.jobs.specs.SweepSpec`."""
+"""Sweeps as clients see them; what they ask for is `app.requests.job_specs.SweepSpec`."""
 
 import uuid
 from collections.abc import Sequence

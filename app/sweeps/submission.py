@@ -10,15 +10,15 @@ from app.datasets.tables import DatasetRow
 from app.errors import FieldError
 from app.jobs.errors import InvalidNoise, InvalidTrainingRequest
 from app.jobs.service import JobService
-from app.jobs.specs import MAX_BYTES_OF_CELLS, MAX_CELLS, SweepSpec
 from app.jobs.states import JobKind
 from app.jobs.tables import JobRow
+from app.requests.compatibility import unfit_holdout, unfit_model
+from app.requests.job_specs import MAX_BYTES_OF_CELLS, MAX_CELLS, SweepSpec
+from app.requests.noise_compatibility import refuse_unfit_injection
 from app.settings import Limits
 from app.sweeps.errors import InvalidSweep
 from app.sweeps.repository import SweepRepository
 from app.sweeps.tables import SweepCellRow
-from app.training.fitness import unfit_holdout, unfit_model
-from app.training.noise_rules import refuse_unfit_injection
 
 
 def submit(

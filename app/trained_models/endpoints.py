@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 
-from app.database import reading, writing
-from app.dependencies import Context
-from app.entity_tags import names_tag, not_modified
-from app.error_handlers import responses
-from app.pagination import FilterText, InvalidCursor, Page, PageParameters, UnknownSort
+from app.http.dependencies import Context
+from app.http.entity_tags import names_tag, not_modified
+from app.http.error_handlers import responses
+from app.http.pagination import FilterText, InvalidCursor, Page, PageParameters, UnknownSort
+from app.storage.database import reading, writing
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
 from app.trained_models.schemas import TrainedModelOut
 from app.trained_models.service import TrainedModelService

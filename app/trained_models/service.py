@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import ColumnElement
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from app.content_store import drop_unless_named, remove_unnamed
-from app.database import SessionFactory, lock
-from app.pagination import PageQuery, paginate
-from app.staging import ORPHAN_AFTER_SECONDS
+from app.http.pagination import PageQuery, paginate
+from app.storage.content_store import drop_unless_named, remove_unnamed
+from app.storage.database import SessionFactory, lock
+from app.storage.staging import ORPHAN_AFTER_SECONDS
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
 from app.trained_models.names import Reference, parse_reference
 from app.trained_models.repository import TrainedModelRepository, number_at

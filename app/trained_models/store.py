@@ -1,6 +1,6 @@
 """Artefact files of trained models."""
 
-from app.content_store import ContentStore
+from app.storage.content_store import ContentStore
 from app.trained_models.errors import ArtifactMissing
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ForeignKey, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.orm import Base, CreatedMixin, IdMixin
+from app.storage.orm import Base, CreatedMixin, IdMixin
 
 
 class TrainedModelRow(IdMixin, CreatedMixin, Base):

@@ -4,12 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body
 
-from app.database import writing
 from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
-from app.dependencies import Context
-from app.error_handlers import responses
 from app.errors import InvalidJson, UnsupportedMediaType
+from app.http.dependencies import Context
+from app.http.error_handlers import responses
 from app.jobs.accepted import Accepted, IdempotencyKey
 from app.jobs.errors import (
     IdempotencyKeyReused,
@@ -20,6 +19,7 @@ from app.jobs.errors import (
 )
 from app.jobs.schemas import JobOut
 from app.jobs.service import JobService
+from app.storage.database import writing
 from app.training.schemas import EXAMPLES, TrainRequest
 from app.training.service import TrainingService
 

@@ -5,9 +5,9 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.jobs.estimator_specs import ModelSpec
-from app.jobs.noise_specs import NoiseSpec
-from app.jobs.specs import MAX_SEED, EvaluationSpec, Holdout
+from app.requests.estimator_specs import ModelSpec
+from app.requests.job_specs import MAX_SEED, EvaluationSpec, Holdout
+from app.requests.noise_specs import NoiseSpec
 from app.trained_models.names import ModelName
 
 

@@ -7,14 +7,14 @@ from app.datasets.service import DatasetService
 from app.datasets.tables import DatasetRow
 from app.errors import some_of
 from app.jobs.errors import IncompatibleTestDataset, InvalidTrainingRequest
-from app.jobs.estimator_specs import kind_of
 from app.jobs.service import JobService
-from app.jobs.specs import TestDataset, TrainSpec
 from app.jobs.states import JobKind
 from app.jobs.tables import JobRow
+from app.requests.compatibility import unfit_evaluation, unfit_model
+from app.requests.estimator_specs import kind_of
+from app.requests.job_specs import TestDataset, TrainSpec
+from app.requests.noise_compatibility import classes_without_weight, refuse_unfit_noise
 from app.settings import Limits
-from app.training.fitness import unfit_evaluation, unfit_model
-from app.training.noise_rules import classes_without_weight, refuse_unfit_noise
 from app.training.schemas import TrainRequest
 
 

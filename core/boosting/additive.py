@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from core.boosting.base_learner import BaseLearner, GrownRule
 from core.boosting.boosted_classifier import BinaryProblem, Boosted, BoostedClassifier, LeavesOfRule, NumberOfRounds
 from core.boosting.rules import Rule
-from core.growth_parameters import (
+from core.growth.growth_parameters import (
     ClassWeights,
     Jobs,
     LossChoice,

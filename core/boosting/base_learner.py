@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.boosting.rules import Rule, leaf_numbers
-from core.growing import GrowthProblem, Progress, grow_on_rows
-from core.kernels.criteria import Criterion
-from core.kernels.partition import TreeRows
-from core.kernels.traversal import find_leaves
-from core.kernels.tree_nodes import TreeNodes
-from core.tree_structure import weigh_in
+from core.growth.growing import GrowthProblem, grow_on_rows
+from core.growth.tree_structure import weigh_in
+from core.kernels.criteria.catalogue import Criterion
+from core.kernels.growth.partition import TreeRows
+from core.kernels.growth.tree_nodes import TreeNodes
+from core.kernels.prediction.traversal import find_leaves
+from core.monitoring import Progress
 
 _NEGATIVE, _POSITIVE = 0, 1
 #: A row with less than this share of the weight takes no part in growth: sums of weights have no digits for it.

@@ -12,25 +12,26 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core.binning import bin_features
 from core.boosting.base_learner import BaseLearner
 from core.boosting.rule_table import MOST_LEAVES
 from core.boosting.rules import Rule, WeightedRules, importances_of, outputs_of, packed_rules
 from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidInput, InvalidLoss, SolverFailed
-from core.findings import Findings, facts_of_growth
-from core.growing import FitMonitor, GrowthProblem, Progress, Rooms, Silent, thread_count
-from core.growth_parameters import LARGEST_COUNT, feature_count
-from core.kernels.growing_node import GrowthLimits
-from core.kernels.splitting import SearchLimits
-from core.loss import Loss
-from core.loss_parsing import parse_loss
-from core.losses import AdaptiveNegativeExponential
+from core.fit_summary import Findings, facts_of_growth
+from core.growth.binning import bin_features
+from core.growth.growing import GrowthProblem, Rooms, thread_count
+from core.growth.growth_parameters import LARGEST_COUNT, feature_count
+from core.growth.tree_structure import Trees
+from core.growth.voting import held_layout, packed_votes
+from core.kernels.growth.nodes import GrowthLimits
+from core.kernels.search.splitting import SearchLimits
+from core.losses.base import Loss
+from core.losses.catalogue import AdaptiveNegativeExponential
+from core.losses.parsing import parse_loss
+from core.monitoring import FitMonitor, NullMonitor, Progress
 from core.parameters import Bounds, Help, parameters_of
 from core.randomness import Purpose, Seed, SeedTree
-from core.tree_structure import Trees
-from core.validation import TrainingData, prediction_rows, training_data
-from core.voting import held_layout, packed_votes
+from core.validation.training_data import TrainingData, prediction_rows, training_data
 
 NumberOfRounds = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Most rounds; each adds one small tree.")]
 LeavesOfRule = Annotated[int, Bounds(ge=2, le=MOST_LEAVES), Help("Most leaves of the tree of a round.")]
@@ -111,7 +112,7 @@ class BoostedClassifier(ClassifierContract):
         if len(np.unique(data.labels.codes)) < self.fewest_classes:
             raise InvalidInput("y holds one class among the rows that have weight; boosting needs two classes or more.")
         positives = [1] if n_classes == 2 else list(range(n_classes))
-        progress = Progress(monitor or Silent(), "boosting", len(positives) * int(self.n_rounds))
+        progress = Progress(monitor or NullMonitor(), "boosting", len(positives) * int(self.n_rounds))
         boosted = self._boosted(loss, data, positives, progress)
         self._keep(boosted)
         self.loss_ = loss

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from core.boosting.boosted_classifier import LeavesOfRule, NumberOfRounds
 from core.boosting.clocked import ClockedBooster
-from core.growth_parameters import (
+from core.growth.growth_parameters import (
     ClassWeights,
     Jobs,
     LossChoice,

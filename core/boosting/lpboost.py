@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from core.boosting.base_learner import BaseLearner
 from core.boosting.boosted_classifier import BinaryProblem, Boosted, BoostedClassifier, LeavesOfRule, NumberOfRounds
-from core.boosting.margin_simplex import MarginSimplex
+from core.boosting.linear_programs.margin_simplex import MarginSimplex
 from core.boosting.rule_table import RuleTable, average_output
 from core.boosting.rules import Rule
 from core.exceptions import SolverFailed
-from core.growth_parameters import (
+from core.growth.growth_parameters import (
     ClassWeights,
     Jobs,
     LossChoice,
@@ -21,7 +21,7 @@ from core.growth_parameters import (
     MinSamplesLeaf,
     RandomState,
 )
-from core.kernels.simplex import LIMIT_REACHED
+from core.kernels.simplex.dictionary import LIMIT_REACHED
 from core.parameters import Bounds, Help
 
 OutlierShare = Annotated[

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from core.boosting.base_learner import BaseLearner, GrownRule, resampled
 from core.boosting.boosted_classifier import BinaryProblem
-from core.boosting.even_duals import EvenDuals
-from core.boosting.linear_program import MARGIN_TOLERANCE, MinimaxProgram
+from core.boosting.linear_programs.minimax_program import MARGIN_TOLERANCE, MinimaxProgram
+from core.boosting.linear_programs.regularized_duals import EvenDuals
 from core.boosting.rule_table import RuleTable, average_output
 from core.boosting.rules import Rule
 from core.exceptions import SolverFailed
-from core.kernels.even_duals import MARGIN_LIMIT
+from core.kernels.simplex.regularized_duals import MARGIN_LIMIT
 
 #: What the weights of rules to come may sum to: twice what those so far do, and one at least, since margins reach their
 #: limits only where weights sum to 1/2 or more.

@@ -20,8 +20,8 @@ from core.boosting.certificate import Certificate, FittedRule, certify, tree_vc_
 from core.boosting.minimax_rounds import RoundLimits, run_rounds
 from core.boosting.rule_table import MOST_LEAVES
 from core.exceptions import InvalidInput, InvalidParameter
-from core.findings import Findings
-from core.growth_parameters import (
+from core.fit_summary import Findings
+from core.growth.growth_parameters import (
     ClassWeights,
     Jobs,
     LossChoice,
@@ -31,7 +31,7 @@ from core.growth_parameters import (
     MinSamplesLeaf,
     RandomState,
 )
-from core.kernels.even_duals import MARGIN_LIMIT
+from core.kernels.simplex.regularized_duals import MARGIN_LIMIT
 from core.parameters import Bounds, Help
 
 Regularization = Annotated[

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.rule_outputs import combine_rules
+from core.kernels.prediction.rule_outputs import combine_rules
 
 #: Most leaves of a rule: their numbers fit a byte.
 MOST_LEAVES = 256

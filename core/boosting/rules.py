@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.packed_trees import NODE_DTYPES, PackedTrees, pack, put_ballots
-from core.kernels.traversal import find_leaves
-from core.kernels.tree_nodes import NO_FEATURE, TreeNodes
-from core.tree_structure import Tree
-from core.voting import rounded_down
+from core.growth.tree_structure import Tree
+from core.growth.voting import rounded_down
+from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
+from core.kernels.prediction.packed_trees import NODE_DTYPES, PackedTrees, pack, put_ballots
+from core.kernels.prediction.traversal import find_leaves
 
 
 class Rule(NamedTuple):

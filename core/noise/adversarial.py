@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.boosting.additive import LogitBoostClassifier
-from core.growing import FitMonitor
+from core.monitoring import FitMonitor
 
 #: Rounds of the rule that is trusted; the paper does not state them.
 N_ROUNDS = 100

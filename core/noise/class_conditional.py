@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.exceptions import InvalidInput, InvalidNoise
-from core.growing import FitMonitor, Silent, raise_if_stopped
+from core.monitoring import FitMonitor, NullMonitor, raise_if_stopped
 from core.noise.transition import TransitionMatrix
-from core.validation import encode_labels
+from core.validation.training_data import encode_labels
 
 #: The scaled shares of labels that stay clean.
 _LEAST_CLEAN, _MOST_CLEAN = 0.5, 0.9
@@ -101,7 +101,7 @@ def mahalanobis_distances(
     X: NDArray[np.float64], codes: NDArray[Any], present: NDArray[Any], monitor: FitMonitor | None = None
 ) -> NDArray[np.float64]:
     """Distances between the means of the classes `present` (class,) under their pooled covariance, (class, class)."""
-    watching, n_classes = monitor or Silent(), len(present)
+    watching, n_classes = monitor or NullMonitor(), len(present)
     watching.begin("measuring", n_classes * (n_classes - 1) // 2, "pairs of classes")
     moments = []
     for k in present:

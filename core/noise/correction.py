@@ -13,7 +13,7 @@ leaf, they would be biased towards what is observed.
 Where rows weigh c_b by their observed class, a row of clean class a weighs s_a = sum over b of T[a, b] c_b on average.
 The matrix of the weighted labels is T[a, b] c_b / s_a, and the leaf values are clean distributions under the weights s.
 
-A matrix that is not known may be estimated from the labels themselves: `core.label_judges`.
+A matrix that is not known may be estimated from the labels themselves: `core.forests.noise_estimation_forest`.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidNoise, InvalidParameter
-from core.kernels.criteria_gini import SignedGini
-from core.loss import Loss
-from core.losses import SquaredError
+from core.growth.voting import Vote
+from core.kernels.criteria.gini import SignedGini
+from core.losses.base import Loss
+from core.losses.catalogue import SquaredError
 from core.noise.transition import TransitionMatrix, given_matrix
-from core.voting import Vote
 
 CorrectionKind = Literal["forward", "backward"]
 _KINDS = ("forward", "backward")

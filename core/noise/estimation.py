@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from core.noise.calibration import prior_precision
 from core.noise.given_probabilities import GivenProbabilities, given_probabilities
 from core.noise.latent_labels import LatentLabels, fit_latent_labels
-from core.noise.noise_shapes import pattern_of, rates_of
+from core.noise.noise_models import pattern_of, rates_of
 from core.noise.transition import TransitionMatrix
 
 #: Rows whose scores are held at a time.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.exceptions import InvalidInput
-from core.validation import class_codes, encode_labels, label_column
+from core.validation.training_data import class_codes, encode_labels, label_column
 
 #: How far a row of probabilities may be from summing to 1: the rounding of float32, or of few digits.
 _ROW_SUM_TOLERANCE = 1e-3

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from core.exceptions import InvalidNoise
-from core.growing import FitMonitor
+from core.monitoring import FitMonitor
 from core.noise.adversarial import surest_flips
 from core.noise.class_conditional import check_class_count, check_size, transition_by_distances
 from core.noise.transition import TransitionMatrix, check_rate, given_matrix

@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.growing import raise_if_stopped
+from core.monitoring import raise_if_stopped
 from core.noise.calibration import FLOOR, Calibration, usual_calibration
-from core.noise.noise_shapes import (
+from core.noise.noise_models import (
     any_matrix,
     even_pattern,
     matrix_of,

@@ -6,9 +6,9 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import average_precision_score
 
 import core
-from core.label_judges import fewest_rows
-from tests.core.noisy_votes import drawn
-from tests.core.test_noise_estimation import UNEVEN, uniform
+from core.forests.noise_estimation_forest import fewest_rows
+from tests.core.noise.noisy_votes import drawn
+from tests.core.noise.test_noise_estimation import UNEVEN, uniform
 
 
 def blobs(n_rows=400, rate=0.2, seed=0):

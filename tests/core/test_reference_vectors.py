@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import core
-from core.binning import bin_features
-from core.cdfs import named_cdf
-from core.kernels.criteria_gini import SignedGini
+from core.growth.binning import bin_features
+from core.kernels.criteria.gini import SignedGini
+from core.losses.cdfs import named_cdf
 from tests.core import oracles
-from tests.core.criteria_by_hand import node_impurity, split_gain
+from tests.core.kernels.criteria_by_hand import node_impurity, split_gain
 from tests.shared_material import reference
 
 

@@ -72,5 +72,5 @@ def test_built_package_holds_everything_the_service_reads(tmp_path: Path) -> Non
     subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(sources)], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     packed = set(zipfile.ZipFile(wheel).namelist())
-    assert "app/demo_data/optdigits.parquet" in needed
+    assert "app/demo/data/optdigits.parquet" in needed
     assert needed - packed == set()

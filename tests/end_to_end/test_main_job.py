@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.loopback import open_loopback
+from app.operations.loopback import open_loopback
 from tests.service_process import RunningService, wait_until
 
 ROW = {"x1": 1.5, "x2": 0.3, "x3": None, "x4": 0.0, "x5": -1.2, "x6": 0.7, "colour": "red"}

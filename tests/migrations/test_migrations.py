@@ -12,11 +12,11 @@ from sqlalchemy import Engine, inspect, select
 
 from app.audits.tables import AuditRow
 from app.context import open_context
-from app.database import build_engine, reading, writing
-from app.database_schema import MIGRATIONS, alembic_config, is_current
 from app.jobs.states import JobKind
 from app.jobs.tables import JobEventRow, JobInputRow, JobRow
 from app.settings import DatabaseSettings
+from app.storage.database import build_engine, reading, writing
+from app.storage.schema import MIGRATIONS, alembic_config, is_current
 from app.sweeps.tables import SweepCellRow
 from app.tables import metadata
 from app.trained_models.tables import TrainedModelRow

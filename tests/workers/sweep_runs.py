@@ -6,11 +6,11 @@ from typing import Any
 from sqlalchemy import select
 
 from app.context import ServiceContext
-from app.database import reading, writing
 from app.datasets.service import DatasetService
 from app.jobs.service import JobService
-from app.jobs.specs import SweepSpec
 from app.jobs.tables import JobRow
+from app.requests.job_specs import SweepSpec
+from app.storage.database import reading, writing
 from app.sweeps.service import Sweep, SweepService
 from app.sweeps.submission import submit
 from workers.lifecycle import run_job

@@ -10,7 +10,7 @@ import core
 import core.noise.correction
 from app.context import ServiceContext
 from app.jobs.states import JobState
-from core.label_judges import JUDGES
+from core.forests.noise_estimation_forest import JUDGES
 from tests.workers.test_training import three_classes
 from tests.workers.training_runs import made, run, run_to_the_end, store
 from workers.monitor import JobMonitor

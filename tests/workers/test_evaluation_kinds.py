@@ -9,12 +9,12 @@ import pytest
 
 import core
 from app.context import ServiceContext
-from app.database import reading, writing
 from app.datasets.service import DatasetService
+from app.http.pagination import PageQuery
 from app.jobs.service import JobService
 from app.jobs.states import JobState
 from app.jobs.tables import JobRow
-from app.pagination import PageQuery
+from app.storage.database import reading, writing
 from app.trained_models.service import TrainedModelService
 from tests.workers.training_runs import made, run, run_to_the_end, store
 from workers.monitor import JobMonitor, StopReason

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import select
 
 from app.context import ServiceContext
-from app.database import writing
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
 from app.jobs.tables import JobRow
+from app.storage.database import writing
 from core.noise.adversarial import N_ROUNDS
 from tests.factories import job
 from tests.workers.sweep_runs import run_cell, submitted

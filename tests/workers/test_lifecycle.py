@@ -12,12 +12,12 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from app.context import ServiceContext
-from app.database import writing
 from app.jobs import lease
 from app.jobs.service import JobService
 from app.jobs.states import JobState
 from app.jobs.tables import JobRow
 from app.settings import Settings
+from app.storage.database import writing
 from app.trained_models.errors import ArtifactMissing
 from core.exceptions import InvalidInput
 from tests.factories import job, make_job

@@ -10,12 +10,12 @@ from sqlalchemy import select
 
 import core
 from app.context import ServiceContext
-from app.database import reading, writing
 from app.datasets.service import DatasetService
 from app.jobs import families
 from app.jobs.lease import Claim
 from app.jobs.service import JobService
 from app.jobs.states import JobState
+from app.storage.database import reading, writing
 from app.trained_models.tables import TrainedModelRow
 from core.exceptions import FitStopped
 from tests.factories import job

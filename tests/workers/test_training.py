@@ -10,7 +10,7 @@ import core
 from app.context import ServiceContext
 from app.jobs.states import JobState
 from core.boosting import minimax_rounds
-from core.boosting.linear_program import MinimaxProgram
+from core.boosting.linear_programs.minimax_program import MinimaxProgram
 from tests.workers.training_runs import made, run, run_to_the_end, store
 from workers.monitor import JobMonitor
 

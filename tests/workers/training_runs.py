@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from app.context import ServiceContext
-from app.database import reading, writing
 from app.datasets.service import DatasetService
 from app.jobs.service import JobService
 from app.jobs.states import JobState
 from app.jobs.tables import JobRow
+from app.storage.database import reading, writing
 from app.trained_models.service import TrainedModelService
 from app.trained_models.tables import TrainedModelRow
 from app.training.schemas import TrainRequest

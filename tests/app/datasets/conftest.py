@@ -7,9 +7,9 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from app import error_handlers
 from app.context import ServiceContext
 from app.datasets import endpoints
+from app.http import error_handlers
 from app.settings import Limits
 
 

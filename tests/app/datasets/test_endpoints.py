@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from app.database import writing
 from app.datasets.errors import UPLOAD_ERRORS
 from app.datasets.formats import stem
 from app.jobs.service import JobService
 from app.jobs.states import JobKind
 from app.settings import Limits
+from app.storage.database import writing
 from tests.app.datasets.conftest import make_app
 
 CSV = b"age,job,risk\n41,skilled,good\n23,unskilled,bad\n,skilled,good\n"

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from app.database import writing
 from app.datasets.errors import (
     InfiniteValue,
     MissingLabel,
@@ -14,6 +13,7 @@ from app.datasets.errors import (
     UnknownTarget,
 )
 from app.datasets.service import DatasetService
+from app.storage.database import writing
 
 
 @pytest.fixture

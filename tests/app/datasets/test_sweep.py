@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 from app.context import ServiceContext
-from app.database import writing
 from app.datasets.service import DatasetService, remove_unreferenced
+from app.storage.database import writing
 
 DAY = 86_400.0
 

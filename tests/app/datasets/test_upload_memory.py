@@ -18,7 +18,7 @@ UPLOAD = """
 import re, sys
 from pathlib import Path
 from app.context import open_context
-from app.database_schema import upgrade_to_head
+from app.storage.schema import upgrade_to_head
 from tests.app.datasets.asgi import post_csv
 from tests.app.datasets.conftest import make_app
 from tests.conftest import make_settings

@@ -5,9 +5,9 @@ import uuid
 import pytest
 from fastapi.testclient import TestClient
 
-from app.database import writing
 from app.jobs import lease, transitions
 from app.jobs.states import JobState
+from app.storage.database import writing
 from tests.factories import make_job
 
 

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import select, update
 
 from app.context import ServiceContext
-from app.database import reading, writing
 from app.datasets.errors import DatasetInUse
 from app.datasets.service import delete_dataset
+from app.http.pagination import PageQuery
 from app.jobs import families, lease, transitions
 from app.jobs.errors import IdempotencyKeyReused, JobAlreadyFinished, TooManyQueuedJobs
 from app.jobs.filters import JobFilter
@@ -22,10 +22,10 @@ from app.jobs.queue import make_celery, relay_owed
 from app.jobs.service import Family, JobService
 from app.jobs.states import TERMINAL, JobKind, JobState
 from app.jobs.tables import JobEventRow, JobRow
-from app.orm import utc_now
-from app.pagination import PageQuery
+from app.operations.maintenance import settle_families, take_back_lapsed
 from app.settings import JobSettings
-from app.upkeep import settle_families, take_back_lapsed
+from app.storage.database import reading, writing
+from app.storage.orm import utc_now
 from tests.factories import job, make_family, make_job
 
 BRIEF = JobSettings(retry_delay_seconds=0.0)

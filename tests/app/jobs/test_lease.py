@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import select
 
 from app.context import ServiceContext
-from app.database import reading, writing
 from app.datasets.errors import DatasetInUse
 from app.datasets.service import delete_dataset
 from app.jobs import lease, transitions
@@ -17,8 +16,9 @@ from app.jobs.lease import Claim
 from app.jobs.service import JobService
 from app.jobs.states import JobState
 from app.jobs.tables import JobEventRow
+from app.operations.maintenance import take_back_lapsed
 from app.settings import JobSettings
-from app.upkeep import take_back_lapsed
+from app.storage.database import reading, writing
 from tests.factories import job, make_job
 
 BRIEF = JobSettings(retry_delay_seconds=0.0)

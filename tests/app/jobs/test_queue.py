@@ -6,10 +6,10 @@ import pytest
 from celery import Celery
 
 from app.context import ServiceContext
-from app.database import writing
 from app.jobs import queue
 from app.jobs.service import JobService
-from app.upkeep import Upkeep
+from app.operations.maintenance import Upkeep
+from app.storage.database import writing
 from tests.broker import start_redis
 from tests.factories import job, make_family, make_job
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import core
-from core.artifact import FORMAT_VERSION
+from core.artifact.format import FORMAT_VERSION
 from tests.app.trained_models.made import client_of, make_trained_model
-from tests.core.artifact_files import forged, set_in
+from tests.core.artifact.artifact_files import forged, set_in
 
 MODEL = "credit-risk"
 

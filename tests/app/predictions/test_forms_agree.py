@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.context import open_context
-from app.database_schema import upgrade_to_head
+from app.storage.schema import upgrade_to_head
 from tests.app.trained_models.made import FEATURES, client_of, make_trained_model
 from tests.conftest import make_settings
 

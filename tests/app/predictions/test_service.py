@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from app.context import ServiceContext
-from app.database import writing
 from app.predictions.cache import LeastRecentlyUsed
 from app.predictions.service import PredictionService
+from app.storage.database import writing
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
 from app.trained_models.service import TrainedModelService
 from app.trained_models.store import ArtifactStore

@@ -6,9 +6,9 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from app.database import writing
 from app.jobs import lease, transitions
 from app.jobs.states import JobState
+from app.storage.database import writing
 from app.sweeps.service import keep_scores
 from tests.app.sweeps.test_post_sweeps import NOISE, body
 from tests.factories import make_job

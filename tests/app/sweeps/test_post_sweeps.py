@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from app.jobs.specs import MAX_CELLS
+from app.requests.job_specs import MAX_CELLS
 from tests.app.training.train_requests import wide_dataset
 from tests.factories import make_dataset
 

@@ -8,10 +8,10 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 import core
-from app import error_handlers
 from app.context import ServiceContext
-from app.database import writing
+from app.http import error_handlers
 from app.predictions import endpoints as predictions
+from app.storage.database import writing
 from app.trained_models import endpoints as trained_models
 from app.trained_models.service import NewTrainedModel, TrainedModelService
 from app.trained_models.tables import TrainedModelRow

@@ -8,7 +8,7 @@ from dataclasses import fields
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from app.database import reading, writing
+from app.storage.database import reading, writing
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
 from app.trained_models.service import NewTrainedModel, TrainedModelService, remove_unreferenced
 from app.trained_models.store import ArtifactStore

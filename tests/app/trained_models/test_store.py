@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.content_store import StoredFile
+from app.storage.content_store import StoredFile
 from app.trained_models.errors import ArtifactMissing
 from app.trained_models.store import ArtifactStore
 

@@ -1,0 +1,143 @@
+"""`bristlecone serve`: one API, one worker and, when no broker is given, a private Redis, as one service.
+
+The supervisor starts the parts in the order of their needs, starts a part again that dies, and stops all of
+them in the reverse order. It never handles a request or a job itself.
+"""
+
+import logging
+import os
+import signal
+import sys
+import time
+import urllib.error
+from types import FrameType
+
+from app.operations.child_process import ChildCommand, ChildProcess, describe_exit
+from app.operations.embedded_redis import prepare_socket, redis_command, wait_until_loaded
+from app.operations.loopback import open_loopback
+from app.operations.startup_checks import StartRefused, exclusive_home, require_free_port, require_private_address
+from app.settings import Settings
+from app.storage.schema import upgrade_to_head
+
+log = logging.getLogger(__name__)
+
+#: The first start of a version compiles the kernels of predictions: some seconds, more on a busy machine.
+READY_SECONDS = 600.0
+EXPLAIN_AFTER_SECONDS = 5.0
+API_STOP_SECONDS = 10.0
+WORKER_STOP_SECONDS = 20.0
+POLL_SECONDS = 0.05
+
+
+def serve(settings: Settings) -> None:
+    """Run the service until SIGINT, SIGTERM or SIGHUP.
+
+    Raises:
+        StartRefused: it cannot start as it is set up, or a part ended while starting.
+    """
+    require_private_address(settings)
+    with exclusive_home(settings):
+        require_free_port(settings)
+        Supervisor(settings).run()
+
+
+def service_url(settings: Settings) -> str:
+    """Where a person on this machine finds the API."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+    return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+
+
+class Supervisor:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._children: list[ChildProcess] = []
+        self._stop_requests = 0
+        # Children find the same home from any working directory.
+        self._environment = {**os.environ, "BRISTLECONE_HOME": str(settings.home)}
+
+    def run(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # What nohup or a shell's `&` has switched off stays off.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._request_stop)
+        try:
+            self._start()
+            while not self._stop_requests:
+                for child in self._children:
+                    child.keep_alive()
+                time.sleep(POLL_SECONDS)
+        finally:
+            self._stop()
+
+    def _start(self) -> None:
+        self._settings.logs_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._start_redis()
+        upgrade_to_head(self._settings)
+        self._start_python("api", ["-m", "app.cli", "api"], API_STOP_SECONDS)
+        self._wait_until_ready()
+        if not self._stop_requests:
+            # After the API, which has compiled the kernels of predictions; side by side they would both do it.
+            self._start_python("worker", ["-m", "workers"], WORKER_STOP_SECONDS)
+            self._announce()
+
+    def _start_redis(self) -> None:
+        socket_path = self._settings.broker.socket_path
+        if socket_path is None:
+            return
+        data_folder = self._settings.home / "redis"
+        data_folder.mkdir(mode=0o700, exist_ok=True)
+        prepare_socket(socket_path)
+        command = redis_command(socket_path, data_folder, self._settings.logs_folder / "redis.log")
+        redis = ChildProcess(command, self._environment)
+        self._children.append(redis)
+        wait_until_loaded(socket_path, alive=lambda: redis.exit_code is None)
+
+    def _start_python(self, name: str, arguments: list[str], stop_seconds: float) -> None:
+        command = ChildCommand(name, [sys.executable, *arguments], stop_seconds)
+        self._children.append(ChildProcess(command, self._environment))
+
+    def _wait_until_ready(self) -> None:
+        url = f"{service_url(self._settings)}/readyz"
+        began, explained = time.monotonic(), False
+        while not self._stop_requests and not _answers(url):
+            self._refuse_dead_child()
+            waited = time.monotonic() - began
+            if waited > READY_SECONDS:
+                raise StartRefused(f"{url} did not answer within {READY_SECONDS:.0f} s; see the log above")
+            if waited > EXPLAIN_AFTER_SECONDS and not explained:
+                log.info("the first start of a version compiles kernels, which takes some seconds")
+                explained = True
+            time.sleep(POLL_SECONDS)
+
+    def _refuse_dead_child(self) -> None:
+        for child in self._children:
+            if child.exit_code is not None:
+                raise StartRefused(
+                    f"{child.name} ended while starting ({describe_exit(child.exit_code)}); see the log above"
+                )
+
+    def _announce(self) -> None:
+        url = service_url(self._settings)
+        log.info("API   %s", url)
+        log.info("Docs  %s/docs", url)
+        log.info("State %s", self._settings.home)
+        if not self._settings.allow_open_network:
+            log.info("No API keys: the service answers on the loopback interface only. Ctrl-C stops it.")
+
+    def _request_stop(self, number: int, frame: FrameType | None) -> None:
+        self._stop_requests += 1
+
+    def _stop(self) -> None:
+        log.info("stopping; once more (Ctrl-C) stops at once")
+        patience = max(1, self._stop_requests)
+        for child in reversed(self._children):
+            child.stop(at_once=lambda: self._stop_requests > patience)
+        log.info("stopped")
+
+
+def _answers(url: str) -> bool:
+    try:
+        with open_loopback(url, timeout=2.0) as response:
+            return int(response.status) == 200
+    except (urllib.error.URLError, OSError):
+        return False

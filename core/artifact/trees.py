@@ -1,0 +1,139 @@
+"""The trees of an artefact: laid end to end in the arrays of the file, and taken from them as views.
+
+    feature        | tree 0 | tree 1     | tree 2 | ...
+    tree_offsets   0        3            8        11       tree t owns nodes offsets[t]:offsets[t + 1]
+    mixed          | tree 0 |     tree 2     | ...
+    mixed_offsets  0        2, 2             7             and so it does rows of `mixed`, which it counts from 0
+
+What comes from a file is checked until no walk down a tree can leave its arrays or go round in circles.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.exceptions import ArtifactError
+from core.growth.tree_structure import Trees
+from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
+
+#: An array of the file in pieces that follow each other, so that writing it needs no second copy of the trees.
+Pieces = list[NDArray[Any]]
+
+TREE_OFFSETS = "tree_offsets"
+_MIXED_OFFSETS, _MIXED = "mixed_offsets", "mixed"
+_SUM_TOLERANCE = 1e-6
+#: Arrays of one entry a node.
+_NODE_DTYPES = {
+    "feature": np.int32,
+    "link": np.int32,
+    "threshold": np.float64,
+    "missing_go_to_left": np.uint8,
+    "impurity": np.float64,
+    "n_node_samples": np.int32,
+    "weighted_n_node_samples": np.float64,
+}
+
+
+def arrays_of(trees: Trees) -> dict[str, Pieces]:
+    """The arrays of the file by name, in their order."""
+    return {
+        TREE_OFFSETS: [_ends([len(nodes.feature) for nodes in trees])],
+        _MIXED_OFFSETS: [_ends([len(nodes.mixed) for nodes in trees])],
+        **{name: [getattr(nodes, name) for nodes in trees] for name in TreeNodes._fields},
+    }
+
+
+def _ends(lengths: list[int]) -> NDArray[np.int64]:
+    return np.cumsum([0, *lengths], dtype=np.int64)
+
+
+def trees_of(arrays: Mapping[str, NDArray[Any]]) -> Trees:
+    """Trees as views of the arrays of a file, whose nodes are still to be checked. Raises ArtifactError."""
+    if set(arrays) != {TREE_OFFSETS, _MIXED_OFFSETS, *TreeNodes._fields}:
+        raise ArtifactError("the arrays are not those of a forest.")
+    columns, mixed = {name: arrays[name] for name in _NODE_DTYPES}, arrays[_MIXED]
+    n_nodes = len(columns["feature"])
+    if any(len(column) != n_nodes for column in columns.values()):
+        raise ArtifactError("the arrays of the nodes are not equally long.")
+    of_nodes, of_mixed = arrays[TREE_OFFSETS], arrays[_MIXED_OFFSETS]
+    check_offsets(TREE_OFFSETS, of_nodes, n_nodes, np.greater)
+    check_offsets(_MIXED_OFFSETS, of_mixed, len(mixed), np.greater_equal)
+    if len(of_nodes) != len(of_mixed):
+        raise ArtifactError("the trees' offsets are not equally many.")
+    return tuple(
+        TreeNodes(**{name: column[first:last] for name, column in columns.items()}, mixed=mixed[first_mixed:last_mixed])
+        for (first, last), (first_mixed, last_mixed) in zip(
+            pairwise(of_nodes.tolist()), pairwise(of_mixed.tolist()), strict=True
+        )
+    )
+
+
+def check_nodes(nodes: TreeNodes, n_features: int, n_classes: int) -> None:
+    """Whether a tree is one that growth could have made, and safe to walk. Raises ArtifactError."""
+    shapes = dict.fromkeys(_NODE_DTYPES, (len(nodes.feature),)) | {_MIXED: (len(nodes.mixed), n_classes)}
+    for name, array in nodes._asdict().items():
+        if array.shape != shapes[name] or array.dtype != _NODE_DTYPES.get(name, np.float64):
+            raise ArtifactError(f"array {name!r} has the wrong shape or type.")
+    _check_children(nodes)
+    _check_leaves(nodes)
+    _check_numbers(nodes, n_features)
+
+
+def check_offsets(name: str, offsets: NDArray[Any], n_entries: int, follows: np.ufunc) -> None:
+    """Whether the trees have all entries; `follows` says whether an offset may come after another. Raises
+    ArtifactError.
+    """
+    if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2:
+        raise ArtifactError(f"array {name!r} has the wrong shape or type.")
+    if offsets[0] != 0 or offsets[-1] != n_entries or not follows(offsets[1:], offsets[:-1]).all():
+        raise ArtifactError(f"the offsets in array {name!r} do not cover what the trees hold.")
+
+
+def check_distributions(rows: NDArray[np.float64]) -> None:
+    """Whether each row of (row, class) holds the shares of a whole. Raises ArtifactError."""
+    with np.errstate(over="ignore"):
+        sums = rows.sum(axis=1)
+    if not ((rows >= 0).all() and (np.abs(sums - 1) < _SUM_TOLERANCE).all()):
+        raise ArtifactError("a class distribution does not sum to 1.")
+
+
+def _check_children(nodes: TreeNodes) -> None:
+    """Nodes are in preorder, and every node but the root is the child of one parent: every walk goes down and ends.
+
+    In preorder, what lies from a parent to its right child is the parent and its left subtree: twice as many nodes as
+    inner ones. Where each node has one parent, no other order counts like that.
+    """
+    n_nodes, is_inner = len(nodes.feature), nodes.feature != NO_FEATURE
+    inner = np.flatnonzero(is_inner)
+    right = nodes.link[inner]
+    if not ((right > inner + 1) & (right < n_nodes)).all():
+        raise ArtifactError("a node has an impossible child.")
+    has_parent = np.zeros(n_nodes, dtype=bool)
+    has_parent[inner + 1] = has_parent[right] = True
+    if n_nodes != 2 * len(inner) + 1 or not has_parent[1:].all():
+        raise ArtifactError("a node has no parent, or more than one.")
+    n_inner = np.cumsum(is_inner, dtype=np.int32)[right - 1] - np.arange(len(inner), dtype=np.int32)
+    if not (right - inner == 2 * n_inner).all():
+        raise ArtifactError("the nodes are not in preorder: a node has the child of another.")
+
+
+def _check_leaves(nodes: TreeNodes) -> None:
+    n_mixed, n_classes = nodes.mixed.shape
+    linked = nodes.link[nodes.feature == NO_FEATURE]
+    if not ((linked >= 0) & (linked < n_classes + n_mixed)).all():
+        raise ArtifactError("a leaf has a class distribution that does not exist.")
+    check_distributions(nodes.mixed)
+
+
+def _check_numbers(nodes: TreeNodes, n_features: int) -> None:
+    feature_is_known = (nodes.feature >= 0) & (nodes.feature < n_features)
+    if not (feature_is_known | (nodes.feature == NO_FEATURE)).all():
+        raise ArtifactError("a node splits on a feature that does not exist.")
+    if np.isnan(nodes.threshold).any() or not np.isfinite(nodes.impurity).all():
+        raise ArtifactError("a threshold or an impurity is not a number.")
+    weights = nodes.weighted_n_node_samples
+    if not (np.isfinite(weights).all() and (weights > 0).all() and (nodes.missing_go_to_left <= 1).all()):
+        raise ArtifactError("a node's weight or missing side is no valid number.")

@@ -1,0 +1,159 @@
+"""Criteria made of a norm of the class weights: from entropy (norm 1) to misclassification (norm infinity)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.criteria.powers import PowerTables, power_of
+from core.kernels.criteria.sides import ClassWeights, Side, is_pure
+from core.kernels.jit import inner_kernel, kernel
+
+#: Up to this order no power of a class weight overflows: rows weigh less than 2 and are fewer than 2^31.
+LARGEST_TABLED_ORDER = 25.0
+
+
+class Misclassification(NamedTuple):
+    """cost * (1 - ||p||_inf): every conservative loss (Wilton and Ye, Theorem 4)."""
+
+    cost: float
+
+
+class GeneralizedCrossEntropyImpurity(NamedTuple):
+    """(1 - ||p||_r) / q with r = 1 / (1 - q): Wilton and Ye, Theorem 1, for 0 < q < 1, r <= `LARGEST_TABLED_ORDER`.
+
+    Sides of less than a 10^-10th of the heaviest row may count as of infinite order.
+    """
+
+    inverse_q: float
+    order: float  # r
+    inverse_order: float
+    root: PowerTables  # of exponent 1 / r
+    powers: NDArray[np.float64]  # w^r at w = 0, 1, ...
+    fraction: PowerTables  # of exponent r - floor(r)
+    only_tabled: bool = False  # no class will ever weigh what `powers` lacks
+
+
+class NearMisclassification(NamedTuple):
+    """The same for any larger r, at the price of a power per class and cut."""
+
+    inverse_q: float
+    order: float
+    inverse_order: float
+
+
+class NearEntropy(NamedTuple):
+    """The same for q so small that 1 - ||p||_r would lose its digits to the division by q."""
+
+    q: float
+
+
+@kernel
+def power_table(order: float, length: int) -> NDArray[np.float64]:
+    """w^order at w = 0, 1, ..., length - 1."""
+    table = np.empty(length, dtype=np.float64)
+    for w in range(length):
+        table[w] = math.pow(float(w), order)
+    return table
+
+
+@inner_kernel
+def power_of_weight(criterion: GeneralizedCrossEntropyImpurity, weight: float) -> float:
+    """weight^r without a function call, around which the scan would have to save its registers."""
+    if weight == 0.0:
+        return 0.0
+    power, base, n = power_of(criterion.fraction, weight), weight, int(criterion.order)
+    while n > 0:
+        if n % 2 == 1:
+            power *= base
+        base *= base
+        n //= 2
+    return power
+
+
+@inner_kernel
+def tabled_power(criterion: GeneralizedCrossEntropyImpurity, weight: float) -> float:
+    if criterion.only_tabled:
+        return float(criterion.powers[np.uint64(np.int64(weight))])
+    return power_of_weight(criterion, weight)
+
+
+@inner_kernel
+def largest(
+    criterion: Misclassification,
+    side: Side,
+    class_weights: ClassWeights,
+    class_number: int,
+    before: float,
+    added: float,
+) -> tuple[float, float]:
+    return 0.0, max(side.largest, before + added)
+
+
+@inner_kernel
+def sum_of_powers(
+    criterion: GeneralizedCrossEntropyImpurity,
+    side: Side,
+    class_weights: ClassWeights,
+    class_number: int,
+    before: float,
+    added: float,
+) -> tuple[float, float]:
+    """spread = sum of w^r over classes."""
+    after = before + added
+    change = tabled_power(criterion, after) - tabled_power(criterion, before)
+    return side.spread + change, max(side.largest, after)
+
+
+@inner_kernel
+def weighted_excess(q: float, weight: float) -> float:
+    """w^r - w, without loss of digits for r - 1 = q / (1 - q) near 0."""
+    return weight * math.expm1(q / (1.0 - q) * math.log(weight)) if weight > 0.0 else 0.0
+
+
+@inner_kernel
+def sum_of_excess(
+    criterion: NearEntropy, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
+) -> tuple[float, float]:
+    """spread = sum of w^r - w over classes."""
+    after = before + added
+    change = weighted_excess(criterion.q, after) - weighted_excess(criterion.q, before)
+    return side.spread + change, max(side.largest, after)
+
+
+@inner_kernel
+def misclassification_risk(criterion: Misclassification, side: Side, class_weights: ClassWeights) -> float:
+    return criterion.cost * (side.weight - side.largest)
+
+
+@inner_kernel
+def gce_risk(criterion: GeneralizedCrossEntropyImpurity, side: Side, class_weights: ClassWeights) -> float:
+    """Without a branch, since which cuts leave a pure side is a coin toss. No norm is below the largest weight: taking
+    the larger of both makes a pure side's risk exactly 0, and lets no sum of powers that underflows do harm.
+    """
+    norm = max(power_of(criterion.root, side.spread), side.largest)
+    return max(0.0, side.weight - norm) * criterion.inverse_q
+
+
+@inner_kernel
+def near_misclassification_risk(criterion: NearMisclassification, side: Side, class_weights: ClassWeights) -> float:
+    """The norm from weights relative to the largest one, which no order can make overflow or vanish."""
+    if is_pure(side):
+        return 0.0
+    total, log_largest = 0.0, math.log(side.largest)
+    for k in range(class_weights.shape[0]):
+        if class_weights[k] > 0.0:
+            total += math.exp(criterion.order * min(0.0, math.log(class_weights[k]) - log_largest))
+    norm = side.largest * math.exp(criterion.inverse_order * math.log(total))
+    return max(0.0, side.weight - norm) * criterion.inverse_q
+
+
+@inner_kernel
+def near_entropy_risk(criterion: NearEntropy, side: Side, class_weights: ClassWeights) -> float:
+    """W (1 - exp(log(sum p^r) / r)) / q, with log(sum p^r) = log(1 + spread / W) - (r - 1) log W."""
+    if is_pure(side):
+        return 0.0
+    q = criterion.q
+    log_sum = math.log1p(side.spread / side.weight) - q / (1.0 - q) * math.log(side.weight)
+    return max(0.0, -side.weight * math.expm1(log_sum * (1.0 - q))) / q

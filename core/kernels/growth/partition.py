@@ -1,0 +1,100 @@
+"""Split the rows of a node in place, left rows first, order kept on both sides.
+
+rows:  [ ... | start        node        stop | ... ]
+after: [ ... | start  left  cut  right  stop | ... ]
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.kernels.jit import inlined_kernel, inner_kernel, kernel
+from core.kernels.search.packed_sums import PackedRows
+
+
+class TreeRows(NamedTuple):
+    """The rows of a whole tree, moved together so that each node owns one contiguous range; all arrays (n_rows,)."""
+
+    rows: NDArray[np.uint32]
+    labels: NDArray[np.uint16]
+    weights: NDArray[np.float64]
+
+
+class SpareRows(NamedTuple):
+    """Room for the rows of one side; all arrays (n_rows,)."""
+
+    rows: NDArray[np.uint32]
+    labels: NDArray[np.uint16]
+    weights: NDArray[np.float64]
+    words: NDArray[np.uint64]
+
+
+@kernel
+def new_spare_rows(n_rows: int) -> SpareRows:
+    return SpareRows(
+        np.empty(n_rows, dtype=np.uint32),
+        np.empty(n_rows, dtype=np.uint16),
+        np.empty(n_rows, dtype=np.float64),
+        np.empty(n_rows, dtype=np.uint64),
+    )
+
+
+@inner_kernel
+def _move_packed(
+    rows: NDArray[np.uint32], words: NDArray[np.uint64], goes_left: NDArray[np.uint8], spare: SpareRows
+) -> None:
+    """Left rows to the front, right ones behind them. Each is written to both places, and one of them counts: without a
+    branch, as which one it is is a coin toss. Unsigned places spare the test for negative ones.
+    """
+    n_left = n_right = np.uint64(0)
+    # invariant: rows[:n_left] go left, spare.rows[:n_right] go right, both in their old order; n_left + n_right = i
+    for i in range(rows.shape[0]):
+        row, word, is_left = rows[i], words[i], np.uint64(goes_left[i])
+        rows[n_left], words[n_left] = row, word
+        spare.rows[n_right], spare.words[n_right] = row, word
+        n_left += is_left
+        n_right += np.uint64(1) - is_left
+    _put_back(rows[np.int64(n_left) :], spare.rows)
+    _put_back(words[np.int64(n_left) :], spare.words)
+
+
+@inner_kernel
+def _move_plain(
+    rows: NDArray[np.uint32],
+    labels: NDArray[np.uint16],
+    weights: NDArray[np.float64],
+    goes_left: NDArray[np.uint8],
+    spare: SpareRows,
+) -> None:
+    """The same for rows that are not packed."""
+    n_left = n_right = np.uint64(0)
+    for i in range(rows.shape[0]):
+        row, label, weight, is_left = rows[i], labels[i], weights[i], np.uint64(goes_left[i])
+        rows[n_left], labels[n_left], weights[n_left] = row, label, weight
+        spare.rows[n_right], spare.labels[n_right], spare.weights[n_right] = row, label, weight
+        n_left += is_left
+        n_right += np.uint64(1) - is_left
+    _put_back(rows[np.int64(n_left) :], spare.rows)
+    _put_back(labels[np.int64(n_left) :], spare.labels)
+    _put_back(weights[np.int64(n_left) :], spare.weights)
+
+
+@inner_kernel
+def _put_back(rights: NDArray[Any], spare: NDArray[Any]) -> None:
+    for i in range(rights.shape[0]):
+        rights[i] = spare[i]
+
+
+@inlined_kernel
+def partition(
+    goes_left: NDArray[np.uint8], tree_rows: TreeRows, packed: PackedRows, start: int, stop: int, spare: SpareRows
+) -> None:
+    """Reorder rows[start:stop]; goes_left (stop - start,) holds 1 for rows that go left and 0 for others. `spare` needs
+    room for the right side, its content is overwritten. Of packed rows, only the words move along.
+    """
+    rows = tree_rows.rows[start:stop]
+    if packed.n_fitting > 0:
+        _move_packed(rows, packed.words[start:stop], goes_left, spare)
+    else:
+        _move_plain(rows, tree_rows.labels[start:stop], tree_rows.weights[start:stop], goes_left, spare)

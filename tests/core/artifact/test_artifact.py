@@ -1,0 +1,199 @@
+"""The artefact file: round trips, reproducible bytes, and what is refused on writing."""
+
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import core
+from core.artifact import format as artifact
+from tests.core.artifact.artifact_files import arrays_in, data, fitted
+from tests.core.growth.grown_trees import node_bytes
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.bristlecone"
+
+
+@pytest.mark.parametrize("kind", ["tree", "forest"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"loss": {"kind": "ne", "lambda": 0.25}},
+        {"loss": "adaptive_ne"},
+        {"loss": "gce"},
+        {"loss": {"kind": "gce", "q": 1.5}},
+        {"loss": {"kind": "distribution", "cdf": "t", "parameters": {"df": 3, "loc": -0.5}}},
+        {"loss": "distribution"},
+        {"loss": "twoing"},
+        {"loss": {"kind": "credal", "s": 2}},
+        {"loss": "ranking"},
+        {"class_weight": {0: 2.0, 1: 1}, "max_depth": 3},
+    ],
+    ids=str,
+)
+def test_round_trip(path, kind, parameters):
+    model = fitted(kind, **parameters)
+    core.save(model, path, schema={"columns": ["a", "b"]})
+    loaded = core.load(path)
+    X, _ = data(seed=1)
+    assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    assert loaded.schema_ == {"columns": ["a", "b"]}
+    assert repr(loaded.loss_) == repr(model.loss_)
+    assert loaded.get_params() == {**model.get_params(), "n_jobs": None}
+    assert getattr(loaded, "tuning_scores_", None) == getattr(model, "tuning_scores_", None)
+    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["no", "maybe", "yes", "never"],
+        [True, False, True, False],
+        [-1, 5, 7, 9],
+        [0.5, 1.5, 2.5, 3.5],
+        [True, 3, "x", 2.5],
+    ],
+    ids=str,
+)
+def test_labels_keep_their_types(path, labels):
+    X, y = data()
+    named = np.empty(len(y), dtype=object)
+    named[:] = [labels[k] for k in y]
+    plain = len({type(k) for k in labels}) == 1 and not isinstance(labels[0], float)
+    for given_labels in [named, named.tolist()] if plain else [named]:
+        model = core.TreeClassifier().fit(X, given_labels)
+        core.save(model, path)
+        restored = core.load(path).classes_
+        assert restored.tolist() == model.classes_.tolist()
+        assert [type(k) for k in restored.tolist()] == [type(k) for k in model.classes_.tolist()]
+
+
+def test_bytes_depend_on_data_parameters_and_seed_only(path):
+    X, y = data()
+    written = []
+    for n_jobs in [1, 2]:
+        core.save(core.ForestClassifier(n_estimators=5, random_state=0, n_jobs=n_jobs).fit(X, y), path)
+        written.append(path.read_bytes())
+    core.save(core.load(path), path.with_suffix(".again"))
+    assert written[0] == written[1] == path.with_suffix(".again").read_bytes()
+    core.save(core.ForestClassifier(n_estimators=5, random_state=1).fit(X, y), path)
+    assert path.read_bytes() != written[0]
+
+
+def test_the_file_lays_the_trees_end_to_end(path):
+    model = fitted()
+    core.save(model, path)
+    arrays = arrays_in(path.read_bytes())
+    offsets = {name: list(pairwise(arrays.pop(f"{name}_offsets"))) for name in ("tree", "mixed")}
+    pieces = [
+        array[slice(*offsets["mixed" if name == "mixed" else "tree"][tree])].tobytes()
+        for tree in range(len(model.trees_))
+        for name, array in arrays.items()
+    ]
+    assert pieces == node_bytes(model) == node_bytes(core.load(path))
+    assert list(arrays) == list(model.trees_[0]._fields)
+
+
+def test_neither_writing_nor_reading_holds_the_trees_twice(path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1000, 3)), rng.integers(5, size=1000)
+    model = core.ForestClassifier(n_estimators=40, random_state=0).fit(X, y)
+    for work in [lambda: core.save(model, path), lambda: core.load(path)]:
+        tracemalloc.start()
+        work()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 0.25 * path.stat().st_size
+
+
+def test_arrays_are_mapped_and_aligned(path):
+    core.save(fitted(), path)
+    trees = core.load(path).trees_
+    assert not any(array.flags.owndata for nodes in trees for array in nodes)
+    assert all(array.ctypes.data % 64 == 0 for array in trees[0])
+    for nodes, later in pairwise(trees):
+        assert [array.ctypes.data + array.nbytes for array in nodes] == [array.ctypes.data for array in later]
+
+
+def test_an_unfitted_estimator_cannot_be_saved(path):
+    with pytest.raises(AttributeError, match=r"trees_|loss_"):
+        core.save(core.TreeClassifier(), path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("impurity", np.inf), ("threshold", np.nan), ("weighted_n_node_samples", np.inf), ("mixed", 2.0)],
+)
+def test_nothing_is_written_that_could_not_be_read(path, name, number):
+    model = fitted(min_samples_leaf=20)
+    getattr(model.trees_[-1], name)[0] = number
+    with pytest.raises(core.ArtifactError):
+        core.save(model, path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "schema", [{"mean": float("nan")}, {"values": {1, 2}}, {"text": "x" * 2**25}], ids=["nan", "set", "long"]
+)
+def test_a_schema_that_could_not_be_read_is_refused(path, schema):
+    with pytest.raises(core.ArtifactError):
+        core.save(fitted(), path, schema=schema)
+    assert not path.exists()
+
+
+def test_a_feature_name_is_kept(path):
+    model = fitted("tree")
+    model.feature_names_in_ = np.array(list("abcd"), dtype=object)
+    core.save(model, path)
+    assert core.load(path).feature_names_in_.tolist() == list("abcd")
+
+
+def test_the_out_of_bag_score_is_kept_and_its_votes_are_not(path):
+    model = fitted(oob_score=True, n_estimators=30)
+    core.save(model, path)
+    loaded = core.load(path)
+    assert loaded.oob_score_ == model.oob_score_
+    assert not hasattr(loaded, "oob_decision_function_")
+    assert loaded.get_params()["oob_score"] is True
+
+
+@pytest.mark.filterwarnings("ignore:.*out-of-bag votes")
+def test_an_unknown_out_of_bag_score_is_not_kept(path):
+    model = core.ForestClassifier(n_estimators=3, oob_score=True).fit([[1.0]], [0])
+    assert np.isnan(model.oob_score_)
+    core.save(model, path)
+    assert not hasattr(core.load(path), "oob_score_")
+
+
+def test_a_loaded_model_may_be_saved_over_its_own_file(tmp_path):
+    path = tmp_path / "model"
+    X, y = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 3
+    core.save(core.TreeClassifier(random_state=0).fit(X, y), path)
+    before = path.read_bytes()
+    loaded = core.load(path)
+    core.save(loaded, path)
+    assert path.read_bytes() == before
+    assert loaded.predict(X).tolist() == y.tolist()
+    assert [found.name for found in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    path.write_bytes(b"old")
+    X, y = np.arange(6.0)[:, np.newaxis], np.arange(6) % 2
+    model = core.TreeClassifier(random_state=0).fit(X, y)
+
+    def full(*_):
+        yield b"half of it"
+        raise OSError("no space left")
+
+    monkeypatch.setattr(artifact, "_chunks", full)
+    with pytest.raises(OSError, match="no space left"):
+        core.save(model, path)
+    assert path.read_bytes() == b"old"
+    assert [found.name for found in tmp_path.iterdir()] == ["model"]

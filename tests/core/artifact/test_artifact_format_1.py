@@ -1,0 +1,259 @@
+"""Files of format 1, laid out by hand from fitted models: read as they were, written as today, refused if hostile."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import core
+from core.growth.tree_structure import Tree
+from core.kernels.growth.tree_nodes import NO_FEATURE
+from tests.core.artifact.artifact_files import arrays_in, assert_safe_to_walk, data, fitted, laid_out, parts, signed
+from tests.core.growth.grown_trees import node_bytes
+
+LATER_PARAMETERS = ["oob_score", "max_leaf_nodes", "splitter"]
+COLUMNS = [
+    "children_left",
+    "children_right",
+    "feature",
+    "threshold",
+    "missing_go_to_left",
+    "value",
+    "impurity",
+    "n_node_samples",
+    "weighted_n_node_samples",
+]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.bristlecone"
+
+
+def old_arrays(model):
+    """What format 1 held of a fitted model."""
+    trees = [Tree(nodes, model.n_features_in_) for nodes in model.trees_]
+    offsets = np.cumsum([0, *(tree.node_count for tree in trees)], dtype=np.int64)
+    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in COLUMNS}
+    return {"tree_offsets": offsets, **columns, "value": columns["value"][:, 0, :]}
+
+
+def old_header(model, path, **facts):
+    core.save(model, path, schema={"columns": ["a"]})
+    header, _, _ = parts(path.read_bytes())
+    return {**header, "format": 1, **facts}
+
+
+def old_file(model, path):
+    path.write_bytes(laid_out(old_header(model, path), old_arrays(model)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted(min_samples_leaf=8)
+
+
+@pytest.mark.parametrize("kind", ["tree", "forest", "extra_trees"])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"min_samples_leaf": 8}, {"loss": "adaptive_ne"}, {"max_leaf_nodes": 9, "max_depth": 1}], ids=str
+)
+def test_a_model_reads_as_it_was(path, kind, parameters):
+    model = fitted(kind, **parameters)
+    loaded = core.load(old_file(model, path))
+    X, _ = data(seed=1)
+    assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    assert node_bytes(loaded) == node_bytes(model)
+    assert loaded.get_params() == {**model.get_params(), "n_jobs": None}
+    assert loaded.schema_ == {"columns": ["a"]}
+    for old, nodes in zip(loaded.trees_, model.trees_, strict=True):
+        np.testing.assert_allclose(Tree(old, 4).value, Tree(nodes, 4).value, rtol=1e-12)
+
+
+def test_saved_anew_it_has_the_newest_format(path, model):
+    anew, straight = path.with_suffix(".anew"), path.with_suffix(".straight")
+    core.save(core.load(old_file(model, path)), anew)
+    core.save(model, straight, schema={"columns": ["a"]})
+    assert parts(anew.read_bytes())[0]["format"] == 2
+    assert anew.read_bytes() == straight.read_bytes()
+
+
+def test_the_first_files_lack_later_parameters(path, model):
+    header = old_header(model, path)
+    header.pop("oob_score")
+    for name in LATER_PARAMETERS:
+        header["params"].pop(name)
+    path.write_bytes(laid_out(header, old_arrays(model)))
+    loaded = core.load(path)
+    assert loaded.get_params() == {**model.get_params(), "n_jobs": None}
+    assert not hasattr(loaded, "oob_score_")
+
+
+def test_a_lone_root_is_read(path):
+    model = core.TreeClassifier().fit([[1.0], [2.0]], ["a", "a"])
+    loaded = core.load(old_file(model, path))
+    assert loaded.predict([[1.0]]).tolist() == ["a"]
+
+
+@pytest.mark.parametrize("missing", ["loss", "max_depth"])
+def test_newer_formats_need_all_parameters(path, model, missing):
+    header = old_header(model, path)
+    header["params"].pop(missing)
+    path.write_bytes(laid_out(header, old_arrays(model)))
+    with pytest.raises(core.ArtifactError, match="parameters"):
+        core.load(path)
+
+
+def test_files_of_today_need_later_parameters_too(path, model):
+    header = old_header(model, path, format=2)
+    header["params"].pop("splitter")
+    path.write_bytes(laid_out(header, arrays_in(path.read_bytes())))
+    with pytest.raises(core.ArtifactError, match="parameters"):
+        core.load(path)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"kind": ["forest"]},
+        {"kind": "os.system"},
+        {"kind": None},
+        {"params": None},
+        {"params": [["loss", "gini"]]},
+        {"params": {}},
+        {"classes": {"dtype": "<i8", "labels": [0, 1, 2]}},
+        {"n_features": 2},
+        {"oob_score": "much"},
+        {"arrays": None},
+    ],
+    ids=str,
+)
+def test_a_forged_header_is_refused(path, model, facts):
+    path.write_bytes(laid_out(old_header(model, path, **facts), old_arrays(model) if "arrays" not in facts else {}))
+    with pytest.raises(core.ArtifactError):
+        core.load(path)
+
+
+def one_hot(n_rows, n_classes):
+    return np.eye(n_classes)[np.zeros(n_rows, dtype=int)]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        *((name, lambda column: column[:-1]) for name in COLUMNS),
+        *((name, lambda column: column.astype(np.uint8 if column.dtype != np.uint8 else np.int32)) for name in COLUMNS),
+        *((name, lambda column: column.reshape(len(column), -1)[:, [0]]) for name in COLUMNS),
+        ("value", lambda value: value[:, 0]),
+        ("value", lambda value: value[:, :0]),
+        ("value", lambda value: one_hot(len(value), 3)),
+        ("value", lambda value: one_hot(len(value), 5)),
+        ("value", lambda value: value.astype(np.float32).astype("<i4")),
+        ("tree_offsets", lambda offsets: offsets[:-1]),
+        ("tree_offsets", lambda offsets: offsets[:1]),
+        ("tree_offsets", lambda offsets: offsets.astype(np.int32)),
+        ("tree_offsets", lambda offsets: offsets[:, np.newaxis]),
+        ("tree_offsets", lambda offsets: np.insert(offsets, 1, 0)),
+        ("tree_offsets", lambda offsets: np.insert(offsets, 1, 1)),
+    ],
+)
+def test_arrays_of_another_shape_or_type_are_refused(path, model, name, change):
+    arrays = old_arrays(model)
+    path.write_bytes(laid_out(old_header(model, path), {**arrays, name: change(arrays[name])}))
+    with pytest.raises(core.ArtifactError):
+        core.load(path)
+
+
+def test_arrays_without_end_are_refused(path, model):
+    """No bytes of the file stand behind them."""
+    for width in (0, 1):
+        arrays = {name: np.empty((2**39, 0)) for name in ["value", *COLUMNS[:width]]}
+        path.write_bytes(laid_out(old_header(model, path), {**old_arrays(model), **arrays}))
+        with pytest.raises(core.ArtifactError):
+            core.load(path)
+
+
+@pytest.mark.parametrize("change", [lambda arrays: arrays.pop("value"), lambda arrays: arrays.update(link=np.zeros(3))])
+def test_other_arrays_are_refused(path, model, change):
+    arrays = old_arrays(model)
+    change(arrays)
+    path.write_bytes(laid_out(old_header(model, path), arrays))
+    with pytest.raises(core.ArtifactError, match="forest"):
+        core.load(path)
+
+
+def places(arrays):
+    """A node of each sort: where every other node is."""
+    inner = np.flatnonzero(arrays["feature"] != NO_FEATURE)
+    return {"root": 0, "inner": inner[1], "leaf": np.flatnonzero(arrays["feature"] == NO_FEATURE)[0]}
+
+
+@pytest.mark.parametrize("place", ["root", "inner", "leaf"])
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        *(("children_left", number) for number in (-2, 0, 3, 2**31 - 1, -(2**31))),
+        *(("children_right", number) for number in (-2, 0, 1, 2**31 - 1, -(2**31))),
+        ("feature", 4),
+        ("feature", -1),
+        ("threshold", np.nan),
+        ("missing_go_to_left", 7),
+        ("value", -0.5),
+        ("value", 0.5),
+        ("value", 1.0),
+        ("value", np.nan),
+        ("value", np.inf),
+        ("value", 1e308),
+        ("impurity", np.nan),
+        ("n_node_samples", -1),
+        ("n_node_samples", 2**31),
+        ("n_node_samples", 2**63 - 1),
+        ("weighted_n_node_samples", 0.0),
+        ("weighted_n_node_samples", np.inf),
+    ],
+)
+def test_nodes_that_no_tree_holds_are_refused(path, model, name, number, place):
+    arrays = old_arrays(model)
+    arrays[name][places(arrays)[place]] = number
+    path.write_bytes(laid_out(old_header(model, path), arrays))
+    with pytest.raises(core.ArtifactError):
+        core.load(path)
+
+
+@pytest.mark.parametrize("change", [{"children_left": -1}, {"children_right": -1}, {"feature": NO_FEATURE}], ids=str)
+def test_an_inner_node_that_is_half_a_leaf_is_refused(path, model, change):
+    for place in ("root", "inner"):
+        arrays = old_arrays(model)
+        for name, number in change.items():
+            arrays[name][places(arrays)[place]] = number
+        path.write_bytes(laid_out(old_header(model, path), arrays))
+        with pytest.raises(core.ArtifactError, match="child"):
+            core.load(path)
+
+
+def test_a_leaf_that_is_nearly_of_one_class_keeps_its_distribution(path, model):
+    arrays = old_arrays(model)
+    leaf = places(arrays)["leaf"]
+    arrays["value"][leaf] = [1.0, 2e-9, 0.0, 0.0]
+    path.write_bytes(laid_out(old_header(model, path), arrays))
+    assert core.load(path).estimators_[0].tree_.value[leaf, 0].tolist() == [1.0, 2e-9, 0.0, 0.0]
+
+
+@pytest.fixture(scope="module")
+def tree_path(tmp_path_factory):
+    return old_file(fitted("tree", min_samples_leaf=8), tmp_path_factory.mktemp("format_1") / "model")
+
+
+@settings(max_examples=200, deadline=None)
+@given(at=st.floats(0, 1, exclude_max=True), flips=st.lists(st.integers(1, 255), min_size=1, max_size=8))
+def test_bytes_flipped_under_a_right_checksum_never_crash(tmp_path_factory, tree_path, at, flips):
+    body = bytearray(tree_path.read_bytes()[:-32])
+    for i, flip in enumerate(flips):
+        body[(int(at * len(body)) + i) % len(body)] ^= flip
+    path = tmp_path_factory.mktemp("sign") / "model"
+    path.write_bytes(signed(bytes(body)))
+    try:
+        model = core.load(path)
+    except core.ArtifactError:
+        return
+    assert_safe_to_walk(model)

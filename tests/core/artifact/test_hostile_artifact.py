@@ -1,0 +1,287 @@
+"""Artefact files that were damaged or made to harm: an error, and never a crash or a walk out of an array."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import core
+from core.artifact.format import MAGIC
+from tests.core.artifact.artifact_files import (
+    array_entry,
+    arrays_in,
+    assert_safe_to_walk,
+    fitted,
+    forged,
+    laid_out,
+    parts,
+    set_in,
+    signed,
+    with_array,
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.bristlecone"
+
+
+@pytest.fixture(scope="module")
+def content_path(tmp_path_factory):
+    """A path, because Hypothesis prints its arguments and warns of 46 kB ones."""
+    path = tmp_path_factory.mktemp("artifact") / "model"
+    core.save(fitted(loss="adaptive_ne", min_samples_leaf=8), path, schema={"columns": []})
+    return path
+
+
+@pytest.fixture(scope="module")
+def content(content_path):
+    return content_path.read_bytes()
+
+
+def test_forging_nothing_changes_nothing(path, content):
+    path.write_bytes(forged(content, lambda header: None))
+    assert core.load(path).predict([[0.0] * 4]).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_in("kind", to="os.system"),
+        set_in("kind", to=["tree"]),
+        set_in("format", to="1"),
+        set_in("format", to=True),
+        set_in("format", to=1),
+        set_in("params", to={}),
+        set_in("params", "max_depth", to=-1),
+        set_in("params", "loss", to={"kind": "evil"}),
+        set_in("loss", to=None),
+        set_in("classes", "labels", to=[0, 1]),
+        set_in("classes", "labels", to=[0, 0, 1, 2]),
+        set_in("classes", "labels", to=[[], {}, 1, 2]),
+        set_in("classes", "dtype", to="<U999999999"),
+        set_in("classes", "dtype", to="(9999999,)f8"),
+        set_in("classes", "dtype", to="|b1"),
+        set_in("n_features", to=2),
+        set_in("n_features", to=10**12),
+        set_in("n_features", to=True),
+        set_in("feature_names", to=["a"]),
+        set_in("lambda", to="much"),
+        set_in("tuning_scores", to=[[1]]),
+        set_in("oob_score", to="much"),
+        set_in("params", "oob_score", to=1),
+        lambda header: header["params"].pop("max_depth"),
+        set_in("schema", to=[1]),
+        set_in("arrays", to={}),
+        set_in("arrays", to=[{}]),
+        set_in("arrays", "feature", "dtype", to="|O"),
+        set_in("arrays", "feature", "dtype", to="<i8"),
+        set_in("arrays", "feature", "name", to="threshold"),
+        set_in("arrays", "feature", "shape", to=[2**39]),
+        set_in("arrays", "feature", "shape", to=[-1]),
+        set_in("arrays", "feature", "shape", to=[0]),
+        set_in("arrays", "feature", "shape", to=[2**39, 2**39]),
+        set_in("arrays", "feature", "offset", to=2**39),
+        set_in("arrays", "feature", "offset", to=-64),
+        set_in("arrays", "feature", "offset", to=1),
+        set_in("arrays", "mixed", "shape", to=[1, 1]),
+        set_in("arrays", "mixed", "shape", to=[0, 5]),
+        set_in("arrays", "mixed", "shape", to=[2**39, 0]),
+        lambda header: array_entry(header, "mixed")["shape"].pop(),
+        set_in("arrays", "tree_offsets", "dtype", to="<f8"),
+        set_in("arrays", "tree_offsets", "shape", to=[1]),
+        set_in("arrays", "mixed_offsets", "shape", to=[5]),
+        set_in("arrays", "link", "dtype", to="<f8"),
+        lambda header: header.clear(),
+        lambda header: header.pop("schema"),
+    ],
+)
+def test_a_forged_header_is_refused(path, content, change):
+    path.write_bytes(forged(content, change))
+    with pytest.raises(core.ArtifactError):
+        core.load(path)
+
+
+@pytest.mark.parametrize("version", [-1, 0, 3])
+def test_another_format_is_named(path, content, version):
+    path.write_bytes(forged(content, set_in("format", to=version)))
+    with pytest.raises(core.UnsupportedArtifact, match=f"format version {version}") as caught:
+        core.load(path)
+    assert caught.value.code == "unsupported_artifact"
+
+
+@pytest.mark.parametrize("number", [0, -2, 2**31 - 1, -(2**31), 1])
+@pytest.mark.parametrize("name", ["link", "feature"])
+def test_a_walk_cannot_leave_the_tree_or_go_in_circles(path, content, name, number):
+    path.write_bytes(with_array(content, name, lambda array: array.__setitem__(slice(2, None), number)))
+    with pytest.raises(core.ArtifactError):
+        core.load(path)
+
+
+def test_the_last_node_has_no_children(path, content):
+    path.write_bytes(with_array(content, "feature", lambda array: array.__setitem__(-1, 0)))
+    with pytest.raises(core.ArtifactError, match="child"):
+        core.load(path)
+
+
+def test_a_node_has_one_parent(path, content):
+    """Where both children are the same node, its subtree would count twice on every level."""
+    arrays = arrays_in(content)
+    second = np.flatnonzero(arrays["feature"] != -2)[1]
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(second, array[0])))
+    with pytest.raises(core.ArtifactError, match="parent"):
+        core.load(path)
+
+
+def test_both_children_are_not_one(path, content):
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(0, 1)))
+    with pytest.raises(core.ArtifactError, match="child"):
+        core.load(path)
+
+
+def test_nodes_that_are_not_in_preorder_are_refused(path, content):
+    """Every node has one parent before it, but the subtrees lie in each other."""
+    inner = np.flatnonzero(arrays_in(content)["feature"] != -2)
+    first = inner[np.flatnonzero(np.diff(inner) == 1)[0]]
+    pair = slice(first, first + 2)
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(pair, array[pair][::-1].copy())))
+    with pytest.raises(core.ArtifactError, match="preorder"):
+        core.load(path)
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (0, 3), (3,), (2**39, 0)], ids=str)
+def test_distributions_of_another_shape_are_refused(path, content, shape):
+    """In a file that is right otherwise: offsets that cover them, and an end where the arrays end."""
+    arrays = arrays_in(content)
+    mixed_offsets = np.zeros_like(arrays["mixed_offsets"])
+    mixed_offsets[-1] = shape[0]
+    changed = {**arrays, "mixed_offsets": mixed_offsets, "mixed": np.empty(shape)}
+    path.write_bytes(laid_out(parts(content)[0], changed))
+    with pytest.raises(core.ArtifactError, match=r"'mixed'|distribution"):
+        core.load(path)
+
+
+def test_offsets_are_named(path, content):
+    for name in ("tree_offsets", "mixed_offsets"):
+        path.write_bytes(with_array(content, name, lambda array: array.__setitem__(-1, 0)))
+        with pytest.raises(core.ArtifactError, match=name):
+            core.load(path)
+
+
+def test_more_classes_than_can_be_trained_are_refused(path):
+    """Each would cost every row of an answer a number."""
+    core.save(core.TreeClassifier().fit([[1.0]], [0]), path)
+    header, _, _ = parts(path.read_bytes())
+    for n_classes, error in [(2**16 - 1, None), (2**16, "65536 classes")]:
+        header["classes"]["labels"] = list(range(n_classes))
+        arrays = {**arrays_in(path.read_bytes()), "mixed": np.empty((0, n_classes))}
+        forged_path = path.with_suffix(".forged")
+        forged_path.write_bytes(laid_out(header, arrays))
+        if error is None:
+            assert len(core.load(forged_path).classes_) == n_classes
+        else:
+            with pytest.raises(core.ArtifactError, match=error):
+                core.load(forged_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("feature", 4),
+        ("feature", -1),
+        ("threshold", np.nan),
+        ("impurity", np.inf),
+        ("mixed", -0.5),
+        ("mixed", np.nan),
+        ("mixed", 1e300),
+        ("missing_go_to_left", 7),
+        ("weighted_n_node_samples", np.nan),
+        ("weighted_n_node_samples", 0.0),
+        ("tree_offsets", -1),
+        ("tree_offsets", 10**15),
+        ("mixed_offsets", -1),
+        ("mixed_offsets", 10**15),
+    ],
+)
+def test_numbers_that_no_tree_holds_are_refused(path, content, name, number):
+    path.write_bytes(with_array(content, name, lambda array: array.__setitem__(0, number)))
+    with pytest.raises(core.ArtifactError):
+        core.load(path)
+
+
+def leaves_in(content):
+    return np.flatnonzero(arrays_in(content)["feature"] == -2)
+
+
+@pytest.mark.parametrize("number", [-1, -(2**31), 2**31 - 1])
+def test_a_leaf_votes_with_a_distribution_that_there_is(path, content, number):
+    for leaf in leaves_in(content)[[0, -1]]:
+        path.write_bytes(with_array(content, "link", lambda array, at=leaf: array.__setitem__(at, number)))
+        with pytest.raises(core.ArtifactError, match="distribution"):
+            core.load(path)
+
+
+def test_a_leaf_votes_with_a_distribution_of_its_own_tree(path, content):
+    arrays = arrays_in(content)
+    beyond = arrays["mixed"].shape[1] + np.diff(arrays["mixed_offsets"])[0]
+    first = leaves_in(content)[0]
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(first, beyond)))
+    with pytest.raises(core.ArtifactError, match="distribution"):
+        core.load(path)
+
+
+@pytest.mark.parametrize("name", ["tree_offsets", "mixed_offsets"])
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63)])
+def test_offsets_that_overflow_are_refused(path, content, name, number):
+    path.write_bytes(with_array(content, name, lambda array: array.__setitem__(2, number)))
+    with pytest.raises(core.ArtifactError, match="offsets"):
+        core.load(path)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"PK\x03\x04", b"BRISTLE\x01", b"\x80\x04\x95" * 40, bytes(200), MAGIC + b"\xff" * 200]
+)
+def test_other_files_are_refused(path, text):
+    path.write_bytes(text)
+    with pytest.raises(core.ArtifactError) as caught:
+        core.load(path)
+    assert caught.value.code == "corrupt_artifact"
+    assert str(path) not in str(caught.value)
+
+
+@settings(max_examples=150, deadline=None)
+@given(at=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
+def test_one_flipped_byte_is_noticed(tmp_path_factory, content_path, at, flip):
+    broken = bytearray(content_path.read_bytes())
+    broken[int(at * len(broken))] ^= flip
+    path = tmp_path_factory.mktemp("flip") / "model"
+    path.write_bytes(broken)
+    with pytest.raises(core.ArtifactError):
+        core.load(path)
+
+
+@settings(max_examples=50, deadline=None)
+@given(keep=st.floats(0, 1, exclude_max=True), sign=st.booleans())
+def test_a_truncated_file_is_noticed(tmp_path_factory, content_path, keep, sign):
+    content = content_path.read_bytes()
+    cut = content[: int(keep * len(content))]
+    path = tmp_path_factory.mktemp("cut") / "model"
+    path.write_bytes(signed(cut[:-32]) if sign else cut)
+    with pytest.raises(core.ArtifactError):
+        core.load(path)
+
+
+@settings(max_examples=300, deadline=None)
+@given(at=st.floats(0, 1, exclude_max=True), flips=st.lists(st.integers(1, 255), min_size=1, max_size=8))
+def test_bytes_flipped_under_a_right_checksum_never_crash(tmp_path_factory, content_path, at, flips):
+    """Whatever still loads must be safe to walk."""
+    body = bytearray(content_path.read_bytes()[:-32])
+    for i, flip in enumerate(flips):
+        body[(int(at * len(body)) + i) % len(body)] ^= flip
+    path = tmp_path_factory.mktemp("sign") / "model"
+    path.write_bytes(signed(bytes(body)))
+    try:
+        model = core.load(path)
+    except core.ArtifactError:
+        return
+    assert_safe_to_walk(model)

@@ -1,0 +1,47 @@
+"""Fitted trees as tests compare them."""
+
+import numpy as np
+
+from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, TreeNodes
+
+
+def node_bytes(model):
+    """Every array of every tree, in order."""
+    return [array.tobytes() for nodes in model.trees_ for array in nodes]
+
+
+def at_all_nodes(model, column):
+    """One column of the trees' nodes, tree after tree."""
+    return np.concatenate([getattr(nodes, column) for nodes in model.trees_])
+
+
+def at_roots(model, column):
+    """One column of the trees' nodes at the root of each tree."""
+    return np.array([getattr(nodes, column)[0] for nodes in model.trees_])
+
+
+def compact(nodes: GrowingNodes) -> TreeNodes:
+    """The plain twin of what growth keeps of nodes that are in preorder."""
+    n_classes = nodes.class_weights.shape[1]
+    link, mixed = [], []
+    for right_child, weights in zip(nodes.children_right.tolist(), nodes.class_weights.tolist(), strict=True):
+        if right_child != LEAF:
+            link.append(right_child)
+        elif weights.count(0.0) == n_classes - 1:
+            link.append(weights.index(max(weights)))
+        else:
+            link.append(n_classes + len(mixed))
+            mixed.append([weight / nodes.weighted_n_node_samples[len(link) - 1] for weight in weights])
+    columns = {name: column for name, column in nodes._asdict().items() if name in TreeNodes._fields}
+    return TreeNodes(
+        **columns,
+        link=np.array(link, dtype=np.int32),
+        mixed=np.array(mixed, dtype=np.float64).reshape(-1, n_classes),
+    )
+
+
+def leaf_distributions(nodes: TreeNodes):
+    """(node, class): what leaves hold, zero at inner nodes."""
+    table = np.concatenate([np.eye(nodes.mixed.shape[1]), nodes.mixed])
+    is_leaf = nodes.feature == NO_FEATURE
+    return np.where(is_leaf[:, np.newaxis], table[np.where(is_leaf, nodes.link, 0)], 0.0)

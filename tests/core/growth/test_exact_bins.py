@@ -1,0 +1,133 @@
+"""`max_bins=None`: every distinct value is a candidate, whatever codes that takes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
+
+import core
+from core.growth.binning import bin_features
+from tests.core.growth.grown_trees import node_bytes
+from tests.core.kernels.search_twins import WIDTHS, binned_as
+
+
+def continuous(seed, n_rows=3000, width=np.float64, missing=0.0):
+    """Values that float32 tells apart, more than 256 of them in a feature, and labels with noise."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.permutation(n_rows) + rng.uniform(0.1, 0.9, n_rows) for _ in range(4)]
+    X = (np.stack(columns, axis=1) / n_rows).astype(width)
+    y = (X[:, :3] + rng.normal(scale=0.3, size=(n_rows, 3))).argmax(axis=1)
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, y, rng.integers(512, 2048, size=n_rows) / 1024
+
+
+@pytest.mark.parametrize("width", [np.float32, np.float64])
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+@pytest.mark.parametrize("seed", range(3))
+def test_trees_are_those_of_scikit_learn(width, missing, seed):
+    X, y, weights = continuous(seed, width=width, missing=missing)
+    limits = {"max_depth": 6, "min_samples_leaf": 15}
+    ours = core.TreeClassifier(max_bins=None, **limits).fit(X, y, weights).tree_
+    theirs = DecisionTreeClassifier(random_state=0, **limits).fit(X, y, weights).tree_
+    assert ours.node_count > 40
+    for name in ("children_left", "children_right", "feature", "n_node_samples"):
+        assert getattr(ours, name).tolist() == getattr(theirs, name).tolist(), name
+    inner = ours.feature >= 0
+    np.testing.assert_allclose(ours.threshold[inner], theirs.threshold[inner], atol=1e-6)
+    np.testing.assert_allclose(ours.value, theirs.value, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_distinct", "width"), [(257, np.uint16), (2**16, np.uint16), (2**16 + 1, np.uint32)])
+@pytest.mark.parametrize("missing", [0, 3])
+def test_every_value_has_a_code_of_its_own(n_distinct, width, missing):
+    rng = np.random.default_rng(0)
+    values = np.sort(rng.permutation(4 * n_distinct)[:n_distinct] / 8.0)
+    column = rng.permutation(np.concatenate([values, values[:50], [np.nan] * missing]))
+    bins = bin_features(np.stack([column, column > 3], axis=1), None)
+    assert bins.codes.dtype == (np.uint32 if n_distinct + (missing > 0) > 2**16 else width)
+    assert bins.n_bins.tolist() == [n_distinct, 2]
+    decoded = np.append(bins.bin_low[:n_distinct], np.nan)[bins.codes[0].astype(int)]
+    np.testing.assert_array_equal(decoded, column)
+    np.testing.assert_array_equal(bins.bin_low, bins.bin_high)
+    np.testing.assert_array_equal(bins.codes_by_row[:, :2], bins.codes.T)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 32, 33, 54, 64, 65, 100])
+@pytest.mark.parametrize("max_bins", [200, None])
+def test_no_short_row_of_codes_crosses_a_cache_line(n_features, max_bins):
+    X = np.random.default_rng(0).normal(size=(300, n_features))
+    by_row = bin_features(X, max_bins).codes_by_row
+    np.testing.assert_array_equal(by_row[:, :n_features], bin_features(X, max_bins).codes.T)
+    assert by_row.flags.c_contiguous
+    first = by_row.ctypes.data + np.arange(300) * by_row.strides[0]
+    last = first + n_features * by_row.itemsize - 1
+    if n_features * by_row.itemsize <= 64:
+        assert (first // 64 == last // 64).all()
+    else:
+        assert by_row.shape[1] == n_features
+
+
+@pytest.mark.parametrize("n_distinct", [2000, 2**16 + 5])
+@pytest.mark.parametrize("missing", [0, 4])
+def test_a_cut_between_any_two_values_can_be_made(n_distinct, missing):
+    column = np.random.default_rng(1).permutation(np.concatenate([np.arange(n_distinct) * 1.0, [np.nan] * missing]))
+    for last_left in (0, 1, n_distinct // 3, n_distinct - 2):
+        y = ~(column <= last_left)  # missing values as those above
+        tree = core.TreeClassifier(max_bins=None).fit(column[:, np.newaxis], y).tree_
+        assert (tree.node_count, tree.threshold[0]) == (3, last_left + 0.5)
+        assert tree.n_node_samples.tolist() == [
+            n_distinct + missing,
+            last_left + 1,
+            n_distinct + missing - last_left - 1,
+        ]
+        assert missing == 0 or tree.missing_go_to_left[0] == 0
+
+
+@pytest.mark.parametrize("n_distinct", [2, 255, 256])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_few_values_need_no_limit(n_distinct, missing, splitter):
+    rng = np.random.default_rng(n_distinct)
+    X = rng.integers(0, n_distinct, size=(1500, 3)) / 7
+    X[:n_distinct, 0] = np.arange(n_distinct) / 7
+    y = (X[:, 0] > X[:, 1]) ^ (rng.random(1500) < 0.2)
+    X[n_distinct:][rng.random((1500 - n_distinct, 3)) < missing] = np.nan
+    limited, free = (core.TreeClassifier(max_bins=n, splitter=splitter, random_state=0).fit(X, y) for n in (256, None))
+    assert node_bytes(limited) == node_bytes(free)
+
+
+SEARCHES = [
+    {"splitter": "best"},
+    {"splitter": "random"},
+    {"splitter": "best", "max_features": 2, "min_samples_leaf": 3},
+    {"splitter": "best", "max_leaf_nodes": 6},
+    {"splitter": "random", "max_features": 2, "max_leaf_nodes": 6, "min_samples_leaf": 2},
+]
+
+
+def nodes_with(width, search, X, y, weights):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.forests.grown_classifier.bin_features", binned_as(width))
+        return node_bytes(core.TreeClassifier(random_state=1, max_bins=None, **search).fit(X, y, weights))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(SEARCHES), st.booleans(), st.sampled_from([40, 1100]))
+def test_the_width_of_codes_changes_no_byte(seed, search, missing, n_rows):
+    """So what holds for narrow codes holds for wide ones."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, rng.integers(2, 200), size=(n_rows, 5)) / 8
+    if missing:
+        X[rng.random(X.shape) < 0.2] = np.nan
+    y, weights = rng.integers(0, 3, size=n_rows), rng.integers(1, 17, size=n_rows) / 8
+    grown = [nodes_with(width, search, X, y, weights) for width in WIDTHS]
+    assert grown[0] == grown[1] == grown[2]
+
+
+def test_a_forest_of_wide_codes_is_the_same_for_any_threads():
+    X, y, _ = continuous(7, 2500, missing=0.05)
+    forests = [
+        core.ForestClassifier(n_estimators=6, max_bins=None, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2, 4)
+    ]
+    assert node_bytes(forests[0]) == node_bytes(forests[1]) == node_bytes(forests[2])

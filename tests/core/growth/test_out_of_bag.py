@@ -1,0 +1,247 @@
+"""Out-of-bag votes against samples drawn by hand, and what is made of them: a score, and a choice of lambda."""
+
+import weakref
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score
+
+import core
+from core.growth.binning import bin_features
+from core.growth.out_of_bag import out_of_bag_votes
+from core.randomness import SeedTree
+from tests.core.growth.grown_trees import node_bytes
+
+_WORD = 2**64
+
+
+class PlainGenerator:
+    """SplitMix64 in Python integers."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def below(self, bound):
+        self.state = (self.state + 0x9E3779B97F4A7C15) % _WORD
+        word = self.state
+        word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % _WORD
+        word = (word ^ (word >> 27)) * 0x94D049BB133111EB % _WORD
+        return ((word ^ (word >> 31)) >> 32) * bound >> 32
+
+
+def left_out_by_hand(seed, n_trees, can_be_drawn):
+    """For each tree, the rows that its sample lacks; `can_be_drawn` lists the rows of positive weight."""
+    states = SeedTree(seed).kernel_states(n_trees)[:, 0].tolist()
+    for state in states:
+        generator = PlainGenerator(state)
+        drawn = {can_be_drawn[generator.below(len(can_be_drawn))] for _ in can_be_drawn}
+        yield drawn
+
+
+def votes_by_hand(forest, X, seed, can_be_drawn):
+    """Sum the trees' own answers row by row."""
+    total = [[0.0] * len(forest.classes_) for _ in X]
+    n_votes = [0] * len(X)
+    drawn_by_tree = left_out_by_hand(seed, len(forest.estimators_), can_be_drawn)
+    for tree, drawn in zip(forest.estimators_, drawn_by_tree, strict=True):
+        answers = tree.predict_proba(X).tolist()
+        for row in set(range(len(X))) - drawn:
+            total[row] = [a + b for a, b in zip(total[row], answers[row], strict=True)]
+            n_votes[row] += 1
+    return np.array([[v / n if n else np.nan for v in row] for row, n in zip(total, n_votes, strict=True)])
+
+
+def noisy_blobs(n_rows=300, seed=0, n_classes=3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4))
+    clean = (X[:, 0] > 0) * 1 + (X[:, 1] > 0.7) * (n_classes - 2)
+    return X, np.where(rng.random(n_rows) < 0.2, rng.integers(0, n_classes, n_rows), clean)
+
+
+def forest(**parameters):
+    return core.ForestClassifier(**{"n_estimators": 40, "oob_score": True, "random_state": 3, **parameters})
+
+
+def test_votes_are_those_of_the_trees_that_left_the_row_out():
+    X, y = noisy_blobs()
+    X[::7, 2] = np.nan
+    fitted = forest().fit(X, y)
+    expected = votes_by_hand(fitted, X, 3, list(range(len(X))))
+    assert fitted.oob_decision_function_.tobytes() == expected.tobytes()
+    assert fitted.oob_score_ == accuracy_score(y, fitted.classes_[expected.argmax(axis=1)])
+
+
+def test_rows_of_weight_zero_are_out_of_every_bag():
+    X, y = noisy_blobs()
+    weights = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0 + np.arange(len(y)) % 2)
+    fitted = forest().fit(X, y, weights)
+    expected = votes_by_hand(fitted, X, 3, np.flatnonzero(weights).tolist())
+    assert fitted.oob_decision_function_.tobytes() == expected.tobytes()
+    weightless = weights == 0
+    np.testing.assert_allclose(expected[weightless], fitted.predict_proba(X[weightless]), atol=1e-12)
+
+
+def test_the_score_is_weighted_as_score_is_by_rows_and_not_by_classes():
+    X, y = noisy_blobs()
+    weights = np.random.default_rng(1).random(len(y))
+    fitted = forest(class_weight={0: 5.0, 1: 0.0, 2: 1.0}).fit(X, y, weights)
+    predicted = fitted.classes_[fitted.oob_decision_function_.argmax(axis=1)]
+    assert fitted.oob_score_ == pytest.approx(accuracy_score(y, predicted, sample_weight=weights), abs=1e-12)
+    assert fitted.oob_score_ != pytest.approx(accuracy_score(y, predicted), abs=1e-4)
+
+
+def test_rows_that_every_tree_saw_have_no_votes_and_are_passed_over():
+    X, y = noisy_blobs()
+    with pytest.warns(UserWarning, match="out-of-bag votes"):
+        fitted = forest(n_estimators=2).fit(X, y)
+    votes = fitted.oob_decision_function_
+    assert votes.tobytes() == votes_by_hand(fitted, X, 3, list(range(len(X)))).tobytes()
+    voted = ~np.isnan(votes).any(axis=1)
+    assert 0 < voted.sum() < len(y)
+    assert fitted.oob_score_ == accuracy_score(y[voted], fitted.classes_[votes[voted].argmax(axis=1)])
+
+
+def test_one_row_is_in_every_bag():
+    with pytest.warns(UserWarning, match="1 of 1 rows"):
+        fitted = forest().fit([[1.0]], ["only"])
+    assert np.isnan(fitted.oob_score_)
+    assert np.isnan(fitted.oob_decision_function_).tolist() == [[True]]
+
+
+def test_the_score_estimates_accuracy_on_fresh_rows():
+    X, y = noisy_blobs(8000)
+    fitted = forest(n_estimators=100).fit(X[:4000], y[:4000])
+    assert fitted.oob_score_ == pytest.approx(fitted.score(X[4000:], y[4000:]), abs=0.03)
+    assert fitted.score(X[:4000], y[:4000]) > fitted.oob_score_ + 0.03
+
+
+@pytest.mark.parametrize("layout", [np.asfortranarray, np.ascontiguousarray, lambda X: X.astype(np.float32)])
+def test_threads_and_layout_do_not_change_a_byte(layout):
+    X, y = noisy_blobs(900)
+    X = np.round(X * 8) / 8
+    results = {
+        (model.oob_score_, model.oob_decision_function_.tobytes())
+        for n_jobs in [1, 2, 3]
+        for model in [forest(n_jobs=n_jobs, loss="adaptive_ne").fit(layout(X), y), forest(loss="ane").fit(X, y)]
+    }
+    assert len(results) == 1
+
+
+def test_many_rows_are_gathered_in_pieces(monkeypatch):
+    X, y = noisy_blobs()
+    whole = forest().fit(X, y).oob_decision_function_
+    monkeypatch.setattr("core.growth.out_of_bag._ROWS_PER_GATHER", 16)
+    assert forest().fit(X, y).oob_decision_function_.tobytes() == whole.tobytes()
+
+
+def test_scoring_changes_no_tree():
+    X, y = noisy_blobs()
+    scored, plain = forest().fit(X, y), forest(oob_score=False).fit(X, y)
+    assert node_bytes(scored) == node_bytes(plain)
+    assert not hasattr(plain, "oob_score_")
+
+
+def test_a_fit_forgets_what_an_earlier_one_found():
+    X, y = noisy_blobs()
+    model = forest(loss="ane", n_estimators=20).fit(X, y)
+    assert {"lambda_", "tuning_scores_", "oob_score_", "oob_decision_function_"} <= set(vars(model))
+    model.set_params(loss="gini", oob_score=False).fit(X, y)
+    assert not {"lambda_", "tuning_scores_", "oob_score_", "oob_decision_function_"} & set(vars(model))
+
+
+def test_without_bootstrap_there_is_no_out_of_bag_score():
+    X, y = noisy_blobs(50)
+    with pytest.raises(core.InvalidParameter, match=r"oob_score.*set bootstrap=True") as caught:
+        forest(bootstrap=False).fit(X, y)
+    assert caught.value.code == "invalid_parameter"
+
+
+def adaptive(**parameters):
+    return {"kind": "adaptive_ne", "grid": [0.0, 0.5, 1.0], **parameters}
+
+
+def test_the_tuning_scores_are_the_out_of_bag_scores_of_each_lambda():
+    X, y = noisy_blobs()
+    model = forest(loss=adaptive()).fit(X, y)
+    for lambda_, score in model.tuning_scores_.items():
+        plain = forest(loss={"kind": "ne", "lambda": lambda_}).fit(X, y)
+        assert score == pytest.approx(plain.oob_score_, abs=1e-12)
+    assert model.oob_score_ == pytest.approx(model.tuning_scores_[model.lambda_], abs=1e-12)
+
+
+def test_tuning_weighs_rows_like_the_fit():
+    X, y = noisy_blobs()
+    weights = np.random.default_rng(1).random(len(y))
+    classes = {0: 5.0, 1: 0.5, 2: 1.0}
+    model = forest(loss=adaptive(grid=[0.5]), class_weight=classes).fit(X, y, weights)
+    predicted = model.classes_[model.oob_decision_function_.argmax(axis=1)]
+    of_rows = weights * np.array([classes[k] for k in y])
+    assert model.tuning_scores_[0.5] == pytest.approx(accuracy_score(y, predicted, sample_weight=of_rows), abs=1e-12)
+
+
+def test_auto_is_out_of_bag_where_there_is_a_bootstrap_and_holdout_elsewhere():
+    X, y = noisy_blobs()
+
+    def scores(selection, **parameters):
+        return forest(oob_score=False, loss=adaptive(selection=selection), **parameters).fit(X, y).tuning_scores_
+
+    assert scores("auto") == scores("out_of_bag") != scores("holdout")
+    assert scores("auto", bootstrap=False) == scores("holdout", bootstrap=False)
+
+
+@pytest.mark.parametrize("estimator", [core.TreeClassifier(), core.ForestClassifier(bootstrap=False)], ids=repr)
+def test_out_of_bag_selection_needs_a_bootstrap(estimator):
+    X, y = noisy_blobs(50)
+    estimator.set_params(loss=adaptive(selection="out_of_bag"))
+    for refuses in [lambda: estimator.fit(X, y), estimator.phases]:
+        with pytest.raises(core.InvalidLoss, match=r'out_of_bag.*"holdout"'):
+            refuses()
+
+
+def test_equal_scores_choose_the_larger_lambda():
+    X, y = np.zeros((40, 1)), np.arange(40) % 4 == 0
+    model = forest(loss=adaptive(grid=[1.0, 0.25, 0.5]), n_estimators=20).fit(X, y)
+    assert len(set(model.tuning_scores_.values())) == 1
+    assert model.lambda_ == 1.0
+
+
+@pytest.mark.parametrize("loss", ["gini", "adaptive_ne"])
+def test_the_bins_are_gone_when_the_votes_begin(monkeypatch, loss):
+    bins, states = [], []
+
+    def kept_in_sight(*arguments):
+        features = bin_features(*arguments)
+        bins.extend([weakref.ref(features.codes), weakref.ref(features.codes_by_row)])
+        return features
+
+    def looking(*arguments):
+        states.append([array() is None for array in bins])
+        return out_of_bag_votes(*arguments)
+
+    monkeypatch.setattr("core.forests.grown_classifier.bin_features", kept_in_sight)
+    monkeypatch.setattr("core.forests.forest.out_of_bag_votes", looking)
+    forest(loss=loss).fit(*noisy_blobs())
+    assert states == [[True, True]]
+
+
+class StopsLater:
+    """Asks to stop once `n_trees` are grown."""
+
+    def __init__(self, n_trees):
+        self.stop_flag = np.zeros(1, dtype=np.uint8)
+        self.n_trees = n_trees
+
+    def begin(self, phase, total, unit):
+        pass
+
+    def advance(self, completed):
+        self.stop_flag[0] = completed == self.n_trees
+
+
+def test_a_fit_can_be_stopped_while_it_votes():
+    X, y = noisy_blobs()
+    model = forest()
+    with pytest.raises(core.FitStopped):
+        model.fit(X, y, monitor=StopsLater(model.n_estimators))
+    assert not hasattr(model, "trees_")
+    assert not hasattr(model, "oob_score_")

@@ -1,0 +1,233 @@
+"""Properties that hold for every loss, on data made to be awkward: ties, weights, missing values."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import core
+from tests.core import oracles
+from tests.core.growth.grown_trees import node_bytes
+
+LOSSES = [
+    *(kind for kind in core.LOSSES if kind != "adaptive_ne"),
+    {"kind": "ne", "lambda": 0.3},
+    {"kind": "gce", "q": 0.004},
+    {"kind": "gce", "q": 0.3},
+    {"kind": "gce", "q": 0.999},
+    {"kind": "credal", "s": 2.7},
+]
+losses = st.sampled_from(LOSSES)
+#: Ways to search and to grow; best-first growth is compiled anew for each criterion, so that few take part.
+ways = st.sampled_from([{}, {"splitter": "random", "random_state": 0}])
+best_first_ways = st.builds(lambda n, way: {"max_leaf_nodes": n, **way}, st.integers(2, 6), ways)
+losses_and_ways = st.tuples(losses, ways) | st.tuples(st.sampled_from(["gini", "entropy"]), best_first_ways)
+unhurried = settings(max_examples=40, deadline=None)
+
+
+@st.composite
+def tables(draw, max_rows=24, missing=True):
+    """Small X on a coarse grid, labels of up to 4 classes, eighths as weights."""
+    n_rows = draw(st.integers(2, max_rows))
+    n_features = draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.integers(0, draw(st.integers(1, 8)) + 1, size=(n_rows, n_features)) / 8
+    if missing and draw(st.booleans()):
+        X[rng.random(X.shape) < 0.2] = np.nan
+    y = rng.integers(0, draw(st.integers(1, 4)), size=n_rows)
+    weights = rng.integers(1, 17, size=n_rows) / 8
+    return X, y, weights
+
+
+def suited(table, loss):
+    """The table, with two classes where the loss knows no others."""
+    X, y, weights = table
+    if loss == "ranking":
+        y = y % 2
+        assume(len(np.unique(y)) == 2)
+    return X, y, weights
+
+
+def gains(tree, loss):
+    """Gain per node weight of every inner node, from the class weights of its children."""
+    kind, parameters = parsed(loss)
+    inner = np.flatnonzero(tree.children_left >= 0)
+    class_weights = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, np.newaxis]
+    pairs = zip(tree.children_left[inner], tree.children_right[inner], strict=True)
+    children = [(class_weights[left].tolist(), class_weights[right].tolist()) for left, right in pairs]
+    return inner, np.array([oracles.gain(kind, *both, class_weights.shape[1], **parameters) for both in children])
+
+
+def partition_of(tree, X):
+    """Which rows share a leaf, whatever the leaves are called."""
+    _, groups = np.unique(tree.apply(X), return_inverse=True)
+    first = {}
+    return [first.setdefault(group, i) for i, group in enumerate(groups)]
+
+
+def parsed(loss):
+    spec = core.parse_loss(loss).to_json()
+    return spec.pop("kind"), spec
+
+
+def tolerance(loss):
+    """Rounding, or what a table may be off in a gain: three impurities of less than twice its bound each."""
+    chosen = core.parse_loss(loss)
+    return 6 * chosen.error_bound if isinstance(chosen, core.DistributionLoss) else 1e-9
+
+
+@unhurried
+@given(tables(), losses, st.integers(1, 3))
+def test_the_root_split_has_the_best_gain_there_is(table, loss, min_samples_leaf):
+    X, y, weights = suited(table, loss)
+    kind, parameters = parsed(loss)
+    tree = core.TreeClassifier(loss=loss, max_depth=1, min_samples_leaf=min_samples_leaf).fit(X, y, weights).tree_
+    present, codes = np.unique(y, return_inverse=True)
+    best = oracles.best_gain(
+        kind, X.tolist(), codes.tolist(), weights.tolist(), len(present), min_samples_leaf, **parameters
+    )
+    inner, found = gains(tree, loss)
+    if len(inner):
+        assert found[0] == pytest.approx(best, abs=tolerance(loss))
+        assert min(tree.n_node_samples[1:]) >= min_samples_leaf
+    else:
+        assert best <= tolerance(loss)
+
+
+@unhurried
+@given(tables(), losses_and_ways)
+def test_stored_impurities_and_values_are_those_of_the_rows_in_the_node(table, loss_and_way):
+    loss, way = loss_and_way
+    X, y, weights = suited(table, loss)
+    kind, parameters = parsed(loss)
+    classifier = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
+    tree, n_classes = classifier.tree_, len(classifier.classes_)
+    codes = np.searchsorted(classifier.classes_, y)
+    leaves = tree.apply(X)
+    for leaf in np.unique(leaves):
+        rows = leaves == leaf
+        p = oracles.distribution(codes[rows].tolist(), weights[rows].tolist(), n_classes)
+        np.testing.assert_allclose(tree.value[leaf, 0], p, atol=1e-12)
+        expected = oracles.impurity(kind, p, n_classes, weights[rows].sum(), **parameters)
+        assert tree.impurity[leaf] == pytest.approx(expected, abs=max(1e-7, tolerance(loss)))
+        assert tree.n_node_samples[leaf] == rows.sum()
+
+
+@unhurried
+@given(tables(), losses_and_ways)
+def test_walking_the_arrays_by_hand_gives_the_same_leaves(table, loss_and_way):
+    loss, way = loss_and_way
+    X, y, weights = suited(table, loss)
+    tree = core.TreeClassifier(loss=loss, **way).fit(X, y, weights).tree_
+    elsewhere = np.vstack([X + 0.0625, np.full((1, X.shape[1]), np.nan), -X])
+    expected = [oracles.leaf_of(tree, row) for row in elsewhere.tolist()]
+    assert tree.apply(elsewhere).tolist() == expected
+
+
+@unhurried
+@given(tables(), losses_and_ways)
+def test_weight_two_is_the_row_twice(table, loss_and_way):
+    loss, way = loss_and_way
+    X, y, _ = suited(table, loss)
+    weights = 1 + np.arange(len(y)) % 2
+    weighted = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
+    repeated = core.TreeClassifier(loss=loss, **way).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert weighted.tree_.feature.tolist() == repeated.tree_.feature.tolist()
+    assert weighted.tree_.threshold.tolist() == repeated.tree_.threshold.tolist()
+    assert weighted.predict_proba(X).tobytes() == repeated.predict_proba(X).tobytes()
+
+
+@unhurried
+@given(tables(), losses_and_ways)
+def test_renaming_classes_permutes_the_probabilities(table, loss_and_way):
+    loss, way = loss_and_way
+    X, y, weights = suited(table, loss)
+    plain = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
+    renamed = core.TreeClassifier(loss=loss, **way).fit(X, -y, weights)
+    assert plain.tree_.feature.tolist() == renamed.tree_.feature.tolist()
+    np.testing.assert_allclose(plain.predict_proba(X), renamed.predict_proba(X)[:, ::-1], atol=1e-12)
+
+
+@unhurried
+@given(tables(), losses, st.sampled_from([None, 4]))
+def test_increasing_maps_of_features_keep_the_partition(table, loss, max_leaf_nodes):
+    X, y, weights = suited(table, loss)
+    limit = {"max_leaf_nodes": max_leaf_nodes if loss in ("gini", "entropy") else None}
+    plain = core.TreeClassifier(loss=loss, **limit).fit(X, y, weights)
+    mapped = core.TreeClassifier(loss=loss, **limit).fit(np.exp(3 * X) - 7, y, weights)
+    assert partition_of(plain.tree_, X) == partition_of(mapped.tree_, np.exp(3 * X) - 7)
+
+
+@unhurried
+@given(tables(), losses_and_ways)
+def test_a_constant_feature_is_never_chosen(table, loss_and_way):
+    loss, way = loss_and_way
+    X, y, weights = suited(table, loss)
+    X = np.hstack([np.full((len(y), 1), 4.0), X])
+    assert 0 not in core.TreeClassifier(loss=loss, **way).fit(X, y, weights).tree_.feature
+
+
+@unhurried
+@given(tables(), losses_and_ways)
+def test_splits_lower_the_risk_by_more_than_asked(table, loss_and_way):
+    loss, way = loss_and_way
+    X, y, weights = suited(table, loss)
+    tree = core.TreeClassifier(loss=loss, min_risk_decrease=0.02, **way).fit(X, y, weights).tree_
+    inner, gain = gains(tree, loss)
+    own = parsed(loss)[0] in oracles.GAINS_OF_THEIR_OWN
+    share = 1.0 if own else tree.weighted_n_node_samples[inner] / tree.weighted_n_node_samples[0]
+    assert (gain * share > 0.02 - tolerance(loss)).all()
+
+
+@pytest.mark.parametrize("kind", ["tree", "forest", "extra_trees"])
+@pytest.mark.parametrize("loss", ["gini", "adaptive_ne", "gce", "credal"])
+def test_threads_do_not_change_a_byte(kind, loss):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(700, 9))
+    y = rng.integers(0, 3, size=700) * (X[:, 0] > 0)
+    extra = {"max_features": 3} if kind == "tree" else {"n_estimators": 12}
+    results = []
+    for n_jobs in [1, 2, 4]:
+        model = core.ESTIMATORS[kind](loss=loss, random_state=5, n_jobs=n_jobs, **extra).fit(X, y)
+        results.append([*node_bytes(model), model.predict_proba(X).tobytes()])
+    assert results[0] == results[1] == results[2]
+
+
+def test_seeds_matter():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(200, 5)), rng.integers(0, 2, size=200)
+    seeds = [
+        core.ForestClassifier(n_estimators=3, random_state=s).fit(X, y).predict_proba(X).tobytes() for s in (0, 0, 1)
+    ]
+    assert seeds[0] == seeds[1] != seeds[2]
+
+
+def test_a_forest_is_the_mean_of_its_trees():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(1300, 5)), rng.integers(0, 3, size=1300)
+    forest = core.ForestClassifier(n_estimators=7, random_state=0).fit(X, y)
+    mean = np.mean([tree.predict_proba(X) for tree in forest.estimators_], axis=0)
+    np.testing.assert_allclose(forest.predict_proba(X), mean, atol=1e-12)
+    assert len({tree.tree_.threshold.tobytes() for tree in forest.estimators_}) == 7
+
+
+def test_missing_values_learn_their_side():
+    X = np.array([[1.0], [2.0], [3.0], [4.0], [np.nan], [np.nan]])
+    left = core.TreeClassifier(max_depth=1).fit(X, [0, 0, 1, 1, 0, 0]).tree_
+    right = core.TreeClassifier(max_depth=1).fit(X, [0, 0, 1, 1, 1, 1]).tree_
+    assert (left.threshold[0], left.missing_go_to_left[0]) == (2.5, 1)
+    assert (right.threshold[0], right.missing_go_to_left[0]) == (2.5, 0)
+
+
+def test_missingness_itself_can_be_the_split():
+    X = np.array([[1.0], [2.0], [3.0], [np.nan], [np.nan]])
+    classifier = core.TreeClassifier().fit(X, [0, 0, 0, 1, 1])
+    assert classifier.tree_.threshold[0] == np.inf
+    assert classifier.predict([[99.0], [np.nan]]).tolist() == [0, 1]
+
+
+def test_missing_values_first_met_in_prediction_follow_the_larger_child():
+    classifier = core.TreeClassifier().fit([[1.0], [2.0], [3.0]], [0, 1, 1])
+    assert classifier.predict([[np.nan]]).tolist() == [1]
+    classifier = core.TreeClassifier().fit([[1.0], [2.0], [3.0]], [0, 0, 1])
+    assert classifier.predict([[np.nan]]).tolist() == [0]

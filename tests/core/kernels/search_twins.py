@@ -1,0 +1,112 @@
+"""What the tests of the search share: features made by hand, and plain twins of what the search does with a node."""
+
+from itertools import count
+
+import numpy as np
+
+from core.growth.binning import bin_features
+from core.kernels.features import BinnedFeatures
+from core.kernels.growth.tree_nodes import LEAF, GrowingNodes
+from core.kernels.search import packed_sums
+from core.kernels.search.node_codes import NodeRows
+
+WIDTHS = [np.uint8, np.uint16, np.uint32]
+
+
+def features_of(codes, n_bins=None):
+    """BinnedFeatures of a matrix of codes (feature, row) of any width; a bin of code c holds the value c."""
+    n_bins = np.full(len(codes), codes.max() + 1) if n_bins is None else np.asarray(n_bins)
+    values = np.concatenate([np.arange(n, dtype=np.float64) for n in n_bins])
+    return BinnedFeatures(
+        codes=np.ascontiguousarray(codes),
+        codes_by_row=np.ascontiguousarray(codes.T),
+        n_bins=n_bins.astype(np.int64),
+        bin_offsets=np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64),
+        bin_low=values,
+        bin_high=values,
+    )
+
+
+def binned_as(width):
+    """`bin_features` with codes of the given width, whatever the data need."""
+
+    def binned(X, max_bins, n_threads=1):
+        narrow = bin_features(X, max_bins, n_threads)
+        wide = features_of(narrow.codes.astype(width), narrow.n_bins)
+        return wide._replace(bin_low=narrow.bin_low, bin_high=narrow.bin_high)
+
+    return binned
+
+
+def node_of(classes, weights):
+    """All rows 0, 1, ... as one node."""
+    rows = np.arange(len(classes), dtype=np.uint32)
+    return NodeRows(rows, np.asarray(classes, dtype=np.uint16), np.asarray(weights, dtype=np.float64))
+
+
+def packed_as(classes, weights, n_classes):
+    """The rows with their words, which hold nothing where they do not fit."""
+    words = np.empty(len(classes), dtype=np.uint64)
+    n_fitting = packed_sums.pack_weights(classes, weights, n_classes, words)
+    return packed_sums.PackedRows(words, np.arange(n_classes), n_fitting, packed_sums.bits_of_class(n_classes))
+
+
+def class_weights_by_code(codes, classes, weights):
+    """{(code, class): weight} in plain Python."""
+    table = {}
+    for code, k, weight in zip(codes, classes, weights, strict=True):
+        table[int(code), int(k)] = table.get((int(code), int(k)), 0.0) + float(weight)
+    return table
+
+
+def goes_left(code, last_left_code, missing_code, missing_goes_left):
+    return missing_goes_left if code == missing_code else code <= last_left_code
+
+
+def allowed_codes(codes, missing_code, least, missing_goes_left):
+    """The codes after which a cut leaves at least `least` rows on both sides."""
+    present = list(range(min(codes), missing_code))
+    counts = [sum(goes_left(code, c, missing_code, missing_goes_left) for code in codes) for c in present]
+    return {c for c, n in zip(present, counts, strict=True) if min(n, len(codes) - n) >= least}
+
+
+def renumbered(nodes, numbers):
+    """The same tree with node i called numbers[i]."""
+    moved = GrowingNodes(*(np.empty_like(column) for column in nodes))
+    for column, target in zip(nodes, moved, strict=True):
+        target[numbers] = column
+    for children in (moved.children_left, moved.children_right):
+        inner = children != LEAF
+        children[inner] = numbers[children[inner]]
+    return moved
+
+
+def preorder(nodes, node=0):
+    """Old numbers in preorder, by recursion."""
+    if nodes.children_left[node] == LEAF:
+        return [node]
+    return [node, *preorder(nodes, nodes.children_left[node]), *preorder(nodes, nodes.children_right[node])]
+
+
+def risk_decreases(tree):
+    """By how much the split of each inner node lowers the training risk, from the stored impurities."""
+    mass = tree.weighted_n_node_samples * tree.impurity
+    inner = np.flatnonzero(tree.children_left != LEAF)
+    decreases = mass[inner] - mass[tree.children_left[inner]] - mass[tree.children_right[inner]]
+    return dict(zip(inner.tolist(), (decreases / tree.weighted_n_node_samples[0]).tolist(), strict=True))
+
+
+def splits_best_first(tree, max_leaf_nodes):
+    """Which inner nodes of a fully grown tree best-first growth splits, in its order: largest decrease, then age."""
+    decreases, numbers = risk_decreases(tree), count()
+    waiting, chosen = [(0, next(numbers))], []
+    while len(chosen) < max_leaf_nodes - 1:
+        splittable = [(age, node) for node, age in waiting if node in decreases]
+        if not splittable:
+            break
+        largest = max(decreases[node] for _, node in splittable)
+        age, node = min(pair for pair in splittable if decreases[pair[1]] > largest - 1e-12)
+        waiting.remove((node, age))
+        waiting += [(tree.children_left[node], next(numbers)), (tree.children_right[node], next(numbers))]
+        chosen.append(node)
+    return chosen

@@ -1,0 +1,120 @@
+"""Criteria, and the tables of functions of whole weights that they read."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import core
+from core.growth.growing import with_tables_for
+from core.kernels.criteria import catalogue as criteria
+from core.kernels.criteria import dispatch, powers
+from core.kernels.criteria.norm import power_of_weight
+from core.kernels.criteria.sides import NOTHING, TABLE_LENGTH
+from core.kernels.growth.partition import TreeRows
+from tests.core import oracles
+from tests.core.kernels.criteria_by_hand import ONE_OF_EACH, node_impurity
+
+
+def test_every_criterion_has_all_its_rows():
+    types = {type(one) for one in ONE_OF_EACH}
+    tables = [value for name, value in vars(criteria).items() if name.isupper() and isinstance(value, dict)]
+    assert len(tables) == 9
+    assert all(set(table) == types for table in tables)
+
+
+#: A credal node is never sure of its class, and corrected labels have a length of their own.
+NEVER_PURE = {"Credal", "SignedGini"}
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [c for c in ONE_OF_EACH if type(c).__name__ not in NEVER_PURE],
+    ids=lambda c: type(c).__name__,
+)
+def test_pure_nodes_have_no_impurity_at_all(criterion):
+    for weight in [0.1, 1.0, 3.7e5]:
+        assert node_impurity(criterion, np.array([0.0, weight])) == 0.0
+    side, class_weights = NOTHING, np.zeros(2)
+    for added in [0.1, 0.2, 0.3, 7.0]:
+        side = dispatch.with_weight(criterion, side, class_weights, 1, added)
+    assert dispatch.side_risk(criterion, side, class_weights) == 0.0
+
+
+def test_only_corrected_labels_need_all_classes():
+    needing = {type(c).__name__ for c in ONE_OF_EACH if dispatch.needs_all_classes(c)}
+    assert needing == {"SignedGini"}
+
+
+@pytest.mark.parametrize("loss", ["entropy", "credal"])
+def test_tables_of_whole_weights_change_no_bit(loss):
+    tabled = core.parse_loss(loss).criterion(3)
+    bare = tabled._replace(weighted_logs=np.zeros(1))
+    for weights in some_whole_weights():
+        assert node_impurity(tabled, weights) == node_impurity(bare, weights)
+
+
+@pytest.mark.parametrize("loss", ["entropy", {"kind": "gce", "q": 0.3}, {"kind": "gce", "q": 0.95}], ids=str)
+def test_a_tree_of_whole_weights_needs_tables_only(loss):
+    asking = core.parse_loss(loss).criterion(3)
+    for weights in some_whole_weights(TABLE_LENGTH):
+        rows = TreeRows(np.arange(3), np.arange(3), weights)
+        trusting = with_tables_for(asking, rows)
+        assert (trusting.only_tabled, asking.only_tabled) == (True, False)
+        assert node_impurity(trusting, weights) == pytest.approx(node_impurity(asking, weights), rel=1e-14)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 2.5, 1.0], [1.0, TABLE_LENGTH - 1.0, 1.0]])
+def test_fractions_and_heavy_classes_are_not_looked_up(weights):
+    asking = core.parse_loss("entropy").criterion(2)
+    rows = TreeRows(np.arange(3), np.array([0, 1, 1]), np.array(weights))
+    assert not with_tables_for(asking, rows).only_tabled
+    assert with_tables_for(core.parse_loss("gini").criterion(2), rows) == core.parse_loss("gini").criterion(2)
+
+
+@pytest.mark.parametrize("order", [1.02, 2.0, np.nextafter(3.0, 2.0), 3.0, 10 / 3, 25.0])
+def test_powers_of_any_weight_without_a_table(order):
+    criterion = core.GeneralizedCrossEntropy(1.0 - 1.0 / order).criterion(2)._replace(order=order)
+    criterion = criterion._replace(fraction=powers.new_power_tables(order % 1.0))
+    assert power_of_weight(criterion, 0.0) == 0.0
+    for exponent in np.random.default_rng(0).uniform(-12, 32, 500):
+        weight = 2.0**exponent
+        assert power_of_weight(criterion, weight) == pytest.approx(weight**order, rel=1e-14)
+
+
+@pytest.mark.parametrize("loss", ["entropy", "gce"])
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_trees_are_the_same_with_and_without_tables(loss, splitter):
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.integers(0, 40, (600, 6)), rng.integers(0, 4, 600), rng.integers(1, 5, 600)
+    model = core.TreeClassifier(loss=loss, splitter=splitter, random_state=0)
+    whole = model.fit(X, y, weights).tree_
+    broken = model.fit(X, y, weights * 0.7).tree_
+    assert_array_equal(whole.feature, broken.feature)
+    assert_array_equal(whole.threshold, broken.threshold)
+
+
+def some_whole_weights(end=1e5):
+    rng = np.random.default_rng(0)
+    return [np.floor(rng.uniform(1, end ** rng.uniform(0.1, 1.0), 3)) for _ in range(100)]
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.04, 0.3, 0.5, 0.99])
+def test_powers_from_tables_are_powers(exponent):
+    tables = powers.new_power_tables(exponent)
+    rng = np.random.default_rng(0)
+    edges = [2.2250738585072014e-308, 1e-250, np.nextafter(1.0, 0.0), 1.0, np.nextafter(2.0, 0.0), 1.7e308]
+    for x in [*edges, *rng.uniform(1, 2, 1000), *2.0 ** rng.uniform(-800, 800, 1000)]:
+        assert powers.power_of(tables, float(x)) == pytest.approx(float(x) ** exponent, rel=1e-15)
+
+
+@pytest.mark.parametrize("mass", [0.3, 1.0, 2.7])
+def test_free_mass_lands_on_the_lowest_classes_present_or_absent(mass):
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n_classes = int(rng.integers(2, 7))
+        weights = np.round(rng.uniform(0, 4, n_classes), int(rng.integers(0, 3))) * (rng.uniform(size=n_classes) < 0.7)
+        weights[0] += 0.2
+        criterion = core.CredalEntropy(mass).criterion(n_classes)
+        expected = oracles.upper_entropy(list(weights), n_classes, mass)
+        for listed in (weights, weights[weights > 0]):
+            assert node_impurity(criterion, listed) == pytest.approx(expected, rel=1e-12, abs=1e-14)

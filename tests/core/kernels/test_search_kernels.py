@@ -1,0 +1,216 @@
+"""Entries, allowed cuts, scans and packed sums against plain twins; order and random cuts have files of their own."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.kernels.criteria.gini import Gini
+from core.kernels.criteria.two_sided import Twoing
+from core.kernels.search import cut_ranges, entries, packed_sums, scanning, splitting
+from core.kernels.search.ordering import code_of, keys_above, position_of
+from tests.core import oracles
+from tests.core.kernels.search_twins import (
+    WIDTHS,
+    allowed_codes,
+    class_weights_by_code,
+    features_of,
+    goes_left,
+    node_of,
+    packed_as,
+)
+
+MISSING = 12
+unhurried = settings(max_examples=60, deadline=None)
+
+
+def listed(codes, node, n_classes):
+    """What `list_entries` makes of a node: {(code, class): weight}, the codes in order, and whether these are sums."""
+    room = entries.new_entry_room(len(codes))
+    n_entries, is_summed = entries.list_entries(codes, node, n_classes, int(codes.min()), int(codes.max()), room)
+    classes, weights = (room.classes, room.weights) if is_summed else (node.classes, node.weights)
+    positions = [position_of(key) for key in room.keys[:n_entries].tolist()]
+    in_order = [code_of(key) for key in room.keys[:n_entries].tolist()]
+    assert not room.table.any(), "the next feature needs an empty table"
+    return class_weights_by_code(in_order, classes[positions], weights[positions]), in_order, is_summed
+
+
+@st.composite
+def nodes(draw, most_codes=MISSING + 1, most_rows=60):
+    """Codes of one feature, not all equal, with classes and weights in eighths."""
+    n_rows = draw(st.integers(2, most_rows))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    codes = rng.integers(0, draw(st.integers(1, most_codes - 1)), size=n_rows, endpoint=True)
+    codes[:2] = [codes[:2].min(), codes[:2].min() + 1] if codes.min() == codes.max() else codes[:2]
+    n_classes = draw(st.integers(1, 4))
+    classes = rng.integers(0, n_classes, size=n_rows)
+    return codes.astype(draw(st.sampled_from(WIDTHS[:2]))), classes, rng.integers(1, 17, size=n_rows) / 8, n_classes
+
+
+@unhurried
+@given(nodes(most_codes=60), st.integers(0, 150))
+def test_entries_hold_the_class_weights_of_every_code_but_the_lowest(node, offset):
+    codes, classes, weights, n_classes = node
+    codes = codes + codes.dtype.type(offset)
+    expected = class_weights_by_code(codes, classes, weights)
+    found, in_order, _ = listed(codes, node_of(classes, weights), n_classes)
+    assert found == {key: weight for key, weight in expected.items() if key[0] > codes.min()}
+    assert in_order == sorted(in_order)
+
+
+@pytest.mark.parametrize(("n_codes", "is_summed"), [(8, True), (4000, False)])
+def test_few_codes_are_summed_and_many_are_not(n_codes, is_summed):
+    rng = np.random.default_rng(0)
+    codes = rng.permutation(np.resize(np.arange(n_codes), 4000)).astype(np.uint16)
+    node = node_of(rng.integers(0, 3, 4000), rng.integers(1, 5, 4000))
+    found, in_order, summed = listed(codes, node, 3)
+    assert summed is is_summed
+    assert len(in_order) == ((n_codes - 1) * 3 if is_summed else 3999)
+    expected = class_weights_by_code(codes, node.classes, node.weights)
+    assert found == {key: weight for key, weight in expected.items() if key[0] > 0}
+
+
+def range_by_rows(codes, least, missing_goes_left):
+    """`range_of_rows` after the entries of the node were listed row by row."""
+    room = entries.new_entry_room(len(codes))
+    n_keys = keys_above(codes, len(codes), int(codes.min()), room.unordered)
+    keys = np.sort(room.unordered[:n_keys])
+    n_scanned = n_keys - int((codes == MISSING).sum()) * missing_goes_left
+    return cut_ranges.range_of_rows(keys, n_scanned, len(codes), int(codes.min()), least, missing_goes_left)
+
+
+def range_by_sums(codes, least, missing_goes_left):
+    """`range_of_sums` after the codes of the node were counted."""
+    lowest, highest = int(codes.min()), int(codes.max())
+    counts = np.full(MISSING + 1, -1, dtype=np.int32)
+    cut_ranges.count_codes(codes, len(codes), lowest, highest - lowest + 1, counts)
+    n_missing = int((codes == MISSING).sum())
+    return cut_ranges.range_of_sums(counts, highest - lowest + 1, n_missing, lowest, least, missing_goes_left)
+
+
+@unhurried
+@given(nodes(most_rows=16), st.integers(2, 6), st.booleans(), st.booleans())
+def test_allowed_cuts_are_those_that_leave_enough_rows_on_both_sides(node, least, missing, missing_goes_left):
+    codes = node[0] if missing else np.minimum(node[0], MISSING - 1)
+    if codes.min() == MISSING:
+        codes[0] = 0
+    missing_goes_left &= bool((codes == MISSING).any())
+    expected = allowed_codes(codes.tolist(), MISSING, least, missing_goes_left)
+    for found in (range_by_rows(codes, least, missing_goes_left), range_by_sums(codes, least, missing_goes_left)):
+        assert {c for c in range(codes.min(), MISSING) if found.first <= c < found.end} == expected
+        assert found.missing_goes_left == missing_goes_left
+
+
+def best_by_hand(kind, codes, classes, weights, n_classes, least):
+    """Largest gain per weight of all cuts of one feature, by the oracles' formulas; -inf without an allowed one."""
+    best = -math.inf
+    for missing_goes_left in (False, True) if MISSING in codes else (False,):
+        for last in allowed_codes(codes, MISSING, least, missing_goes_left):
+            sides = [[0.0] * n_classes, [0.0] * n_classes]
+            for code, k, weight in zip(codes, classes, weights, strict=True):
+                sides[not goes_left(code, last, MISSING, missing_goes_left)][k] += weight
+            if all(map(sum, sides)):
+                best = max(best, oracles.gain(kind, *sides, n_classes))
+    return best
+
+
+def totals_of(classes, weights, n_classes):
+    class_weights = np.bincount(classes, weights, n_classes).astype(np.float64)
+    gini = 1 - ((class_weights / class_weights.sum()) ** 2).sum()
+    return scanning.NodeTotals(len(classes), float(class_weights.sum()), class_weights, float(gini))
+
+
+@unhurried
+@given(nodes(), st.sampled_from([("gini", Gini()), ("twoing", Twoing())]), st.integers(1, 4))
+def test_the_scan_finds_the_best_of_all_cuts(node, named_criterion, least):
+    codes, classes, weights, n_classes = node
+    kind, criterion = named_criterion
+    features = features_of(codes[np.newaxis], [MISSING])
+    room = splitting.new_search_room(features, len(codes), n_classes)
+    totals = totals_of(classes, weights, n_classes)
+    cut = splitting.best_cut(
+        criterion,
+        totals,
+        0,
+        codes,
+        int(codes.min()),
+        int(codes.max()),
+        MISSING,
+        node_of(classes, weights),
+        least,
+        room,
+        scanning.NO_CUT,
+    )
+    best = best_by_hand(kind, codes.tolist(), classes.tolist(), weights.tolist(), n_classes, least)
+    if cut.feature < 0:
+        assert best == -math.inf
+        return
+    gain = totals.impurity - cut.children / totals.weight if kind == "gini" else -cut.children
+    assert gain == pytest.approx(best, abs=1e-10)
+    assert cut.last_left_code in allowed_codes(codes.tolist(), MISSING, least, cut.missing_goes_left)
+    assert cut.next_code == codes[codes > cut.last_left_code].min()
+
+
+def test_a_cut_beats_another_by_risk_then_feature_then_threshold():
+    best = scanning.Cut(3, 1.0, 5, 6, False, math.nan)
+    for children, feature, code, expected in [
+        (0.9, 9, 9, True),
+        (1.1, 0, 0, False),
+        (1.0 - 1e-13, 9, 0, False),
+        (1.0 + 1e-13, 2, 9, True),
+        (1.0, 3, 4, True),
+        (1.0, 3, 5, False),
+        (1.0, 4, 0, False),
+    ]:
+        assert scanning.beats(children, feature, code, best, 1e-12) is expected
+    assert scanning.beats(1e300, 7, 7, scanning.NO_CUT, 1e-12)
+
+
+def summed_up_to(codes, packed, last_code, also):
+    class_weights = np.full(len(packed.lanes), -1.0)
+    with np.errstate(over="ignore"):
+        packed_sums.sum_up_to(codes, packed, last_code, also, class_weights)
+    return class_weights.tolist()
+
+
+def summed(packed):
+    class_weights = np.full(len(packed.lanes), -1.0)
+    packed_sums.sum_words(packed, class_weights)
+    return class_weights.tolist()
+
+
+@unhurried
+@given(
+    st.integers(1, 700), st.integers(1, 70), st.sampled_from([1, 2, 15, 16, 4000]), st.booleans(), st.integers(0, 2**32)
+)
+def test_packed_sums_are_plain_sums_or_declined(n_rows, n_classes, heaviest, whole, seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, MISSING, size=n_rows, endpoint=True).astype(WIDTHS[seed % 2])
+    classes = rng.integers(0, n_classes, size=n_rows).astype(np.uint16)
+    weights = rng.integers(1, heaviest, size=n_rows, endpoint=True) / (1.0 if whole else 2.0)
+    packed = packed_as(classes, weights, n_classes)
+    n_fitting = packed.n_fitting
+    limit = 2 ** min(64 // n_classes, 32)
+    fits = limit // weights.max() > packed_sums.FEWEST_ROWS and (weights % 1 == 0).all()
+    assert (n_fitting >= packed_sums.FEWEST_ROWS) == (n_fitting > 0) == fits
+    assert n_fitting * weights.max() < limit
+    if n_fitting:
+        assert summed(packed) == np.bincount(classes, weights, n_classes).tolist()
+        some = np.flatnonzero(rng.random(n_classes) < 0.5)
+        for last_code, also in [(0, MISSING), (5, 5), (MISSING - 1, MISSING), (7, MISSING)]:
+            taken = (codes <= last_code) | (codes == also)
+            expected = np.bincount(classes[taken], weights[taken], n_classes)
+            assert summed_up_to(codes, packed, last_code, also) == expected.tolist()
+            assert summed_up_to(codes, packed._replace(lanes=some), last_code, also) == expected[some].tolist()
+
+
+def test_a_block_that_is_just_full_does_not_spill_into_the_next_class():
+    n_rows, n_classes = 2000, 8
+    classes = np.zeros(n_rows, dtype=np.uint16)
+    for heaviest in (1.0, 3.0, 5.0, 15.0):
+        packed = packed_as(classes, np.full(n_rows, heaviest), n_classes)
+        assert packed_sums.FEWEST_ROWS <= packed.n_fitting < 2**8 / heaviest
+        expected = [n_rows * heaviest, *[0.0] * 7]
+        assert summed(packed) == summed_up_to(np.zeros(n_rows, dtype=np.uint8), packed, 0, 0) == expected

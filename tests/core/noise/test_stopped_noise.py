@@ -1,0 +1,96 @@
+"""Who puts noise into labels, or estimates it, can be watched and stopped."""
+
+import numpy as np
+import pytest
+
+import core
+from core.noise.adversarial import N_ROUNDS
+from core.noise.estimation import fit_noise
+from core.noise.given_probabilities import given_probabilities
+from tests.core.forests.test_fitting import Recorder
+from tests.core.noise.noisy_votes import drawn
+from tests.core.noise.test_noise import clusters
+
+UNIFORM = {"kind": "uniform", "rate": 0.2}
+CLASS_CONDITIONAL = {"kind": "class_conditional"}
+ADVERSARIAL = {"kind": "adversarial", "rate": 0.1}
+
+
+class StopsInPhase:
+    """A monitor that asks to stop as soon as a phase begins."""
+
+    def __init__(self, phase):
+        self.stop_flag = np.zeros(1, dtype=np.uint8)
+        self.phase = phase
+        self.advanced = 0
+
+    def begin(self, phase, total, unit):
+        self.stop_flag[0] = phase == self.phase
+
+    def advance(self, completed):
+        self.advanced += bool(self.stop_flag[0])
+
+
+class SetAfter(np.ndarray):
+    """A stop flag that is set after so many reads, as another thread would."""
+
+    def __new__(cls, n_reads):
+        flag = np.zeros(1, dtype=np.uint8).view(cls)
+        flag.left = n_reads
+        return flag
+
+    def __getitem__(self, place):
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "heard"),
+    [
+        (UNIFORM, [("injecting", 300, "labels"), 300]),
+        (CLASS_CONDITIONAL, [("injecting", 10, "pairs of classes"), *range(1, 11)]),
+        (ADVERSARIAL, [("injecting", 5 * N_ROUNDS, "trees"), *range(1, 5 * N_ROUNDS + 1)]),
+    ],
+    ids=str,
+)
+def test_a_monitor_hears_of_one_phase_and_changes_nothing(spec, heard):
+    X, y = clusters(300, 5)
+    monitor = Recorder()
+    watched = core.inject_noise(y, spec, X=X, random_state=0, monitor=monitor)
+    assert monitor.heard == heard
+    np.testing.assert_array_equal(watched.labels, core.inject_noise(y, spec, X=X, random_state=0).labels)
+
+
+@pytest.mark.parametrize("spec", [CLASS_CONDITIONAL, ADVERSARIAL], ids=str)
+def test_an_injection_is_stopped_before_its_first_step(spec):
+    X, y = clusters(300, 5)
+    monitor = StopsInPhase("injecting")
+    with pytest.raises(core.FitStopped, match="stopped by its monitor; nothing was kept"):
+        core.inject_noise(y, spec, X=X, random_state=0, monitor=monitor)
+    assert monitor.advanced == 0
+
+
+@pytest.mark.parametrize("spec", [CLASS_CONDITIONAL, ADVERSARIAL], ids=str)
+def test_an_injection_is_stopped_after_the_step_it_is_at(spec):
+    X, y = clusters(300, 5)
+    monitor = Recorder(stop_after=4)
+    with pytest.raises(core.FitStopped):
+        core.inject_noise(y, spec, X=X, random_state=0, monitor=monitor)
+    assert monitor.heard[1:] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("n_reads", [0, 1, 7])
+def test_the_estimation_reads_the_flag_once_a_round(n_reads):
+    votes = drawn([[0.9, 0.1, 0.0], [0.15, 0.6, 0.25], [0.05, 0.15, 0.8]], 500, 0)
+    flag = SetAfter(n_reads)
+    with pytest.raises(core.FitStopped, match="stopped by its monitor; nothing was kept"):
+        fit_noise(given_probabilities(votes.probabilities, votes.given, None), flag)
+    assert flag.left == -1
+
+
+@pytest.mark.parametrize("folds", [None, 2])
+def test_an_audit_is_stopped_while_it_judges(folds):
+    X, y = clusters(200, 3)
+    monitor = StopsInPhase("judging")
+    with pytest.raises(core.FitStopped):
+        core.audit_labels(X, y, core.ForestClassifier(n_estimators=20), folds, random_state=0, monitor=monitor)
