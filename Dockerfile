@@ -28,7 +28,7 @@ USER bristlecone
 WORKDIR /var/lib/bristlecone
 # Kernels compile now and not in the first job. A machine with another processor compiles them once more,
 # which is why their folder belongs to the user that runs the service.
-RUN python -c "import core; core.warm_up()"
+RUN python -c "from core import service_api; service_api.warm_up()"
 VOLUME /var/lib/bristlecone
 EXPOSE 8000
 # A container that runs a worker has a check of its own; see docker-compose.yml.

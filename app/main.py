@@ -7,7 +7,6 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
-import core
 from app.audits import endpoints as audits
 from app.context import open_context
 from app.datasets import endpoints as datasets
@@ -24,6 +23,7 @@ from app.settings import Settings, load_settings
 from app.sweeps import endpoints as sweeps
 from app.trained_models import endpoints as trained_models
 from app.training import endpoints as training
+from core import service_api
 
 DESCRIPTION = """Train tree models on data whose labels cannot be fully trusted, and ask them for predictions.
 
@@ -58,7 +58,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     context = open_context(settings)
-    core.warm_up_predictions()
+    service_api.warm_up_predictions()
     app.state.context = context
     app.state.celery = make_celery(settings.broker.url)
     app.state.upkeep = Upkeep(context, app.state.celery)

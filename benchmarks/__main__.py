@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import sklearn
 
-import core
 from benchmarks import boosting, fit, losses, memory, predict, scaling, startup
 from benchmarks.data import data_folder
 from benchmarks.report import HEADER
 from benchmarks.settings import Settings
+from core import service_api
 
 SUBJECTS = {
     "startup": startup.rows,
@@ -53,7 +53,7 @@ def parsed() -> argparse.Namespace:
 def main() -> None:
     arguments = parsed()
     settings = Settings(data_folder(arguments.data), arguments.repeats, arguments.trees, arguments.jobs, arguments.rows)
-    core.warm_up()
+    service_api.warm_up()
     print(
         f"scikit-learn {sklearn.__version__}, numpy {np.__version__}, Python {platform.python_version()}, "
         f"{platform.machine()}; {settings.trees} trees, {settings.jobs} threads, at most {settings.repeats} repeats\n"

@@ -34,6 +34,7 @@ import numpy as np
 
 import core
 from benchmarks.data import SHARED, NoData, Table, data_folder, mnist
+from core import service_api
 
 NOISE_RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
 LARGER_BAND = 1.0  # points, beside the published two standard deviations
@@ -148,7 +149,7 @@ def run(arguments: argparse.Namespace) -> list[Cell]:
     """All cells asked for; each is printed when it is done."""
     table = mnist(data_folder(arguments.data)).first_rows(arguments.rows)
     published = published_accuracies(arguments.published)
-    core.warm_up()
+    service_api.warm_up()
     cells = []
     for task, criterion, rate in asked(arguments):
         ours = measured(labels_of(table, task), task.name, task.criteria[criterion], rate, arguments)

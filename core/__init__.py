@@ -1,7 +1,11 @@
-"""Trees and forests for data whose labels cannot be fully trusted: arrays in, arrays out."""
+"""Decision trees, forests and boosters that are robust to label noise, and audits of labels.
+
+This is the door for notebooks. Programs that offer these estimators to others, such as a service, find what they need
+beside it in `core.service_api`.
+"""
 
 from core.artifact.format import load, save
-from core.audit import AUDITING_FOREST, ConfusedPair, LabelAudit, audit_labels, audit_phases
+from core.audit import ConfusedPair, LabelAudit, audit_labels
 from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
 from core.boosting.brownboost import BrownBoostClassifier
 from core.boosting.certificate import Certificate
@@ -21,11 +25,11 @@ from core.exceptions import (
     SolverFailed,
     UnsupportedArtifact,
 )
-from core.fit_summary import Findings
+from core.fit_summary import FitSummary
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.forests.tree import TreeClassifier
 from core.growth.tree_structure import Tree
-from core.holdout import Fold, Holdout, repeated_holdouts, split_folds, split_holdout
+from core.holdout import SeededSplit, Split, repeated_holdouts, split_folds, split_holdout
 from core.losses.base import Loss
 from core.losses.catalogue import (
     LOSSES,
@@ -42,29 +46,24 @@ from core.losses.catalogue import (
     ZeroOne,
 )
 from core.losses.distribution_loss import DistributionLoss
-from core.losses.parsing import loss_parameters, parse_loss
-from core.monitoring import FitMonitor, fold_step, of_step
+from core.losses.parsing import parse_loss
+from core.monitoring import FitMonitor
 from core.noise.class_conditional import class_conditional_transition
 from core.noise.correction import Correction, parse_correction
 from core.noise.estimation import TransitionEstimate, estimate_transition
-from core.noise.injection import NoisyLabels, check_noise, inject_noise, noise_parameters
+from core.noise.injection import NoisyLabels, inject_noise
 from core.noise.kinds import NOISE_KINDS
 from core.noise.label_issues import LabelIssues, rank_label_issues
 from core.noise.transition import TransitionMatrix
-from core.parameters import Alternative, Bounds, Parameter
-from core.registry import ESTIMATORS, kind_of, parameters
-from core.warmup import warm_up, warm_up_fit, warm_up_predictions
+from core.registry import ESTIMATORS
 
 __all__ = [
-    "AUDITING_FOREST",
     "ESTIMATORS",
     "LOSSES",
     "NOISE_KINDS",
     "AdaBoostClassifier",
     "AdaptiveNegativeExponential",
-    "Alternative",
     "ArtifactError",
-    "Bounds",
     "BrownBoostClassifier",
     "Certificate",
     "ConfusedPair",
@@ -74,14 +73,12 @@ __all__ = [
     "CrossEntropy",
     "DistributionLoss",
     "ExtraTreesClassifier",
-    "Findings",
     "FitMonitor",
     "FitStopped",
-    "Fold",
+    "FitSummary",
     "ForestClassifier",
     "GeneralizedCrossEntropy",
     "GentleBoostClassifier",
-    "Holdout",
     "InvalidInput",
     "InvalidLoss",
     "InvalidNoise",
@@ -94,14 +91,15 @@ __all__ = [
     "MeanAbsoluteError",
     "NegativeExponential",
     "NoisyLabels",
-    "Parameter",
     "RMBoostClassifier",
     "RankingGain",
     "RobustBoostClassifier",
     "RootGini",
     "Rule",
     "ScoreSpread",
+    "SeededSplit",
     "SolverFailed",
+    "Split",
     "SquaredError",
     "TransitionEstimate",
     "TransitionMatrix",
@@ -111,19 +109,11 @@ __all__ = [
     "UnsupportedArtifact",
     "ZeroOne",
     "audit_labels",
-    "audit_phases",
-    "check_noise",
     "class_conditional_transition",
     "estimate_transition",
     "evaluate",
-    "fold_step",
     "inject_noise",
-    "kind_of",
     "load",
-    "loss_parameters",
-    "noise_parameters",
-    "of_step",
-    "parameters",
     "parse_correction",
     "parse_loss",
     "rank_label_issues",
@@ -132,7 +122,4 @@ __all__ = [
     "split_folds",
     "split_holdout",
     "spread_of_scores",
-    "warm_up",
-    "warm_up_fit",
-    "warm_up_predictions",
 ]

@@ -9,8 +9,8 @@ from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidInput, InvalidParameter
 from core.forests.forest import ForestClassifier, GrownForest
 from core.forests.noise_estimation_forest import JUDGES, ROWS_A_LEAF, too_few_to_judge
-from core.holdout import Fold, split_folds
-from core.monitoring import FitMonitor, fold_step, of_step
+from core.holdout import SeededSplit, split_folds
+from core.monitoring import FitMonitor, fold_prefix, step_monitor
 from core.noise.estimation import TransitionEstimate, fit_noise
 from core.noise.given_probabilities import given_probabilities
 from core.noise.label_issues import LabelIssues, issues_under
@@ -19,9 +19,9 @@ from core.registry import AnyClassifier
 from core.validation.training_data import EncodedLabels, class_codes, encode_labels, label_column
 
 #: Of the forest that audits unless another estimator is given.
-AUDITING_FOREST: dict[str, Any] = {"n_estimators": JUDGES, "min_samples_leaf": ROWS_A_LEAF}
+DEFAULT_AUDIT_PARAMETERS: dict[str, Any] = {"n_estimators": JUDGES, "min_samples_leaf": ROWS_A_LEAF}
 #: Noise is told from votes, and weights tilt them: every label of a class that weighs nothing would look wrong.
-NO_CLASS_WEIGHT = "an audit asks which labels are right as they are, and counts every row once: leave it out"
+CLASS_WEIGHT_NOT_SUPPORTED = "an audit asks which labels are right as they are, and counts every row once: leave it out"
 _USUAL_FOLDS = 5
 _JUDGING = "judging"  # the phase after the fits
 
@@ -107,7 +107,7 @@ def audit_phases(estimator: AnyClassifier, folds: int | None = None) -> dict[str
     steps = [""]
     if folds is not None or not _leaves_rows_out(estimator):
         n_folds = folds or _USUAL_FOLDS
-        steps = [fold_step(number, n_folds) for number in range(1, n_folds + 1)]
+        steps = [fold_prefix(number, n_folds) for number in range(1, n_folds + 1)]
     fits = {step + phase: n_trees for step in steps for phase, n_trees in estimator.phases().items()}
     return {**fits, _JUDGING: max(1, sum(fits.values()) // 10)}
 
@@ -115,7 +115,7 @@ def audit_phases(estimator: AnyClassifier, folds: int | None = None) -> dict[str
 def _prepared(estimator: ClassifierContract | None, random_state: Seed, n_jobs: int | None) -> Any:
     """An unfitted copy with the seed and threads asked for."""
     if estimator is None:
-        estimator = ForestClassifier(**AUDITING_FOREST)
+        estimator = ForestClassifier(**DEFAULT_AUDIT_PARAMETERS)
     if not isinstance(estimator, ClassifierContract):
         raise InvalidParameter(
             f"estimator is {estimator!r}; give a classifier of this library, or call rank_label_issues with "
@@ -123,7 +123,7 @@ def _prepared(estimator: ClassifierContract | None, random_state: Seed, n_jobs: 
         )
     parameters = estimator.get_params(deep=False)
     if parameters.get("class_weight") is not None:
-        raise InvalidParameter(f"class_weight is {parameters['class_weight']!r}; {NO_CLASS_WEIGHT}.")
+        raise InvalidParameter(f"class_weight is {parameters['class_weight']!r}; {CLASS_WEIGHT_NOT_SUPPORTED}.")
     asked = {"random_state": random_state, "n_jobs": n_jobs}
     parameters |= {name: value for name, value in asked.items() if value is not None and name in parameters}
     return type(estimator)(**parameters)
@@ -148,7 +148,7 @@ def _checked_folds(folds: int, n_rows: int) -> int:
 
 
 def _by_folds(
-    model: Any, X: Any, labels: EncodedLabels, parts: tuple[Fold, ...], monitor: FitMonitor | None
+    model: Any, X: Any, labels: EncodedLabels, parts: tuple[SeededSplit, ...], monitor: FitMonitor | None
 ) -> NDArray[np.float64]:
     """Probabilities by models that never saw the row, (row, class); 0 for a class that all training rows lack."""
     rows, y = np.asarray(X), labels.classes[labels.codes]
@@ -156,7 +156,7 @@ def _by_folds(
         raise InvalidInput(f"X has shape {rows.shape} and y has {len(y)} labels; they must have as many rows.")
     probabilities = np.zeros((len(y), len(labels.classes)))
     for number, part in enumerate(parts, start=1):
-        step = monitor and of_step(monitor, fold_step(number, len(parts)))
+        step = monitor and step_monitor(monitor, fold_prefix(number, len(parts)))
         model.fit(rows[part.train_rows], y[part.train_rows], monitor=step)
         columns, _ = class_codes(labels.classes, model.classes_)
         probabilities[np.ix_(part.test_rows, columns)] = model.predict_proba(rows[part.test_rows])

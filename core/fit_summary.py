@@ -6,7 +6,7 @@ from core.growth.tree_structure import Trees
 from core.losses.base import Loss
 
 
-class Findings(NamedTuple):
+class FitSummary(NamedTuple):
     """What a fit found out, as JSON values."""
 
     facts: dict[str, Any]  #: for people who compare models: the loss, the number of nodes, what was chosen
@@ -14,6 +14,6 @@ class Findings(NamedTuple):
     certificate: dict[str, Any] | None  #: what it guarantees about rows that it has not seen
 
 
-def facts_of_growth(loss: Loss, trees: Trees) -> dict[str, Any]:
+def growth_summary(loss: Loss, trees: Trees) -> dict[str, Any]:
     """What can be said of any fit that grows trees."""
     return {"loss": loss.to_json(), "node_count": sum(len(nodes.feature) for nodes in trees)}

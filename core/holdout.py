@@ -13,14 +13,14 @@ from core.randomness import Purpose, Seed, SeedTree
 from core.validation.training_data import encode_labels
 
 
-class Holdout(NamedTuple):
+class Split(NamedTuple):
     """Row numbers, ascending, int64."""
 
     train_rows: NDArray[np.int64]
     test_rows: NDArray[np.int64]
 
 
-class Fold(NamedTuple):
+class SeededSplit(NamedTuple):
     """Row numbers, ascending, int64; of `split_folds` every row is in the test part of exactly one."""
 
     train_rows: NDArray[np.int64]
@@ -28,7 +28,7 @@ class Fold(NamedTuple):
     seed: int  #: for the noise and the fit of this fold, so that folds differ in both
 
 
-def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_state: Seed = None) -> Holdout:
+def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_state: Seed = None) -> Split:
     """Hold out about `test_fraction` of the rows, at least one and not all. One row alone stays in training.
 
     Stratified, every class keeps at least one row in training where there are enough of them, and beyond that its
@@ -42,10 +42,10 @@ def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_st
     return held_out_rows(codes, test_fraction, stratify, generator)
 
 
-def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, generator: Generator) -> Holdout:
+def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, generator: Generator) -> Split:
     """`split_holdout` for class numbers and a generator."""
     n_rows = len(codes)
-    n_test = n_held_out(n_rows, fraction)
+    n_test = holdout_size(n_rows, fraction)
     shuffled = generator.permutation(n_rows)
     counts = np.bincount(codes)
     if stratify:
@@ -55,20 +55,20 @@ def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, gen
         test = shuffled[:n_test]
     in_test = np.zeros(n_rows, dtype=bool)
     in_test[test] = True
-    return Holdout(np.flatnonzero(~in_test), np.flatnonzero(in_test))
+    return Split(np.flatnonzero(~in_test), np.flatnonzero(in_test))
 
 
-def n_held_out(n_rows: int, fraction: float) -> int:
+def holdout_size(n_rows: int, fraction: float) -> int:
     """How many rows a holdout tests on."""
     return min(max(round(fraction * n_rows), 1), n_rows - 1)
 
 
-def most_in_a_fold(n_rows: int, n_folds: int) -> int:
+def largest_fold_size(n_rows: int, n_folds: int) -> int:
     """How many rows the largest of the folds tests on."""
     return math.ceil(n_rows / n_folds)
 
 
-def split_folds(y: Any, n_folds: int, random_state: Seed = None) -> tuple[Fold, ...]:
+def split_folds(y: Any, n_folds: int, random_state: Seed = None) -> tuple[SeededSplit, ...]:
     """Stratified folds of the labels y (row,): both their sizes and what they test of each class differ by at most one
     row between folds. A class of at least two rows is in every training part.
 
@@ -83,12 +83,12 @@ def split_folds(y: Any, n_folds: int, random_state: Seed = None) -> tuple[Fold, 
     fold_of_row = np.empty(len(codes), dtype=np.int64)
     fold_of_row[by_class] = np.arange(len(codes)) % n_folds
     return tuple(
-        Fold(np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k), seeds.seed_of_fold(k))
+        SeededSplit(np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k), seeds.seed_of_fold(k))
         for k in range(n_folds)
     )
 
 
-def repeated_holdouts(y: Any, test_fraction: float, n_repeats: int, random_state: Seed = None) -> Iterator[Fold]:
+def repeated_holdouts(y: Any, test_fraction: float, n_repeats: int, random_state: Seed = None) -> Iterator[SeededSplit]:
     """`split_holdout` of the labels y (row,), stratified, so many times, each time with a seed of its own.
 
     They come one by one, as each is as long as y; the first of many are those of few.
@@ -98,7 +98,7 @@ def repeated_holdouts(y: Any, test_fraction: float, n_repeats: int, random_state
     seeds = SeedTree(random_state)
     for repeat in range(n_repeats):
         seed = seeds.seed_of_repeat(repeat)
-        yield Fold(*split_holdout(y, test_fraction, random_state=seed), seed)
+        yield SeededSplit(*split_holdout(y, test_fraction, random_state=seed), seed)
 
 
 def _within_class_quota(counts: NDArray[np.int64], n_test: int) -> NDArray[np.int64]:

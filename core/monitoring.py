@@ -63,7 +63,7 @@ class Progress:
             self._monitor.advance(self._completed)
 
 
-class _Renaming:
+class _PhaseRenaming:
     """Passes on what a FitMonitor hears, phases by other names."""
 
     def __init__(self, monitor: FitMonitor, name_of: Callable[[str], str]) -> None:
@@ -78,16 +78,16 @@ class _Renaming:
         self._monitor.advance(completed)
 
 
-def of_step(monitor: FitMonitor, step: str) -> FitMonitor:
+def step_monitor(monitor: FitMonitor, step: str) -> FitMonitor:
     """For one of several fits: `monitor` hears of its phases with `step` before them."""
-    return _Renaming(monitor, lambda phase: step + phase)
+    return _PhaseRenaming(monitor, lambda phase: step + phase)
 
 
-def as_phase(monitor: FitMonitor, phase: str) -> FitMonitor:
+def phase_monitor(monitor: FitMonitor, phase: str) -> FitMonitor:
     """For a fit that is a part of `phase`, which `monitor` hears of in the place of the fit's own."""
-    return _Renaming(monitor, lambda _: phase)
+    return _PhaseRenaming(monitor, lambda _: phase)
 
 
-def fold_step(number: int, n_folds: int) -> str:
+def fold_prefix(number: int, n_folds: int) -> str:
     """What the phases of the fit of fold `number`, from 1, begin with."""
     return f"fold {number} of {n_folds}: "

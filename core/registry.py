@@ -29,14 +29,14 @@ ESTIMATORS: dict[str, type[AnyClassifier]] = {
 }
 
 
-def parameters(kind: str) -> tuple[Parameter, ...]:
+def estimator_parameters(kind: str) -> tuple[Parameter, ...]:
     """The constructor parameters of an estimator, in the order of its signature. Raises InvalidParameter."""
     if kind not in ESTIMATORS:
         raise InvalidParameter(f"kind is {kind!r}; it must be one of {', '.join(ESTIMATORS)}.")
     return parameters_of(ESTIMATORS[kind])
 
 
-def kind_of(estimator: object) -> str:
+def estimator_kind(estimator: object) -> str:
     """The name of an estimator's class. Raises InvalidParameter."""
     for kind, estimator_class in ESTIMATORS.items():
         if type(estimator) is estimator_class:

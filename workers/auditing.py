@@ -14,6 +14,7 @@ from app.context import ServiceContext
 from app.jobs.lease import Claim
 from app.requests.estimator_specs import constructor_arguments, kind_of
 from app.requests.job_specs import AuditSpec
+from core import service_api
 from workers.estimators import estimator_of, warm_up
 from workers.monitor import JobMonitor, finished
 from workers.parts import load_whole
@@ -53,7 +54,7 @@ def _register(session: Session, context: ServiceContext, audited: NewAudit, moni
 
 def _shares(spec: AuditSpec) -> dict[str, float]:
     unfitted = core.ESTIMATORS[kind_of(spec.model)](**constructor_arguments(spec.model))
-    return PREPARING | shares_of_rest(core.audit_phases(unfitted, spec.folds))
+    return PREPARING | shares_of_rest(service_api.audit_phases(unfitted, spec.folds))
 
 
 def _judged_rows(found: core.LabelAudit, given: NDArray[Any]) -> JudgedRows:

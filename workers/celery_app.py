@@ -16,6 +16,7 @@ from app.jobs.states import JobKind
 from app.logs import configure_logging
 from app.operations.maintenance import Upkeep
 from app.settings import Settings
+from core import service_api
 from workers.auditing import audit
 from workers.lifecycle import Work, run_job
 from workers.sweeping import sweep_cell
@@ -54,7 +55,7 @@ class WorkerProcess:
     def _open(self) -> None:
         self.context = open_context(self.settings)
         # What the default job needs; a job with another loss compiles that one itself, before its clock starts.
-        core.warm_up_fit(core.ForestClassifier())
+        service_api.warm_up_fit(core.ForestClassifier())
         self.upkeep = Upkeep(self.context, make_celery(self.settings.broker.url))
         self.upkeep.start()
 

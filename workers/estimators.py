@@ -10,8 +10,8 @@ import core
 from app.requests.estimator_specs import ModelSpec, constructor_arguments, kind_of
 from app.requests.label_text import label_text
 from app.requests.noise_specs import InjectionSpec
-from core.noise.adversarial import N_ROUNDS
-from core.noise.injection import INJECTING
+from core import service_api
+from core.service_api import ADVERSARY_ROUNDS, INJECTING
 from workers.monitor import JobMonitor
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 #: Loading kernels from the disk takes less.
 COMPILING_SECONDS = 1.0
 #: The work of putting noise in, in trees, by kind; the other kinds only draw.
-_TREES_TO_INJECT = {"adversarial": float(N_ROUNDS), "class_conditional": 1.0}
+_TREES_TO_INJECT = {"adversarial": float(ADVERSARY_ROUNDS), "class_conditional": 1.0}
 _DRAWING = 0.01
 
 
@@ -45,7 +45,7 @@ def warm_up(estimator: Any, monitor: JobMonitor) -> None:
     """Compile what no job on this machine has needed so far, so that the time of the fit is the fit's."""
     monitor.begin("compiling", 1, "fits")
     began = time.perf_counter()
-    core.warm_up_fit(estimator)
+    service_api.warm_up_fit(estimator)
     seconds = time.perf_counter() - began
     if seconds > COMPILING_SECONDS:
         kind = core.parse_loss(estimator.loss).kind

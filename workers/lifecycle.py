@@ -16,7 +16,7 @@ from app.jobs.lease import Claim, claim
 from app.jobs.states import JobState
 from app.logs import correlation
 from app.storage.database import writing
-from core.exceptions import CoreError, FitStopped
+from core import CoreError, FitStopped
 from workers.heartbeat import Heartbeat
 from workers.monitor import JobMonitor, StopReason
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.exceptions import FitStopped
+from core import FitStopped
 
 
 class StopReason(Enum):

@@ -33,7 +33,7 @@ class Parts:
     dataset: DatasetRow
     train: Part
     test: Part | None = None
-    folds: tuple[core.Fold, ...] = ()
+    folds: tuple[core.SeededSplit, ...] = ()
 
 
 def load_parts(context: ServiceContext, spec: TrainSpec) -> Parts:

@@ -12,6 +12,7 @@ from app.context import ServiceContext
 from app.jobs.lease import Claim
 from app.requests.job_specs import SweepCellSpec
 from app.sweeps.service import METRICS, keep_scores
+from core import service_api
 from workers.estimators import estimator_of, phases_of, warm_up
 from workers.monitor import JobMonitor, finished
 from workers.parts import Part, load_whole
@@ -39,7 +40,7 @@ def _scores_of_repeats(spec: SweepCellSpec, context: ServiceContext, monitor: Jo
     repeats = core.repeated_holdouts(whole.y, spec.test_fraction, spec.repeats, random_state=spec.seed)
     reports = []
     for number, repeat in enumerate(repeats, start=1):
-        step = core.of_step(monitor, _step(number, spec))
+        step = service_api.step_monitor(monitor, _step(number, spec))
         reports.append(_report(spec, whole, dataset.labels, repeat, new_estimator(repeat.seed), step))
     return {metric: [report[metric] for report in reports] for metric in METRICS}
 
@@ -48,7 +49,7 @@ def _report(
     spec: SweepCellSpec,
     whole: Part,
     classes: NDArray[Any],
-    repeat: core.Fold,
+    repeat: core.SeededSplit,
     estimator: Any,
     monitor: core.FitMonitor,
 ) -> dict[str, Any]:

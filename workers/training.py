@@ -22,6 +22,7 @@ from app.requests.estimator_specs import kind_of
 from app.requests.job_specs import CrossValidation, TrainSpec
 from app.requests.noise_specs import AdversarialNoise, InjectionSpec, UniformNoise
 from app.trained_models.service import NewTrainedModel, TrainedModelService
+from core import service_api
 from workers.estimators import estimator_of, phases_of, warm_up
 from workers.monitor import JobMonitor, finished
 from workers.parts import Part, Parts, load_parts
@@ -61,7 +62,7 @@ def train(context: ServiceContext, held: Claim, monitor: JobMonitor) -> Callable
     monitor.begin("loading", 1, "data sets")
     parts = load_parts(context, spec)
     fit, metrics = _evaluated_fit(spec, parts, context.settings.jobs.threads_per_job, monitor)
-    found = fit.estimator.findings(fit.training.noise_rate)
+    found = fit.estimator.fit_summary(fit.training.noise_rate)
     schema = feature_schema(parts.dataset, fit.estimator.classes_)
     stored = context.artifact_store.put(lambda path: core.save(fit.estimator, path, schema=schema))
     model = NewTrainedModel(
@@ -113,7 +114,7 @@ def _fold_scores(
     """Fit on the noisy training part of each fold and score that and the clean test part."""
     scores, labels = [], parts.dataset.labels
     for number, fold in enumerate(parts.folds, start=1):
-        step = core.of_step(monitor, core.fold_step(number, len(parts.folds)))
+        step = service_api.step_monitor(monitor, service_api.fold_prefix(number, len(parts.folds)))
         fit = _fit(spec, new_estimator(fold.seed), parts.train.rows(fold.train_rows), labels, fold.seed, step)
         scores.append(_scores(fit, parts.train.rows(fold.test_rows), labels, step))
     return scores
@@ -136,7 +137,7 @@ def _correction(spec: TrainSpec) -> dict[str, Any]:
 def _shares(spec: TrainSpec) -> dict[str, float]:
     """The phases of the job; those of a fit are weighted by the trees they grow, a fit by the rows it sees."""
     n_folds = spec.evaluation.folds if isinstance(spec.evaluation, CrossValidation) else 0
-    fits = {core.fold_step(number, n_folds): 1 - 1 / n_folds for number in range(1, n_folds + 1)} | {"": 1.0}
+    fits = {service_api.fold_prefix(number, n_folds): 1 - 1 / n_folds for number in range(1, n_folds + 1)} | {"": 1.0}
     shares = dict(PREPARING)
     of_fit = shares_of_rest(with_scoring(phases_of(spec.model, spec.noise.inject, **_correction(spec)), SCORING_SHARE))
     for step, weight in fits.items():

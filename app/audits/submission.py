@@ -16,8 +16,7 @@ from app.requests.compatibility import FEWEST_ROWS_OF_CLASS, empty_folds, too_ma
 from app.requests.estimator_specs import kind_of
 from app.requests.job_specs import AuditSpec
 from app.settings import Limits
-from core.audit import NO_CLASS_WEIGHT
-from core.forests.noise_estimation_forest import too_few_to_judge
+from core.service_api import CLASS_WEIGHT_NOT_SUPPORTED, too_few_to_judge
 
 
 def submit(
@@ -42,7 +41,7 @@ def submit(
 
 def _unfit_judge(model: BaseModel, dataset: DatasetRow, limits: Limits) -> Iterator[FieldError]:
     if getattr(model, "class_weight", None) is not None:
-        yield FieldError("/model/class_weight", NO_CLASS_WEIGHT)
+        yield FieldError("/model/class_weight", CLASS_WEIGHT_NOT_SUPPORTED)
         model = model.model_copy(update={"class_weight": None})
     yield from unfit_model(model, dataset, limits)
     kind = kind_of(model)

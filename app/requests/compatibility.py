@@ -11,7 +11,7 @@ from app.requests.estimator_specs import constructor_arguments, kind_of
 from app.requests.job_specs import CrossValidation, EvaluationSpec, Holdout
 from app.requests.label_text import label_text
 from app.settings import Limits
-from core.holdout import n_held_out
+from core.service_api import holdout_size
 
 #: Every fold keeps a confusion matrix of both parts; more numbers than these make a model's row unwieldy.
 MAX_CONFUSION_CELLS = 5_000_000
@@ -42,7 +42,7 @@ def unfit_evaluation(evaluation: EvaluationSpec, dataset: DatasetRow) -> Iterato
 def unfit_holdout(test_fraction: float, dataset: DatasetRow, place: str) -> Iterator[FieldError]:
     """Why this share of the rows, which the request has below `place`, cannot be held out."""
     n_rows, n_classes = dataset.n_rows, len(dataset.classes)
-    n_left = n_rows - n_held_out(n_rows, test_fraction)
+    n_left = n_rows - holdout_size(n_rows, test_fraction)
     if n_rows < 2 * n_classes:
         detail = f"{n_rows} rows of {n_classes} classes are too few to hold some out; upload more rows"
         yield FieldError(f"{place}/test_fraction", detail)

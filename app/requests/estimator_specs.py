@@ -14,11 +14,8 @@ from pydantic import (
     model_validator,
 )
 
-from core.losses.base import Loss
-from core.losses.catalogue import LOSSES
-from core.losses.parsing import loss_parameters, parse_loss
-from core.parameters import Bounds, Parameter
-from core.registry import ESTIMATORS, parameters
+from core import ESTIMATORS, LOSSES, Loss, parse_loss
+from core.service_api import Bounds, Parameter, estimator_parameters, loss_parameters
 
 _ALIASES = {alias: kind for kind, loss in LOSSES.items() for alias in loss.aliases}
 
@@ -95,7 +92,7 @@ def _union(specs: list[type[BaseModel]]) -> Any:
 
 
 def _model_spec(kind: str) -> type[BaseModel]:
-    offered = [p for p in parameters(kind) if not p.server_side]
+    offered = [p for p in estimator_parameters(kind) if not p.server_side]
     fields = {p.argument: _field(p, _request_type(p.annotation)) for p in offered if p.name != "loss"}
     loss = next(p for p in offered if p.name == "loss")
     fields["loss"] = (LossSpec, Field(loss.default, validate_default=True, description=loss.help))

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.requests.estimator_specs import ModelSpec
 from app.requests.noise_specs import InjectionSpec, NoiseSpec
 from app.trained_models.names import ModelName
-from core.audit import AUDITING_FOREST
+from core.service_api import DEFAULT_AUDIT_PARAMETERS
 
 #: Larger integers lose digits in JSON readers that have only doubles.
 MAX_SEED = 2**53 - 1
@@ -86,7 +86,7 @@ class AuditSpec(_JobSpec):
 
     dataset_id: uuid.UUID
     model: ModelSpec = Field(
-        default={"kind": "forest", **AUDITING_FOREST},
+        default={"kind": "forest", **DEFAULT_AUDIT_PARAMETERS},
         validate_default=True,
         description="what judges the labels; forests with bootstrap need no folds",
     )

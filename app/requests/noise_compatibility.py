@@ -12,8 +12,8 @@ from app.requests.estimator_specs import constructor_arguments, kind_of
 from app.requests.job_specs import CrossValidation, EvaluationSpec, Holdout, TrainSpec
 from app.requests.label_text import label_text
 from app.requests.noise_specs import InjectionSpec
-from core.forests.noise_estimation_forest import check_enough_rows
-from core.holdout import most_in_a_fold, n_held_out
+from core import service_api
+from core.service_api import check_enough_rows, holdout_size, largest_fold_size
 
 
 def refuse_unfit_noise(spec: TrainSpec, dataset: DatasetRow) -> None:
@@ -30,7 +30,7 @@ def refuse_unfit_injection(inject: InjectionSpec, dataset: DatasetRow, place: st
     number of features.
     """
     with _pointing_into(place):
-        core.check_noise(inject.model_dump(), dataset.labels, len(dataset.features))
+        service_api.check_noise(inject.model_dump(), dataset.labels, len(dataset.features))
 
 
 @contextmanager
@@ -44,8 +44,10 @@ def _pointing_into(place: str) -> Iterator[None]:
 def _check_correction(spec: TrainSpec, dataset: DatasetRow) -> None:
     assert spec.noise.correction is not None, "its caller looks"
     kind = kind_of(spec.model)
-    if "correction" not in {parameter.name for parameter in core.parameters(kind)}:
-        corrected = [name for name in core.ESTIMATORS if "correction" in {p.name for p in core.parameters(name)}]
+    if "correction" not in {parameter.name for parameter in service_api.estimator_parameters(kind)}:
+        corrected = [
+            name for name in core.ESTIMATORS if "correction" in {p.name for p in service_api.estimator_parameters(name)}
+        ]
         raise core.InvalidNoise(
             f"{kind!r} takes no correction: its rules are weighted by the labels as they are, and leave no class "
             f"distributions that could be corrected. Use {', '.join(corrected)}, or 'rmboost' without correction, "
@@ -69,9 +71,9 @@ def _check_estimate(evaluation: EvaluationSpec, dataset: DatasetRow) -> None:
 def _fewest_training_rows(evaluation: EvaluationSpec, n_rows: int) -> int:
     """Of all fits of the job."""
     if isinstance(evaluation, Holdout):
-        return n_rows - n_held_out(n_rows, evaluation.test_fraction)
+        return n_rows - holdout_size(n_rows, evaluation.test_fraction)
     if isinstance(evaluation, CrossValidation):
-        return n_rows - most_in_a_fold(n_rows, evaluation.folds)
+        return n_rows - largest_fold_size(n_rows, evaluation.folds)
     return n_rows
 
 

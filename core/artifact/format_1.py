@@ -20,7 +20,7 @@ from core.artifact.state import State
 from core.artifact.trees import TREE_OFFSETS, check_distributions, check_offsets
 from core.exceptions import ArtifactError
 from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, TreeNodes
-from core.registry import ESTIMATORS, parameters
+from core.registry import ESTIMATORS, estimator_parameters
 
 #: Parameters that the first files lack; those were fitted with the defaults.
 _LATER_PARAMETERS = frozenset({"oob_score", "max_leaf_nodes", "splitter", "correction"})
@@ -44,7 +44,7 @@ def state_of_format_1(header: Mapping[str, Any], arrays: Mapping[str, NDArray[An
     kind, params = header.get("kind"), header.get("params")
     if not (isinstance(kind, str) and kind in ESTIMATORS and isinstance(params, dict)):
         raise ArtifactError("the header names no estimator with parameters.")
-    later = {p.name: p.default for p in parameters(kind) if p.name in _LATER_PARAMETERS}
+    later = {p.name: p.default for p in estimator_parameters(kind) if p.name in _LATER_PARAMETERS}
     _check_arrays(arrays)
     trees = tuple(
         _compact({name: arrays[name][first:last] for name in _DTYPES})

@@ -25,7 +25,7 @@ def boosted_facts(estimator: BoostedClassifier) -> dict[str, Any]:
     return {
         "weights": weighted.weights.tolist(),
         "columns": weighted.columns.tolist(),
-        "found": estimator.found_facts(),
+        "found": estimator.fit_facts(),
     }
 
 

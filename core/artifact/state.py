@@ -16,7 +16,7 @@ from core.growth.tree_structure import Trees
 from core.losses.parsing import parse_loss
 from core.noise.correction import checked_labels, parse_correction
 from core.parameters import Parameter
-from core.registry import ESTIMATORS, AnyClassifier, kind_of, parameters
+from core.registry import ESTIMATORS, AnyClassifier, estimator_kind, estimator_parameters
 from core.validation.training_data import MOST_CLASSES
 
 #: Parameters that do not change the result and therefore not the file either.
@@ -40,11 +40,13 @@ class State(NamedTuple):
 
 def state_of(estimator: AnyClassifier, schema: Mapping[str, Any] | None) -> State:
     """Take a fitted estimator apart."""
-    kind = kind_of(estimator)
+    kind = estimator_kind(estimator)
     facts = {
         "kind": kind,
         "params": {
-            p.name: _param_json(getattr(estimator, p.name)) for p in parameters(kind) if p.name not in _NOT_KEPT
+            p.name: _param_json(getattr(estimator, p.name))
+            for p in estimator_parameters(kind)
+            if p.name not in _NOT_KEPT
         },
         "loss": estimator.loss_.to_json(),
         "classes": _classes_json(estimator.classes_),
@@ -142,7 +144,7 @@ def _rebuilt(state: State) -> AnyClassifier:
 
 
 def _checked_params(kind: str, params: dict[str, Any]) -> dict[str, Any]:
-    known: dict[str, Parameter] = {p.name: p for p in parameters(kind)}
+    known: dict[str, Parameter] = {p.name: p for p in estimator_parameters(kind)}
     values = {name: known[name].default for name in _LATER & set(known)}
     values |= {name: _param_value(value) for name, value in params.items()}
     if set(values) != set(known) - _NOT_KEPT:

@@ -17,7 +17,7 @@ from core.boosting.rule_table import MOST_LEAVES
 from core.boosting.rules import Rule, WeightedRules, importances_of, outputs_of, packed_rules
 from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidInput, InvalidLoss, SolverFailed
-from core.fit_summary import Findings, facts_of_growth
+from core.fit_summary import FitSummary, growth_summary
 from core.growth.binning import bin_features
 from core.growth.growing import GrowthProblem, Rooms, thread_count
 from core.growth.growth_parameters import LARGEST_COUNT, feature_count
@@ -169,21 +169,21 @@ class BoostedClassifier(ClassifierContract):
         features = bin_features(data.X, self.max_bins, thread_count(self.n_jobs))
         return GrowthProblem(features, data.labels.codes.astype(np.uint16), 2, limits, Rooms(self._n_copies))
 
-    def findings(self, noise_rate: float | None = None) -> Findings:
+    def fit_summary(self, noise_rate: float | None = None) -> FitSummary:
         """What the fit found out; `noise_rate` is the share of wrong training labels, None where it is not known.
 
         Of the boosters only minimax boosting has metrics of its own, and guarantees something.
         """
         self._check_is_fitted("weighted_rules_")
-        facts = facts_of_growth(self.loss_, self.trees_)
-        return Findings({**facts, "n_rounds": self.n_rounds_, "stop_reason": self.stop_reason_}, {}, None)
+        facts = growth_summary(self.loss_, self.trees_)
+        return FitSummary({**facts, "n_rounds": self.n_rounds_, "stop_reason": self.stop_reason_}, {}, None)
 
-    def found_facts(self) -> dict[str, Any]:
+    def fit_facts(self) -> dict[str, Any]:
         """What the fit found beside its rules, as JSON; `restore_found` takes it back."""
         return {"n_rounds": self.n_rounds_, "stop_reason": self.stop_reason_}
 
     def restore_found(self, facts: dict[str, Any]) -> None:
-        """Set what `found_facts` gave. Raises KeyError, TypeError and ValueError for what it would not give."""
+        """Set what `fit_facts` gave. Raises KeyError, TypeError and ValueError for what it would not give."""
         if not isinstance(facts["stop_reason"], str):
             raise TypeError("stop_reason is no text")
         self.n_rounds_, self.stop_reason_ = count_of(facts["n_rounds"]), facts["stop_reason"]

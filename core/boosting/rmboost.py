@@ -20,7 +20,7 @@ from core.boosting.certificate import Certificate, FittedRule, certify, tree_vc_
 from core.boosting.minimax_rounds import RoundLimits, run_rounds
 from core.boosting.rule_table import MOST_LEAVES
 from core.exceptions import InvalidInput, InvalidParameter
-from core.fit_summary import Findings
+from core.fit_summary import FitSummary
 from core.growth.growth_parameters import (
     ClassWeights,
     Jobs,
@@ -140,11 +140,11 @@ class RMBoostClassifier(BoostedClassifier):
             )
         return certify(self._fitted_rule(), delta, noise_rate)
 
-    def findings(self, noise_rate: float | None = None) -> Findings:
+    def fit_summary(self, noise_rate: float | None = None) -> FitSummary:
         """What the fit found out; of two classes and rows of equal weight also what it guarantees where a share
         `noise_rate` of the training labels is wrong.
         """
-        facts = super().findings().facts
+        facts = super().fit_summary().facts
         metrics = {
             "minimax_risk": self.minimax_risk_,
             "class_risks": self.class_risks_.tolist(),
@@ -152,7 +152,7 @@ class RMBoostClassifier(BoostedClassifier):
         }
         is_certified = len(self.class_risks_) == 1 and not self.is_weighted_
         certificate = self.certificate(noise_rate=noise_rate).to_json() if is_certified else None
-        return Findings({**facts, "regularization": self.regularization_}, metrics, certificate)
+        return FitSummary({**facts, "regularization": self.regularization_}, metrics, certificate)
 
     def _fitted_rule(self) -> FittedRule:
         return FittedRule(
@@ -197,9 +197,9 @@ class RMBoostClassifier(BoostedClassifier):
         self.minimax_risk_ = float(self.class_risks_.sum())
         self.risk_path_ = _summed([one.found["path"] for one in boosted])
 
-    def found_facts(self) -> dict[str, Any]:
+    def fit_facts(self) -> dict[str, Any]:
         return {
-            **super().found_facts(),
+            **super().fit_facts(),
             "class_risks": self.class_risks_.tolist(),
             "risk_path": self.risk_path_.tolist(),
             "regularization": self.regularization_,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidLoss
-from core.fit_summary import Findings, facts_of_growth
+from core.fit_summary import FitSummary, growth_summary
 from core.forests.noise_estimation_forest import ESTIMATING, JUDGES, estimated_noise
 from core.forests.tuning import Selection, by_holdout, by_out_of_bag, choose_lambda
 from core.growth.binning import bin_features
@@ -246,16 +246,16 @@ class GrownClassifier(ClassifierContract):
         held_out = held_out_rows(codes, loss.validation_fraction, True, generator).test_rows
         return by_holdout(data.X, codes, data.weights, held_out)
 
-    def findings(self, noise_rate: float | None = None) -> Findings:
+    def fit_summary(self, noise_rate: float | None = None) -> FitSummary:
         """What the fit found out. It guarantees nothing, whatever share of the training labels is wrong."""
         self._check_is_fitted("trees_")
-        facts = facts_of_growth(self.loss_, self.trees_)
+        facts = growth_summary(self.loss_, self.trees_)
         if hasattr(self, "lambda_"):
             scores = [{"lambda": lam, "accuracy": score} for lam, score in self.tuning_scores_.items()]
             facts |= {"lambda": self.lambda_, "tuning_scores": scores}
         if math.isfinite(getattr(self, "oob_score_", math.nan)):
             facts["oob_score"] = self.oob_score_
-        return Findings(facts, {}, None)
+        return FitSummary(facts, {}, None)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Mean vote of the rows' leaves, (row, class), columns in the order of `classes_`. Leaves vote with their class

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.exceptions import InvalidNoise, InvalidParameter
-from core.monitoring import FitMonitor, NullMonitor, as_phase
+from core.monitoring import FitMonitor, NullMonitor, phase_monitor
 from core.noise.kinds import NOISE_KINDS, CleanRows, Noise
 from core.noise.transition import TransitionMatrix
 from core.parameters import Parameter, parameters_of
@@ -55,7 +55,7 @@ def inject_noise(
     if noise.needs_features and X is None:
         raise InvalidNoise(f"noise {spec['kind']!r} depends on the features; give X with one row per label.", "kind")
     clean = CleanRows(X, labels.codes.astype(np.int64), labels.classes)
-    watching = as_phase(monitor or NullMonitor(), INJECTING)
+    watching = phase_monitor(monitor or NullMonitor(), INJECTING)
     drawn = noise.draw(clean, SeedTree(random_state).generator(Purpose.NOISE), watching)
     return NoisyLabels(labels.classes[drawn.codes], drawn.codes != labels.codes, drawn.transition)
 

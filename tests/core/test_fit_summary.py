@@ -24,7 +24,7 @@ def small(kind, **given):
 def test_every_kind(kind, n_classes):
     X, y = rows(n_classes=n_classes)
     estimator = small(kind).fit(X, y)
-    found = estimator.findings(noise_rate=0.1)
+    found = estimator.fit_summary(noise_rate=0.1)
     assert json.loads(json.dumps(found._asdict(), allow_nan=False)) == found._asdict()
     assert found.facts["loss"] == {"kind": "gini"}
     assert found.facts["node_count"] == sum(len(nodes.feature) for nodes in estimator.trees_)
@@ -36,7 +36,7 @@ def test_every_kind(kind, n_classes):
 def test_minimax_boosting_says_what_it_guarantees():
     X, y = rows(1000)
     model = small("rmboost", max_leaf_nodes=2).fit(X, y)
-    facts, metrics, certificate = model.findings(noise_rate=0.1)
+    facts, metrics, certificate = model.fit_summary(noise_rate=0.1)
     assert (facts["n_rounds"], facts["stop_reason"]) == (model.n_rounds_, model.stop_reason_)
     assert facts["regularization"] == pytest.approx(1 / np.sqrt(1000))
     assert metrics["minimax_risk"] == certificate["minimax_risk"] == pytest.approx(metrics["risk_path"][-1], abs=1e-9)
@@ -46,24 +46,24 @@ def test_minimax_boosting_says_what_it_guarantees():
     assert certificate["noise_rate"] == 0.1
     terms = ("minimax_risk", "optimization", "estimation", "noise", "regularization")
     assert certificate["bound"] == pytest.approx(sum(certificate[term] for term in terms))
-    unknown = model.findings().certificate
+    unknown = model.fit_summary().certificate
     assert (unknown["noise_rate"], unknown["noise"]) == (None, 0)
 
 
 def test_json_has_no_infinity():
     X, y = rows(30)
-    certificate = small("rmboost").fit(X, y).findings().certificate
+    certificate = small("rmboost").fit(X, y).fit_summary().certificate
     assert (certificate["bound"], certificate["estimation"], certificate["is_vacuous"]) == (None, None, True)
 
 
 def test_risks_of_more_classes_are_in_their_order():
     X, y = rows(n_classes=3)
     model = small("rmboost").fit(X, y)
-    assert model.findings().metrics["class_risks"] == model.class_risks_.tolist()
+    assert model.fit_summary().metrics["class_risks"] == model.class_risks_.tolist()
     assert len(model.class_risks_) == 3
 
 
 def test_nothing_is_found_before_a_fit():
     for kind in core.ESTIMATORS:
         with pytest.raises(ValueError, match="not fitted"):
-            small(kind).findings()
+            small(kind).fit_summary()

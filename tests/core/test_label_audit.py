@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import average_precision_score
 
 import core
+from core import service_api
 from core.forests.noise_estimation_forest import fewest_rows
 from tests.core.noise.noisy_votes import drawn
 from tests.core.noise.test_noise_estimation import UNEVEN, uniform
@@ -249,4 +250,4 @@ def test_a_monitor_hears_the_phases_that_were_announced(estimator, folds):
     X, _, given = blobs(150)
     monitor = Heard()
     core.audit_labels(X, given, estimator, folds, random_state=0, monitor=monitor)
-    assert list(monitor.phases) == list(core.audit_phases(estimator, folds))
+    assert list(monitor.phases) == list(service_api.audit_phases(estimator, folds))

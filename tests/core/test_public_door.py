@@ -10,17 +10,22 @@ import typing
 import pytest
 
 import core
+from core import service_api
+
+DOORS = pytest.mark.parametrize("door", [core, service_api], ids=["core", "service_api"])
 
 
-def test_all_is_sorted_and_complete():
-    assert core.__all__ == sorted(core.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
-    offered = {name for name, value in vars(core).items() if not name.startswith("_") and not inspect.ismodule(value)}
-    assert offered == set(core.__all__)
+@DOORS
+def test_all_is_sorted_and_complete(door):
+    assert door.__all__ == sorted(door.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    offered = {name for name, value in vars(door).items() if not name.startswith("_") and not inspect.ismodule(value)}
+    assert offered == set(door.__all__)
 
 
-def test_every_public_name_is_documented():
-    for name in core.__all__:
-        value = getattr(core, name)
+@DOORS
+def test_every_public_name_is_documented(door):
+    for name in door.__all__:
+        value = getattr(door, name)
         if inspect.isclass(value) or inspect.isfunction(value):
             assert value.__doc__, name
             assert not value.__doc__.startswith(f"{name}("), name
@@ -35,7 +40,7 @@ def test_import_does_no_work():
 @pytest.mark.parametrize("kind", core.ESTIMATORS)
 def test_parameters_are_the_constructor(kind):
     signature = inspect.signature(core.ESTIMATORS[kind])
-    described = core.parameters(kind)
+    described = service_api.estimator_parameters(kind)
     assert [p.name for p in described] == list(signature.parameters)
     assert all(p.help for p in described)
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in signature.parameters.values())
@@ -49,9 +54,9 @@ def test_parameters_are_the_constructor(kind):
 
 
 def test_bounds_are_data():
-    by_name = {p.name: p for p in core.parameters("forest")}
-    assert by_name["max_bins"].bounds == core.Bounds(ge=2, le=256)
-    assert by_name["max_depth"].bounds == core.Bounds(ge=1, le=2**31 - 1)
+    by_name = {p.name: p for p in service_api.estimator_parameters("forest")}
+    assert by_name["max_bins"].bounds == service_api.Bounds(ge=2, le=256)
+    assert by_name["max_depth"].bounds == service_api.Bounds(ge=1, le=2**31 - 1)
     assert [str(one) for one in by_name["max_features"].alternatives] == [
         "an integer at least 1",
         "a number above 0 and at most 1",
@@ -63,7 +68,7 @@ def test_bounds_are_data():
 
 def test_unknown_kinds_are_named():
     with pytest.raises(core.InvalidParameter, match="'stump'"):
-        core.parameters("stump")
+        service_api.estimator_parameters("stump")
 
 
 @pytest.mark.parametrize("kind", core.LOSSES)
@@ -73,8 +78,8 @@ def test_a_loss_is_the_same_in_all_its_forms(kind):
     assert {repr(core.parse_loss(one)) for one in spellings} == {repr(loss)}
     assert all(core.parse_loss(one) == loss for one in spellings)
     assert json.loads(repr(loss)) == loss.to_json()
-    assert [p.name for p in core.loss_parameters(kind)] == [key for key in loss.to_json() if key != "kind"]
-    assert all(p.help for p in core.loss_parameters(kind))
+    assert [p.name for p in service_api.loss_parameters(kind)] == [key for key in loss.to_json() if key != "kind"]
+    assert all(p.help for p in service_api.loss_parameters(kind))
     assert loss.help
 
 

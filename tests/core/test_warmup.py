@@ -7,15 +7,19 @@ import sys
 import pytest
 
 import core
+from core import service_api
 
 _COUNT = """
 import importlib, json, pkgutil, sys
 import numpy as np
 import core, core.kernels
+from core import service_api
 
 def signatures():
-    modules = [importlib.import_module(f"core.kernels.{m.name}") for m in pkgutil.iter_modules(core.kernels.__path__)]
+    names = [m.name for m in pkgutil.walk_packages(core.kernels.__path__, prefix="core.kernels.")]
+    modules = [importlib.import_module(name) for name in names]
     kernels = [value for module in modules for value in vars(module).values() if hasattr(value, "signatures")]
+    assert kernels
     return {(kernel.py_func.__module__, kernel.py_func.__name__, s) for kernel in kernels for s in kernel.signatures}
 
 rng = np.random.default_rng(0)
@@ -36,7 +40,7 @@ def test_a_model_from_a_file_predicts_with_warm_kernels(tmp_path):
     X = [[0.0, 1.0], [1.0, 0.5], [2.0, 3.0]]
     core.save(core.ForestClassifier(n_estimators=3, random_state=0).fit(X, [0, 1, 2]), path)
     work = f"model = core.load({path!r})\nfor width in 'fd': model.predict_proba(X[:, :2].astype(width))"
-    assert left_to_compile("core.warm_up_predictions()", work) == "[]"
+    assert left_to_compile("service_api.warm_up_predictions()", work) == "[]"
     if "NUMBA_DISABLE_JIT" not in os.environ:
         assert left_to_compile("", work) != "[]"
 
@@ -54,12 +58,14 @@ def test_a_model_from_a_file_predicts_with_warm_kernels(tmp_path):
     ],
 )
 def test_a_fit_meets_warm_kernels(estimator):
-    assert left_to_compile(f"core.warm_up_fit({estimator})", f"core.evaluate({estimator}.fit(X, y), X, y)") == "[]"
+    assert (
+        left_to_compile(f"service_api.warm_up_fit({estimator})", f"core.evaluate({estimator}.fit(X, y), X, y)") == "[]"
+    )
 
 
 def test_an_estimator_stays_as_it_was():
     estimator = core.ForestClassifier(loss="ranking", class_weight={"a": 2.0}, oob_score=True)
     before = estimator.get_params()
-    core.warm_up_fit(estimator)
+    service_api.warm_up_fit(estimator)
     assert estimator.get_params() == before
     assert not hasattr(estimator, "trees_")

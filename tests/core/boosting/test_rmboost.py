@@ -282,9 +282,9 @@ def test_nothing_is_certified_of_rows_that_count_for_more_than_others():
     weighted = core.RMBoostClassifier(n_rounds=3, class_weight={0: 1.0, 1: 9.0}).fit(X, y)
     with pytest.raises(core.InvalidInput, match="class_weight"):
         weighted.certificate()
-    assert weighted.findings().certificate is None
+    assert weighted.fit_summary().certificate is None
     alike = core.RMBoostClassifier(n_rounds=3).fit(X, y, sample_weight=np.full(300, 3.0))
-    assert alike.findings().certificate is not None
+    assert alike.fit_summary().certificate is not None
 
 
 def test_many_rounds_need_no_room_before_they_come():

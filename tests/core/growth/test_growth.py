@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import core
+from core import service_api
 from core.growth.growing import Rooms, bootstrap_weights, grow_tree
 from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, class_distributions, grown_tree
 from core.monitoring import NullMonitor, Progress
@@ -247,8 +248,8 @@ class StopsAfter(NullMonitor):
 @pytest.mark.parametrize("forest", FORESTS, ids=repr)
 def test_a_fit_that_was_stopped_gives_the_same_bytes_when_run_again(forest):
     X, y, _ = tie_free(2)
-    expected = core.ESTIMATORS[core.kind_of(forest)](**forest.get_params()).fit(X, y)
-    again = core.ESTIMATORS[core.kind_of(forest)](**forest.get_params())
+    expected = core.ESTIMATORS[service_api.estimator_kind(forest)](**forest.get_params()).fit(X, y)
+    again = core.ESTIMATORS[service_api.estimator_kind(forest)](**forest.get_params())
     with pytest.raises(core.FitStopped):
         again.fit(X, y, monitor=StopsAfter(3))
     assert not hasattr(again, "trees_")

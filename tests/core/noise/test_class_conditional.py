@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import core
+from core import service_api
 from core.noise.class_conditional import (
     MOST_CELLS,
     MOST_STEPS,
@@ -86,7 +87,7 @@ def test_distances_are_those_of_the_definition(spoil):
 )
 def test_what_would_take_too_long_or_too_much_memory_is_refused(n_classes, n_features, words):
     with pytest.raises(core.InvalidNoise, match=words) as caught:
-        core.check_noise(KIND, range(n_classes), n_features)
+        service_api.check_noise(KIND, range(n_classes), n_features)
     assert caught.value.parameter == "kind"
     y = np.repeat(np.arange(n_classes), 2)
     with pytest.raises(core.InvalidNoise, match=words):
@@ -95,15 +96,15 @@ def test_what_would_take_too_long_or_too_much_memory_is_refused(n_classes, n_fea
 
 def test_the_largest_sizes_are_taken():
     largest = int(np.sqrt(MOST_CELLS // 3))
-    core.check_noise(KIND, range(3), largest)
+    service_api.check_noise(KIND, range(3), largest)
     with pytest.raises(core.InvalidNoise):
-        core.check_noise(KIND, range(3), largest + 1)
+        service_api.check_noise(KIND, range(3), largest + 1)
     n_features = int(np.cbrt(MOST_STEPS / (1000 * 999 // 2)))
-    core.check_noise(KIND, range(1000), n_features)
+    service_api.check_noise(KIND, range(1000), n_features)
     with pytest.raises(core.InvalidNoise):
-        core.check_noise(KIND, range(1000), n_features + 1)
+        service_api.check_noise(KIND, range(1000), n_features + 1)
 
 
 def test_other_kinds_take_any_number_of_features():
     for spec in ({"kind": "uniform", "rate": 0.1}, {"kind": "adversarial", "rate": 0.1}):
-        core.check_noise(spec, range(1000), 10**6)
+        service_api.check_noise(spec, range(1000), 10**6)

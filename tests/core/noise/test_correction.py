@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 import core
+from core import service_api
 from core.noise.correction import vote_of
 from tests.core.artifact.artifact_files import forged, set_in
 from tests.shared_material import reference
@@ -330,4 +331,4 @@ def test_a_class_without_weight_cannot_be_corrected_for():
 
 def test_warming_up_takes_a_correction_of_any_size():
     for kind in ("forward", "backward"):
-        core.warm_up_fit(core.TreeClassifier(correction=correction(kind)))
+        service_api.warm_up_fit(core.TreeClassifier(correction=correction(kind)))

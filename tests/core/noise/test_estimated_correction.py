@@ -109,7 +109,7 @@ def test_artefacts_keep_what_predictions_need(estimating, tmp_path):
     loaded = core.load(tmp_path / "model")
     assert loaded.predict_proba(X).tobytes() == fitted.predict_proba(X).tobytes()
     assert loaded.get_params() | {"n_jobs": None} == fitted.get_params() | {"n_jobs": None}
-    assert loaded.findings() == fitted.findings()
+    assert loaded.fit_summary() == fitted.fit_summary()
     again = clone(loaded).fit(X, np.array(["ash", "birch", "cedar"])[y])
     assert again.predict_proba(X).tobytes() == fitted.predict_proba(X).tobytes()
     assert not hasattr(loaded, "noise_estimate_")

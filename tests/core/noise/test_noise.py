@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import core
+from core import service_api
 from core.noise.class_conditional import mahalanobis_distances
 from tests.shared_material import reference
 
@@ -191,7 +192,7 @@ def test_bad_noise_is_refused(spec):
         core.inject_noise([0, 1, 1], spec, X=[[0.0], [1.0], [2.0]])
     assert caught.value.code == "invalid_noise"
     with pytest.raises(core.InvalidNoise):
-        core.check_noise(spec, [0, 1])
+        service_api.check_noise(spec, [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_bad_noise_is_refused(spec):
 )
 def test_refusals_name_the_key_and_the_rule(spec, classes, parameter, words):
     with pytest.raises(core.InvalidNoise, match=words) as caught:
-        core.check_noise(spec, list(classes))
+        service_api.check_noise(spec, list(classes))
     assert caught.value.parameter == parameter
 
 
@@ -253,6 +254,6 @@ def test_matrices_are_values():
 
 
 def test_parameters_of_noise_are_described():
-    (rate,) = core.noise_parameters("uniform")
-    assert (rate.name, rate.bounds) == ("rate", core.Bounds(ge=0, lt=1))
+    (rate,) = service_api.noise_parameters("uniform")
+    assert (rate.name, rate.bounds) == ("rate", service_api.Bounds(ge=0, lt=1))
     assert rate.help

@@ -1,0 +1,42 @@
+"""Second public door of `core`: what a service needs beside the estimators.
+
+Parameters as data, from which request schemas and forms are derived; the phases of a fit or an audit and monitors for
+them; checks that a request can pass before any row is read; and compilation ahead of the first fit.
+"""
+
+from core.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, audit_phases
+from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
+from core.holdout import holdout_size, largest_fold_size
+from core.losses.parsing import loss_parameters
+from core.monitoring import FitMonitor, fold_prefix, step_monitor
+from core.noise.adversarial import N_ROUNDS as ADVERSARY_ROUNDS
+from core.noise.injection import INJECTING, check_noise, noise_parameters
+from core.parameters import Alternative, Bounds, Parameter
+from core.registry import estimator_kind, estimator_parameters
+from core.warmup import warm_up, warm_up_fit, warm_up_predictions
+
+__all__ = [
+    "ADVERSARY_ROUNDS",
+    "CLASS_WEIGHT_NOT_SUPPORTED",
+    "DEFAULT_AUDIT_PARAMETERS",
+    "INJECTING",
+    "Alternative",
+    "Bounds",
+    "FitMonitor",
+    "Parameter",
+    "audit_phases",
+    "check_enough_rows",
+    "check_noise",
+    "estimator_kind",
+    "estimator_parameters",
+    "fold_prefix",
+    "holdout_size",
+    "largest_fold_size",
+    "loss_parameters",
+    "noise_parameters",
+    "step_monitor",
+    "too_few_to_judge",
+    "warm_up",
+    "warm_up_fit",
+    "warm_up_predictions",
+]
