@@ -107,12 +107,12 @@ def _too_few_weighted_classes(model: BaseModel, dataset: DatasetRow, place: str)
 
 
 def _unfit_loss(model: BaseModel, dataset: DatasetRow, place: str) -> Iterator[FieldError]:
-    """The one loss that cannot take every number of classes."""
+    """Yield an error if the loss is not defined for the number of classes."""
     loss = core.parse_loss(constructor_arguments(model)["loss"])
     one_against_the_rest = hasattr(model, "n_rounds")
-    if isinstance(loss, core.RankingGain) and not one_against_the_rest:
+    if not one_against_the_rest:
         try:
-            loss.criterion(len(dataset.classes))
+            loss.check_class_count(len(dataset.classes))
         except core.InvalidLoss as error:
             yield FieldError(f"{place}/loss", str(error))
 

@@ -215,6 +215,7 @@ class GrownClassifier(ClassifierContract):
     def _plain(self, loss: Loss, problem: GrowthProblem, fit: GrowingFit) -> Grown:
         """Trees grown on all rows with one loss."""
         progress = Progress(fit.monitor, "growing", self._n_trees())
+        loss.check_class_count(problem.n_classes)
         if fit.correction is not None and fit.correction.kind == "backward":
             criterion: Criterion = fit.correction.criterion()
         else:

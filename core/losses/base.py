@@ -19,6 +19,8 @@ class Loss:
     kind: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     help: ClassVar[str]
+    #: Whether the loss is defined for exactly two classes only.
+    needs_two_classes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for parameter in parameters_of(type(self)):
@@ -26,6 +28,14 @@ class Loss:
                 parameter.check(getattr(self, parameter.argument), f"loss {self.kind!r}")
             except CoreError as error:
                 raise InvalidLoss(str(error)) from None
+
+    def check_class_count(self, n_classes: int) -> None:
+        """Raise InvalidLoss if the loss is not defined for `n_classes` classes."""
+        if self.needs_two_classes and n_classes != 2:
+            raise InvalidLoss(
+                f"the labels have {n_classes} classes, and loss {self.kind!r} needs exactly 2; choose another loss, "
+                'such as "gini" or "twoing", or keep two classes.'
+            )
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         """The kernel criterion for a data set of `n_classes` classes, whose rows' weights are in units of

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.exceptions import InvalidLoss
 from core.kernels.criteria.catalogue import Criterion
 from core.kernels.criteria.entropy import Credal, Entropy, lifted_log_table, weighted_log_table
 from core.kernels.criteria.gini import Gini, NegativeExponentialImpurity, SqrtGini
@@ -233,13 +232,9 @@ class RankingGain(Loss):
     """
 
     kind, help = "ranking", "Ranking loss: pairs of rows of different classes in the wrong order; two classes only."
+    needs_two_classes = True
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
-        if n_classes != 2:
-            raise InvalidLoss(
-                f"loss 'ranking' met {n_classes} classes; it orders pairs of exactly 2. Choose another loss, such as "
-                '"gini" or "twoing", or keep two classes.'
-            )
         return Ranking(min(max(weight_unit, _LIGHTEST_UNIT), _HEAVIEST_UNIT) ** 2)
 
 

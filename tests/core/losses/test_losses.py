@@ -63,7 +63,7 @@ def test_gce_keeps_its_digits_for_every_q_and_weight(q, scale):
 @pytest.mark.parametrize("n_classes", [1, 3])
 def test_ranking_refuses_other_than_two_classes(n_classes):
     X = np.arange(6.0)[:, np.newaxis]
-    with pytest.raises(core.InvalidLoss, match=f"met {n_classes} class"):
+    with pytest.raises(core.InvalidLoss, match=f"have {n_classes} class"):
         core.TreeClassifier(loss="ranking").fit(X, np.arange(6) % n_classes)
 
 
