@@ -5,8 +5,9 @@ from typing import Any
 
 from app.context import ServiceContext
 from app.datasets.tables import DatasetRow
-from app.jobs.service import Family, JobService
+from app.jobs.service import JobService
 from app.jobs.states import JobKind
+from app.jobs.submission import NewChild, NewJob, QueuedJob
 from app.jobs.tables import JobRow
 from app.storage.database import reading, writing
 
@@ -54,18 +55,16 @@ def make_job(
     dataset_id = make_dataset(context)
     with writing(context.sessions) as session:
         service = JobService(session, context.settings.limits)
-        return service.submit(kind, request or {"name": "made"}, [dataset_id], key).id
+        return service.queue(NewJob(kind, request or {"name": "made"}, [dataset_id]), key).job.id
 
 
-def make_family(context: ServiceContext, n_parts: int, key: str | None = None) -> Family:
+def make_sweep(context: ServiceContext, n_cells: int, key: str | None = None) -> QueuedJob:
     """A queued sweep of so many cells, on a data set of its own."""
     dataset_id = make_dataset(context)
-    cells = [{"cell": number} for number in range(n_parts)]
+    cells = [NewChild(JobKind.SWEEP_CELL, {"cell": number}) for number in range(n_cells)]
     with writing(context.sessions) as session:
         service = JobService(session, context.settings.limits)
-        return service.submit_family(
-            JobKind.SWEEP, {"repeats": 1}, JobKind.SWEEP_CELL, cells, [dataset_id], idempotency_key=key
-        )
+        return service.queue(NewJob(JobKind.SWEEP, {"repeats": 1}, [dataset_id], cells), key)
 
 
 def job(context: ServiceContext, job_id: uuid.UUID) -> JobRow:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 import core
 from app.context import ServiceContext
+from app.datasets.records import DatasetRecord
 from app.datasets.service import DatasetService
-from app.datasets.tables import DatasetRow
 from app.requests.job_specs import CrossValidation, Holdout, TestDataset, TrainSpec
 from app.storage.database import reading
 
@@ -30,7 +30,7 @@ class Part:
 class Parts:
     """train: rows of the model that is kept. folds: the fits on some of those rows that come before it."""
 
-    dataset: DatasetRow
+    dataset: DatasetRecord
     train: Part
     test: Part | None = None
     folds: tuple[core.SeededSplit, ...] = ()
@@ -55,19 +55,19 @@ def load_parts(context: ServiceContext, spec: TrainSpec) -> Parts:
     return Parts(dataset, whole)
 
 
-def load_whole(context: ServiceContext, dataset_id: uuid.UUID) -> tuple[DatasetRow, Part]:
+def load_whole(context: ServiceContext, dataset_id: uuid.UUID) -> tuple[DatasetRecord, Part]:
     """A data set and all of its rows."""
     with reading(context.sessions) as session:
         dataset = DatasetService(session, context.dataset_store, context.settings.limits).get(dataset_id)
     return dataset, _load(context, dataset)
 
 
-def _load(context: ServiceContext, dataset: DatasetRow) -> Part:
+def _load(context: ServiceContext, dataset: DatasetRecord) -> Part:
     table = context.dataset_store.load(dataset.fingerprint)
     return Part(table.X, dataset.labels[table.y])
 
 
-def _aligned(X: NDArray[Any], source: DatasetRow, target: DatasetRow) -> NDArray[Any]:
+def _aligned(X: NDArray[Any], source: DatasetRecord, target: DatasetRecord) -> NDArray[Any]:
     """The columns of `source` in the order and with the category indices of `target`; an unseen category is missing."""
     positions = {feature["name"]: index for index, feature in enumerate(source.features)}
     columns = [

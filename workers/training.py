@@ -16,12 +16,13 @@ from sqlalchemy.orm import Session
 
 import core
 from app.context import ServiceContext
-from app.datasets.tables import DatasetRow
+from app.datasets.records import DatasetRecord
 from app.jobs.lease import Claim
 from app.requests.estimator_specs import kind_of
 from app.requests.job_specs import CrossValidation, TrainSpec
 from app.requests.noise_specs import AdversarialNoise, InjectionSpec, UniformNoise
-from app.trained_models.service import NewTrainedModel, TrainedModelService
+from app.trained_models.records import NewTrainedModel
+from app.trained_models.service import TrainedModelService
 from core import service_api
 from workers.estimators import estimator_of, phases_of, warm_up
 from workers.monitor import JobMonitor, finished
@@ -202,7 +203,7 @@ def _spread(of_folds: list[dict[str, Any]]) -> dict[str, Any]:
     return {**metrics, "folds": of_folds}
 
 
-def feature_schema(dataset: DatasetRow, classes: NDArray[Any]) -> dict[str, Any]:
+def feature_schema(dataset: DatasetRecord, classes: NDArray[Any]) -> dict[str, Any]:
     """What a prediction needs to know of the training data: features in order, categories, labels."""
     features = [{key: feature[key] for key in ("name", "kind", "categories")} for feature in dataset.features]
     return {"target": dataset.target, "classes": classes.tolist(), "features": features}

@@ -18,13 +18,14 @@ from app.datasets.service import DatasetService
 from app.errors import InvalidJson, UnsupportedMediaType
 from app.http.dependencies import Context
 from app.http.error_handlers import responses
-from app.http.pagination import InvalidCursor, Page, SliceParameters, refuse_unknown_names
+from app.http.pagination import Page, SliceParameters, refuse_unknown_names
 from app.jobs.accepted import Accepted, IdempotencyKey
 from app.jobs.errors import IdempotencyKeyReused, TooManyQueuedJobs
 from app.jobs.schemas import JobOut
 from app.jobs.service import JobService
 from app.requests.job_specs import AuditSpec
 from app.storage.database import reading, writing
+from app.storage.pages import InvalidCursor
 
 router = APIRouter(prefix="/audits", tags=["audits"])
 

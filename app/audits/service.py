@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session
 from app.audits.errors import AuditNotFinished, AuditNotFound
 from app.audits.store import IssueStore, JudgedRows, read_batches, read_rows
 from app.audits.tables import AuditRow
-from app.http.pagination import SliceQuery
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
 from app.storage.content_store import remove_unnamed
 from app.storage.database import SessionFactory, lock
+from app.storage.pages import SliceQuery
 from app.storage.staging import ORPHAN_AFTER_SECONDS
 
 

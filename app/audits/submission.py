@@ -6,12 +6,13 @@ from pydantic import BaseModel
 
 import core
 from app.audits.errors import InvalidAuditRequest
+from app.datasets.records import DatasetRecord
 from app.datasets.service import DatasetService
-from app.datasets.tables import DatasetRow
 from app.errors import FieldError
+from app.jobs.records import JobRecord
 from app.jobs.service import JobService
 from app.jobs.states import JobKind
-from app.jobs.tables import JobRow
+from app.jobs.submission import NewJob
 from app.requests.compatibility import FEWEST_ROWS_OF_CLASS, empty_folds, too_many_votes, unfit_model
 from app.requests.estimator_specs import kind_of
 from app.requests.job_specs import AuditSpec
@@ -21,7 +22,7 @@ from core.service_api import CLASS_WEIGHT_NOT_SUPPORTED, too_few_to_judge
 
 def submit(
     spec: AuditSpec, idempotency_key: str | None, datasets: DatasetService, jobs: JobService, limits: Limits
-) -> JobRow:
+) -> JobRecord:
     """Queue an audit, or give back the one that this key has made already.
 
     Raises DatasetNotFound, InvalidAuditRequest, TooManyQueuedJobs, IdempotencyKeyReused.
@@ -36,10 +37,10 @@ def submit(
         problems += empty_folds(spec.folds, dataset, "/folds")
     if problems:
         raise InvalidAuditRequest.about(problems)
-    return jobs.submit(JobKind.AUDIT, request, [dataset.id], idempotency_key)
+    return jobs.queue(NewJob(JobKind.AUDIT, request, [dataset.id]), idempotency_key).job
 
 
-def _unfit_judge(model: BaseModel, dataset: DatasetRow, limits: Limits) -> Iterator[FieldError]:
+def _unfit_judge(model: BaseModel, dataset: DatasetRecord, limits: Limits) -> Iterator[FieldError]:
     if getattr(model, "class_weight", None) is not None:
         yield FieldError("/model/class_weight", CLASS_WEIGHT_NOT_SUPPORTED)
         model = model.model_copy(update={"class_weight": None})
@@ -55,7 +56,7 @@ def _unfit_judge(model: BaseModel, dataset: DatasetRow, limits: Limits) -> Itera
         yield FieldError("/model/kind", detail)
 
 
-def _unfit_size(dataset: DatasetRow) -> Iterator[FieldError]:
+def _unfit_size(dataset: DatasetRecord) -> Iterator[FieldError]:
     if reason := too_few_to_judge(dataset.n_rows, len(dataset.classes)):
         yield FieldError("/dataset_id", f"{reason}: upload more rows")
     if reason := too_many_votes(dataset):

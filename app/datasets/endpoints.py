@@ -18,9 +18,10 @@ from app.datasets.service import DatasetService, StoredDataset, delete_dataset, 
 from app.errors import ServiceError
 from app.http.dependencies import Context
 from app.http.error_handlers import responses
-from app.http.pagination import FilterText, InvalidCursor, Page, PageParameters, UnknownSort
+from app.http.pagination import FilterText, Page, PageParameters
 from app.settings import Limits
 from app.storage.database import reading
+from app.storage.pages import InvalidCursor, UnknownSort
 
 MAX_HEAD_ROWS = 1_000
 
@@ -88,8 +89,8 @@ async def upload_dataset(request: Request, response: Response, context: Context)
             repoint(error, _query_pointer)
         raise
     response.status_code = 201 if stored.created else 200
-    response.headers["Location"] = f"/datasets/{stored.row.id}"
-    return Dataset.model_validate(stored.row)
+    response.headers["Location"] = f"/datasets/{stored.dataset.id}"
+    return Dataset.model_validate(stored.dataset)
 
 
 def _store(context: ServiceContext, upload: ReceivedUpload) -> StoredDataset:

@@ -6,9 +6,10 @@ from typing import Any
 from sqlalchemy import Table, delete, func, select
 from sqlalchemy.orm import Session
 
+from app.datasets.records import DatasetRecord
 from app.datasets.tables import DatasetRow
-from app.http.pagination import PageQuery, paginate
-from app.storage.orm import Base
+from app.storage.orm import Base, to_record
+from app.storage.pages import PageQuery, paginate
 
 _SORTABLE = {"created_at": DatasetRow.created_at, "name": DatasetRow.name, "n_rows": DatasetRow.n_rows}
 
@@ -17,11 +18,13 @@ class DatasetRepository:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def get(self, dataset_id: uuid.UUID) -> DatasetRow | None:
-        return self._session.get(DatasetRow, dataset_id)
+    def get(self, dataset_id: uuid.UUID) -> DatasetRecord | None:
+        row = self._session.get(DatasetRow, dataset_id)
+        return _record(row) if row else None
 
-    def by_fingerprint(self, fingerprint: str) -> DatasetRow | None:
-        return self._session.scalar(select(DatasetRow).where(DatasetRow.fingerprint == fingerprint))
+    def by_fingerprint(self, fingerprint: str) -> DatasetRecord | None:
+        row = self._session.scalar(select(DatasetRow).where(DatasetRow.fingerprint == fingerprint))
+        return _record(row) if row else None
 
     def all_fingerprints(self) -> set[str]:
         return set(self._session.scalars(select(DatasetRow.fingerprint)))
@@ -33,9 +36,10 @@ class DatasetRepository:
             key = int(fingerprint[:16], 16) - 2**63
             self._session.execute(select(func.pg_advisory_xact_lock(key)))
 
-    def add(self, row: DatasetRow) -> None:
+    def add(self, row: DatasetRow) -> DatasetRecord:
         self._session.add(row)
         self._session.flush()
+        return _record(row)
 
     def delete(self, dataset_id: uuid.UUID) -> bool:
         """Whether the row was still there.
@@ -56,9 +60,14 @@ class DatasetRepository:
                 counts[table.name] = counts.get(table.name, 0) + (self._session.scalar(query) or 0)
         return {name: count for name, count in counts.items() if count}
 
-    def page(self, page: PageQuery, filters: dict[str, str]) -> tuple[list[DatasetRow], str | None]:
+    def page(self, page: PageQuery, filters: dict[str, str]) -> tuple[list[DatasetRecord], str | None]:
         query = select(DatasetRow).filter_by(**filters)
-        return paginate(self._session, query, page, sortable=_SORTABLE, key=DatasetRow.id)
+        rows, next_cursor = paginate(self._session, query, page, sortable=_SORTABLE, key=DatasetRow.id)
+        return [_record(row) for row in rows], next_cursor
+
+
+def _record(row: DatasetRow) -> DatasetRecord:
+    return to_record(row, DatasetRecord)
 
 
 def _references(table: Table) -> list[Any]:

@@ -15,19 +15,20 @@ from app.datasets.errors import DatasetFileMissing, DatasetInUse, DatasetNotFoun
 from app.datasets.formats import FileFormat, PlainFile
 from app.datasets.ingestion import IngestedTable, UploadOptions, ingest
 from app.datasets.inline import inline_pointer, write_columns
+from app.datasets.records import DatasetRecord
 from app.datasets.repository import DatasetRepository
 from app.datasets.store import DatasetStore
 from app.datasets.tables import DatasetRow
 from app.errors import ServiceError
-from app.http.pagination import PageQuery
 from app.settings import Limits
 from app.storage.database import SessionFactory, reading, writing
+from app.storage.pages import PageQuery
 from app.storage.staging import ORPHAN_AFTER_SECONDS
 
 
 @dataclass(frozen=True)
 class StoredDataset:
-    row: DatasetRow
+    dataset: DatasetRecord
     created: bool
 
 
@@ -45,24 +46,24 @@ class DatasetService:
         self._store = store
         self._limits = limits
 
-    def get(self, dataset_id: uuid.UUID) -> DatasetRow:
+    def get(self, dataset_id: uuid.UUID) -> DatasetRecord:
         """Raises DatasetNotFound."""
         row = self._repository.get(dataset_id)
         if row is None:
             raise _not_found(dataset_id)
         return row
 
-    def named_at(self, pointer: str, dataset_id: uuid.UUID) -> DatasetRow:
+    def named_at(self, pointer: str, dataset_id: uuid.UUID) -> DatasetRecord:
         """The data set that a request names at `pointer`, which the error then points at. Raises DatasetNotFound."""
         try:
             return self.get(dataset_id)
         except DatasetNotFound as error:
             raise DatasetNotFound.at(pointer, error.detail) from error
 
-    def page(self, page: PageQuery, filters: dict[str, str]) -> tuple[list[DatasetRow], str | None]:
+    def page(self, page: PageQuery, filters: dict[str, str]) -> tuple[list[DatasetRecord], str | None]:
         return self._repository.page(page, filters)
 
-    def stored(self, fingerprint: str) -> DatasetRow | None:
+    def stored(self, fingerprint: str) -> DatasetRecord | None:
         """The data set with this identity, if its file is there as well."""
         return self._repository.by_fingerprint(fingerprint) if self._store.has(fingerprint) else None
 
@@ -78,16 +79,15 @@ class DatasetService:
         """The row at once, the file when the block has ended without an error."""
         fingerprint = options.fingerprint(file.sha256)
         self._repository.lock(fingerprint)
-        row, created = self._repository.by_fingerprint(fingerprint), False
-        if row is None:
-            row, created = _row(file, fingerprint, options, table), True
-            self._repository.add(row)
-        yield StoredDataset(row, created)
+        dataset, created = self._repository.by_fingerprint(fingerprint), False
+        if dataset is None:
+            dataset, created = self._repository.add(_row(file, fingerprint, options, table)), True
+        yield StoredDataset(dataset, created)
         if created or not self._store.has(fingerprint):
             self._store.publish(canonical, fingerprint)
 
     @contextmanager
-    def storing_columns(self, columns: dict[str, list[Any]], target: str, name: str) -> Iterator[DatasetRow]:
+    def storing_columns(self, columns: dict[str, list[Any]], target: str, name: str) -> Iterator[DatasetRecord]:
         """Store columns of JSON values as a data set like any other, unless the block raises: then nothing stays.
 
         Raises:
@@ -102,7 +102,7 @@ class DatasetService:
                 repoint(error, inline_pointer)
                 raise
             with self._registering(file, options, table, canonical) as stored:
-                yield stored.row
+                yield stored.dataset
 
     def delete(self, dataset_id: uuid.UUID) -> str:
         """Remove the row and return its fingerprint. Raises DatasetNotFound, DatasetInUse."""

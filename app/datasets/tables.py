@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import BigInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -25,10 +23,3 @@ class DatasetRow(IdMixin, CreatedMixin, Base):
     classes: Mapped[list[Any]]
     #: [{"name", "kind", "missing", "min", "max", "mean", "distinct", "categories"}] in column order.
     features: Mapped[list[Any]]
-
-    @property
-    def labels(self) -> NDArray[Any]:
-        """The labels of the classes (class,), in class order, as an array of their own type."""
-        labels = np.array([entry["label"] for entry in self.classes])
-        # scikit-learn's conventions take an array of fractions for a regression target; as objects they are labels.
-        return labels.astype(object) if labels.dtype.kind == "f" else labels

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import BackgroundTasks, Depends, Header, Request, Response
 
+from app.jobs.records import JobRecord
 from app.jobs.schemas import JobOut
-from app.jobs.tables import JobRow
 
 IdempotencyKey = Annotated[
     str | None, Header(min_length=1, max_length=200, description="the same key and body give the same job")
@@ -20,7 +20,7 @@ class Acceptance:
         self._response = response
         self._background = background
 
-    def of(self, job: JobRow) -> JobOut:
+    def of(self, job: JobRecord) -> JobOut:
         # The relay then finds the job at once instead of at its next turn.
         self._background.add_task(self._upkeep.wake)
         self._response.headers["Location"] = f"/jobs/{job.id}"

@@ -7,13 +7,14 @@ from fastapi import APIRouter, Query
 
 from app.http.dependencies import Context
 from app.http.error_handlers import responses
-from app.http.pagination import InvalidCursor, Page, PageParameters, UnknownSort
+from app.http.pagination import Page, PageParameters
 from app.jobs.errors import JobAlreadyFinished, JobNotFound
 from app.jobs.filters import JobFilter
 from app.jobs.schemas import JobOut
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
 from app.storage.database import reading, writing
+from app.storage.pages import InvalidCursor, UnknownSort
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 

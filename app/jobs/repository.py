@@ -7,11 +7,13 @@ from datetime import timedelta
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
-from app.http.pagination import PageQuery, paginate
 from app.jobs.filters import JobFilter
+from app.jobs.records import JobRecord
 from app.jobs.states import WORK, JobState
+from app.jobs.submission import QueuedJob
 from app.jobs.tables import JobEventRow, JobInputRow, JobRow
-from app.storage.orm import utc_now
+from app.storage.orm import to_record, utc_now
+from app.storage.pages import PageQuery, paginate
 
 SORTABLE = {
     "created_at": JobRow.created_at,
@@ -28,39 +30,46 @@ class JobRepository:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def add(self, job: JobRow, parts: Sequence[JobRow], dataset_ids: Collection[uuid.UUID]) -> None:
-        """Insert a queued job and the parts that do its work, their holds on the data sets they need, and their first
-        events.
+    def add(self, job: JobRow, children: Sequence[JobRow], dataset_ids: Collection[uuid.UUID]) -> QueuedJob:
+        """Insert a queued job and its children, the data sets that each of them needs, and their first events.
 
         Raises:
-            sqlalchemy.exc.IntegrityError: the idempotency key is taken, or a data set is gone.
+            sqlalchemy.exc.IntegrityError: the idempotency key is taken, or a data set was deleted.
         """
         self._session.add(job)
         self._session.flush()
-        for number, part in enumerate(parts, start=1):
-            part.parent_id = job.id
-            # Lists are in the order of this time, and clocks tick more coarsely, or back.
-            part.created_at = job.created_at + timedelta(microseconds=number)
-        self._session.add_all(parts)
+        for number, child in enumerate(children, start=1):
+            child.parent_id = job.id
+            # Lists are in the order of this time, and a clock may tick more coarsely, or go back.
+            child.created_at = job.created_at + timedelta(microseconds=number)
+        self._session.add_all(children)
         self._session.flush()
-        for row in (job, *parts):
+        for row in (job, *children):
             self._session.add_all(JobInputRow(job_id=row.id, dataset_id=dataset_id) for dataset_id in dataset_ids)
             payload = {"state": row.state.value, "attempt": row.attempt}
             self._session.add(JobEventRow(job_id=row.id, kind="state", payload=payload))
+        return QueuedJob(_record(job), [_record(child) for child in children])
 
-    def get(self, job_id: uuid.UUID) -> JobRow | None:
-        return self._session.get(JobRow, job_id, populate_existing=True)
+    def get(self, job_id: uuid.UUID) -> JobRecord | None:
+        row = self._session.get(JobRow, job_id, populate_existing=True)
+        return _record(row) if row else None
+
+    def children(self, parent_id: uuid.UUID) -> list[JobRecord]:
+        query = select(JobRow).where(JobRow.parent_id == parent_id).order_by(JobRow.created_at, JobRow.id)
+        rows = self._session.scalars(query.execution_options(populate_existing=True))
+        return [_record(row) for row in rows]
 
     def lock(self, job_id: uuid.UUID) -> None:
         """Keep the row as it is until the transaction ends. SQLite's write transactions exclude each other anyway."""
         self._session.execute(select(JobRow.id).where(JobRow.id == job_id).with_for_update())
 
-    def by_idempotency_key(self, key: str) -> JobRow | None:
-        return self._session.scalar(select(JobRow).where(JobRow.idempotency_key == key))
+    def by_idempotency_key(self, key: str) -> JobRecord | None:
+        row = self._session.scalar(select(JobRow).where(JobRow.idempotency_key == key))
+        return _record(row) if row else None
 
-    def count_queued(self, *, parts: bool) -> int:
-        """Jobs that wait for a worker: those that are parts of another, or those that are not."""
-        is_counted = JobRow.parent_id.is_not(None) if parts else JobRow.parent_id.is_(None)
+    def count_queued(self, *, children: bool) -> int:
+        """Return how many jobs wait for a worker: child jobs only, or all others only."""
+        is_counted = JobRow.parent_id.is_not(None) if children else JobRow.parent_id.is_(None)
         query = select(func.count()).select_from(JobRow).where(_WAITS, is_counted)
         return self._session.scalar(query) or 0
 
@@ -70,11 +79,16 @@ class JobRepository:
         oldest = self._session.scalar(query)
         return None if oldest is None else (utc_now() - oldest).total_seconds()
 
-    def page(self, page: PageQuery, wanted: JobFilter) -> tuple[list[JobRow], str | None]:
+    def page(self, page: PageQuery, wanted: JobFilter) -> tuple[list[JobRecord], str | None]:
         query: Select[JobRow] = select(JobRow)
         for name, value in vars(wanted).items():
             query = query if value is None else query.where(getattr(JobRow, name) == value)
         if wanted.kind is None and wanted.parent_id is None:
             # A job of hundreds of parts would hide all others.
             query = query.where(JobRow.parent_id.is_(None))
-        return paginate(self._session, query, page, sortable=SORTABLE, key=JobRow.id)
+        rows, next_cursor = paginate(self._session, query, page, sortable=SORTABLE, key=JobRow.id)
+        return [_record(row) for row in rows], next_cursor
+
+
+def _record(row: JobRow) -> JobRecord:
+    return to_record(row, JobRecord)

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.jobs.records import JobRecord
 from app.jobs.states import FAMILIES, JobKind, JobState
-from app.jobs.tables import JobRow
 from app.storage.orm import utc_now
 
 #: Where the results of a kind are read; a trained model has its own id instead.
@@ -29,12 +29,12 @@ class Progress(BaseModel):
     )
 
     @classmethod
-    def of(cls, row: JobRow) -> "Progress":
-        shown = cls.model_validate(row.progress)
-        if row.state not in (JobState.RUNNING, JobState.SUCCEEDED):
+    def of(cls, job: JobRecord) -> "Progress":
+        shown = cls.model_validate(job.progress)
+        if job.state not in (JobState.RUNNING, JobState.SUCCEEDED):
             shown.eta_seconds = None
-        elif row.kind in FAMILIES and shown.fraction > 0 and row.started_at is not None:
-            elapsed_seconds = max((utc_now() - row.started_at).total_seconds(), 0.0)
+        elif job.kind in FAMILIES and shown.fraction > 0 and job.started_at is not None:
+            elapsed_seconds = max((utc_now() - job.started_at).total_seconds(), 0.0)
             shown.eta_seconds = round(elapsed_seconds * (1 - shown.fraction) / shown.fraction, 1)
         return shown
 
@@ -97,24 +97,24 @@ class JobOut(BaseModel):
     error: JobError | None = Field(description="why it failed")
 
     @classmethod
-    def of(cls, row: JobRow) -> "JobOut":
+    def of(cls, job: JobRecord) -> "JobOut":
         return cls(
-            id=row.id,
-            kind=row.kind,
-            state=row.state,
-            attempt=row.attempt,
-            progress=Progress.of(row),
-            created_at=row.created_at,
-            started_at=row.started_at,
-            finished_at=row.finished_at,
-            request=row.request,
-            model_id=row.model_id,
-            result=_result(row),
-            parent_id=row.parent_id,
-            error=JobError.of(row.error_code, row.error_message),
+            id=job.id,
+            kind=job.kind,
+            state=job.state,
+            attempt=job.attempt,
+            progress=Progress.of(job),
+            created_at=job.created_at,
+            started_at=job.started_at,
+            finished_at=job.finished_at,
+            request=job.request,
+            model_id=job.model_id,
+            result=_result(job),
+            parent_id=job.parent_id,
+            error=JobError.of(job.error_code, job.error_message),
         )
 
 
-def _result(row: JobRow) -> JobResult | None:
-    page = _RESULT_PAGES.get(row.kind)
-    return JobResult(href=f"{page}/{row.id}") if page and row.state is JobState.SUCCEEDED else None
+def _result(job: JobRecord) -> JobResult | None:
+    page = _RESULT_PAGES.get(job.kind)
+    return JobResult(href=f"{page}/{job.id}") if page and job.state is JobState.SUCCEEDED else None

@@ -5,7 +5,6 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
@@ -13,14 +12,16 @@ from sqlalchemy.orm import Session
 
 from app.datasets.errors import DatasetNotFound
 from app.errors import NotFound
-from app.http.pagination import PageQuery
 from app.jobs import families, transitions
 from app.jobs.errors import IdempotencyKeyReused, JobAlreadyFinished, JobNotFound, TooManyQueuedJobs
 from app.jobs.filters import JobFilter
+from app.jobs.records import JobRecord
 from app.jobs.repository import JobRepository
 from app.jobs.states import FAMILIES, JobKind, JobState
+from app.jobs.submission import JobSubmission, NewJob, QueuedJob
 from app.jobs.tables import JobRow
 from app.settings import Limits
+from app.storage.pages import PageQuery
 
 
 def request_sha256(request: dict[str, Any]) -> str:
@@ -29,89 +30,80 @@ def request_sha256(request: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class Family:
-    """A job and those that do its work; no parts where an idempotency key found a job that was there before."""
-
-    job: JobRow
-    parts: list[JobRow]
-
-
 class JobService:
     def __init__(self, session: Session, limits: Limits) -> None:
         self._session = session
         self._limits = limits
         self._jobs = JobRepository(session)
 
-    def repeated(self, idempotency_key: str | None, asked: dict[str, Any]) -> JobRow | None:
-        """The job that this key has made already, whatever has become of its data set; `asked` is the client's body.
+    def repeated(self, idempotency_key: str | None, body: dict[str, Any]) -> JobRecord | None:
+        """Return the job that this key has queued before, whatever has become of its data set since.
 
         Raises:
             IdempotencyKeyReused: the key belongs to another request.
         """
-        return self._made_by(idempotency_key, request_sha256(asked))
+        return self._by_key(idempotency_key, request_sha256(body))
 
-    def _made_by(self, idempotency_key: str | None, asked_sha256: str) -> JobRow | None:
+    def _by_key(self, idempotency_key: str | None, body_sha256: str) -> JobRecord | None:
         found = self._jobs.by_idempotency_key(idempotency_key) if idempotency_key else None
-        if found is not None and found.request_sha256 != asked_sha256:
+        if found is not None and found.request_sha256 != body_sha256:
             raise IdempotencyKeyReused.at(
                 "header/Idempotency-Key",
                 f"the key {idempotency_key!r} was used for another request (job {found.id}); choose a new key",
             )
         return found
 
-    def submit(
-        self,
-        kind: JobKind,
-        request: dict[str, Any],
-        dataset_ids: Sequence[uuid.UUID],
-        idempotency_key: str | None = None,
-        asked: dict[str, Any] | None = None,
-    ) -> JobRow:
-        """Queue a job that needs these data sets, the one it is about first. The relay publishes it after the commit.
-
-        asked: the client's own body, which the key stands for; `request` when it is the same.
+    def submit(self, submission: JobSubmission, idempotency_key: str | None) -> JobRecord:
+        """Queue the job of a submission, or return the one that the key has queued before. The relay publishes it
+        after the commit.
 
         Raises:
-            DatasetNotFound: a data set was deleted meanwhile.
-            TooManyQueuedJobs: the queue is full.
             IdempotencyKeyReused: the key belongs to another request.
+            TooManyQueuedJobs: the queue is full.
+            DatasetNotFound: a data set was deleted meanwhile.
+            app.errors.ServiceError: whatever `submission.prepare` raises.
         """
-        self._refuse_when_full(self._jobs.count_queued(parts=False), 1)
-        job = _queued(kind, request, dataset_ids[0], idempotency_key, request if asked is None else asked)
-        return self._add(job, (), dataset_ids)
+        body = submission.body()
+        # First of all: the key counts even if the data set of its job has been deleted since.
+        repeated = self.repeated(idempotency_key, body)
+        if repeated is not None:
+            return repeated
+        with submission.prepare() as new:
+            queued = self.queue(new, idempotency_key, body)
+            submission.store_children(queued.children)
+        return queued.job
 
-    def submit_family(
-        self,
-        kind: JobKind,
-        request: dict[str, Any],
-        part_kind: JobKind,
-        part_requests: Sequence[dict[str, Any]],
-        dataset_ids: Sequence[uuid.UUID],
-        idempotency_key: str | None = None,
-    ) -> Family:
-        """Queue a job and those that do its work, all or none; terms and errors are those of `submit`."""
-        # Counted apart, so that one large family does not keep others from asking for their jobs.
-        self._refuse_when_full(self._jobs.count_queued(parts=True), len(part_requests))
-        job = _queued(kind, request, dataset_ids[0], idempotency_key, request)
-        parts = [_queued(part_kind, of_part, dataset_ids[0]) for of_part in part_requests]
-        job.progress = families.progress_of(Counter({JobState.QUEUED: len(parts)}))
-        added = self._add(job, parts, dataset_ids)
-        return Family(added, parts if added is job else [])
+    def queue(self, new: NewJob, idempotency_key: str | None = None, body: dict[str, Any] | None = None) -> QueuedJob:
+        """Queue a job and its children, all or none.
 
-    def _add(self, job: JobRow, parts: Sequence[JobRow], dataset_ids: Sequence[uuid.UUID]) -> JobRow:
-        """Insert the job with its parts; the one that its key has made already, where there is one."""
+        body: what the key stands for; `new.request` if it is None.
+
+        Raises:
+            IdempotencyKeyReused, TooManyQueuedJobs, DatasetNotFound: as `submit`.
+        """
+        # Children are counted apart, so that one large sweep does not keep others from submitting jobs.
+        waiting = self._jobs.count_queued(children=bool(new.children))
+        self._refuse_when_full(waiting, len(new.children) or 1)
+        job = _row(new.kind, new.request, new.dataset_ids[0])
+        job.idempotency_key = idempotency_key
+        job.request_sha256 = request_sha256(new.request if body is None else body)
+        children = [_row(child.kind, child.request, new.dataset_ids[0]) for child in new.children]
+        if children:
+            job.progress = families.progress_of(Counter({JobState.QUEUED: len(children)}))
+        return self._add(job, children, new.dataset_ids)
+
+    def _add(self, job: JobRow, children: Sequence[JobRow], dataset_ids: Sequence[uuid.UUID]) -> QueuedJob:
+        """Insert the job and its children, or return the job that its key has queued meanwhile."""
         try:
             with self._session.begin_nested():
-                self._jobs.add(job, parts, set(dataset_ids))
+                return self._jobs.add(job, children, set(dataset_ids))
         except IntegrityError as error:
-            # Two calls with the same key at once: the other one was first. Or a data set went away at this moment.
-            first = self._made_by(job.idempotency_key, job.request_sha256)
+            # Two calls with the same key at once: the other one was first. Or a data set was deleted at this moment.
+            first = self._by_key(job.idempotency_key, job.request_sha256)
             if first is None:
                 detail = "a data set of the job was deleted at this moment; upload it again"
                 raise DatasetNotFound.at("/dataset_id", detail) from error
-            return first
-        return job
+            return QueuedJob(first, [])
 
     def _refuse_when_full(self, waiting: int, n_new: int) -> None:
         limit = self._limits.max_queued_jobs
@@ -122,13 +114,13 @@ class JobService:
                 "cancel them"
             )
 
-    def get(self, job_id: uuid.UUID) -> JobRow:
+    def get(self, job_id: uuid.UUID) -> JobRecord:
         row = self._jobs.get(job_id)
         if row is None:
             raise JobNotFound(f"there is no job {job_id}; GET /jobs lists those there are")
         return row
 
-    def of_kind(self, job_id: uuid.UUID, kind: JobKind, missing: type[NotFound]) -> JobRow:
+    def of_kind(self, job_id: uuid.UUID, kind: JobKind, missing: type[NotFound]) -> JobRecord:
         """A job that its kind's own routes are asked for, at `path/KIND_id`. Raises `missing`."""
         detail = f"there is no {kind} {job_id}; GET /jobs?kind={kind} lists those there are"
         row = self._jobs.get(job_id)
@@ -138,14 +130,18 @@ class JobService:
             raise missing.at(f"path/{kind}_id", f"{detail}; the job of this id is of kind {row.kind.value!r}")
         return row
 
-    def page(self, page: PageQuery, wanted: JobFilter) -> tuple[list[JobRow], str | None]:
+    def children(self, parent_id: uuid.UUID) -> list[JobRecord]:
+        """Return the child jobs of a job, all as they were at one moment, in the order in which they were queued."""
+        return self._jobs.children(parent_id)
+
+    def page(self, page: PageQuery, wanted: JobFilter) -> tuple[list[JobRecord], str | None]:
         return self._jobs.page(page, wanted)
 
     def oldest_queued_age_seconds(self) -> float | None:
         """How long the longest-waiting job has been queued, or None when none waits."""
         return self._jobs.oldest_queued_age_seconds()
 
-    def cancel(self, job_id: uuid.UUID) -> JobRow:
+    def cancel(self, job_id: uuid.UUID) -> JobRecord:
         """Cancel a queued job at once, and ask a running one to stop; of a family, every job that does its work.
 
         Raises:
@@ -169,19 +165,12 @@ class JobService:
             transitions.enter(self._session, job_id, JobState.CANCELLING)
 
 
-def _queued(
-    kind: JobKind,
-    request: dict[str, Any],
-    dataset_id: uuid.UUID,
-    idempotency_key: str | None = None,
-    asked: dict[str, Any] | None = None,
-) -> JobRow:
+def _row(kind: JobKind, request: dict[str, Any], dataset_id: uuid.UUID) -> JobRow:
     return JobRow(
         kind=kind,
         state=JobState.QUEUED,
         request=request,
         dataset_id=dataset_id,
         attempt=0,
-        idempotency_key=idempotency_key,
-        request_sha256=request_sha256(request if asked is None else asked),
+        request_sha256=request_sha256(request),
     )

@@ -14,9 +14,9 @@ from app.predictions.coercion import FeatureEncoder
 from app.requests.label_text import label_text
 from app.storage.database import SessionFactory, reading
 from app.trained_models.errors import ArtifactDamaged, ArtifactMissing, ArtifactUnsupported
+from app.trained_models.records import TrainedModelRecord
 from app.trained_models.service import TrainedModelService
 from app.trained_models.store import ArtifactStore
-from app.trained_models.tables import TrainedModelRow
 
 log = logging.getLogger(__name__)
 
@@ -77,15 +77,15 @@ class PredictionService:
                 raise
             return self._opened(newest)
 
-    def _row(self, reference: str) -> TrainedModelRow:
+    def _row(self, reference: str) -> TrainedModelRecord:
         with reading(self._sessions) as session:
             return TrainedModelService(session, self._store).resolve(reference)
 
-    def _opened(self, row: TrainedModelRow) -> ServedModel:
+    def _opened(self, row: TrainedModelRecord) -> ServedModel:
         # By id, not by the file's digest: two data sets may differ in the words for their categories only.
         return self._cache.get(row.id, row.size_bytes, lambda: self._load(row))
 
-    def _load(self, row: TrainedModelRow) -> ServedModel:
+    def _load(self, row: TrainedModelRecord) -> ServedModel:
         estimator = self._estimator(row)
         labels = tuple(row.feature_schema["classes"])
         return ServedModel(
@@ -99,7 +99,7 @@ class PredictionService:
             label_texts=tuple(map(label_text, labels)),
         )
 
-    def _estimator(self, row: TrainedModelRow) -> Any:
+    def _estimator(self, row: TrainedModelRecord) -> Any:
         try:
             return core.load(self._store.path(row.artifact_sha256))
         except core.ArtifactError as error:

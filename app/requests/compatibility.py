@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pydantic import BaseModel
 
 import core
-from app.datasets.tables import DatasetRow
+from app.datasets.records import DatasetRecord
 from app.errors import FieldError, pointer_token, some_of
 from app.requests.estimator_specs import constructor_arguments, kind_of
 from app.requests.job_specs import CrossValidation, EvaluationSpec, Holdout
@@ -22,7 +22,9 @@ FEWEST_ROWS_OF_CLASS = 2
 MAX_VOTES = 50_000_000
 
 
-def unfit_model(model: BaseModel, dataset: DatasetRow, limits: Limits, place: str = "/model") -> Iterator[FieldError]:
+def unfit_model(
+    model: BaseModel, dataset: DatasetRecord, limits: Limits, place: str = "/model"
+) -> Iterator[FieldError]:
     """Why the model, which the request has at `place`, cannot be trained on the data set, whatever its noise is."""
     yield from _too_many_trees(model, dataset, limits, place)
     yield from _unknown_classes(model, dataset, place)
@@ -30,7 +32,7 @@ def unfit_model(model: BaseModel, dataset: DatasetRow, limits: Limits, place: st
     yield from _unfit_loss(model, dataset, place)
 
 
-def unfit_evaluation(evaluation: EvaluationSpec, dataset: DatasetRow) -> Iterator[FieldError]:
+def unfit_evaluation(evaluation: EvaluationSpec, dataset: DatasetRecord) -> Iterator[FieldError]:
     """Why models of the data set cannot be scored in this way; of a test data set nothing is said here."""
     if isinstance(evaluation, Holdout):
         for problem in unfit_holdout(evaluation.test_fraction, dataset, "/evaluation"):
@@ -39,7 +41,7 @@ def unfit_evaluation(evaluation: EvaluationSpec, dataset: DatasetRow) -> Iterato
         yield from _unfit_folds(evaluation.folds, dataset)
 
 
-def unfit_holdout(test_fraction: float, dataset: DatasetRow, place: str) -> Iterator[FieldError]:
+def unfit_holdout(test_fraction: float, dataset: DatasetRecord, place: str) -> Iterator[FieldError]:
     """Why this share of the rows, which the request has below `place`, cannot be held out."""
     n_rows, n_classes = dataset.n_rows, len(dataset.classes)
     n_left = n_rows - holdout_size(n_rows, test_fraction)
@@ -54,14 +56,14 @@ def unfit_holdout(test_fraction: float, dataset: DatasetRow, place: str) -> Iter
         yield FieldError(f"{place}/test_fraction", detail)
 
 
-def empty_folds(n_folds: int, dataset: DatasetRow, pointer: str) -> Iterator[FieldError]:
+def empty_folds(n_folds: int, dataset: DatasetRecord, pointer: str) -> Iterator[FieldError]:
     """Why the rows cannot be split into so many folds."""
     if n_folds > dataset.n_rows:
         detail = f"{n_folds} folds of {dataset.n_rows} rows leave some empty; at most one fold for each row"
         yield FieldError(pointer, detail)
 
 
-def too_many_votes(dataset: DatasetRow) -> str | None:
+def too_many_votes(dataset: DatasetRecord) -> str | None:
     """Why the noise of the data set's labels cannot be estimated in a worker's memory, or None."""
     n_classes = len(dataset.classes)
     if dataset.n_rows * n_classes <= MAX_VOTES:
@@ -72,7 +74,7 @@ def too_many_votes(dataset: DatasetRow) -> str | None:
     )
 
 
-def _too_many_trees(model: BaseModel, dataset: DatasetRow, limits: Limits, place: str) -> Iterator[FieldError]:
+def _too_many_trees(model: BaseModel, dataset: DatasetRecord, limits: Limits, place: str) -> Iterator[FieldError]:
     n_classes, limit = len(dataset.classes), limits.max_trees
     problems = n_classes if n_classes > 2 else 1
     for field, at_once in (("n_estimators", 1), ("n_rounds", problems)):
@@ -83,7 +85,7 @@ def _too_many_trees(model: BaseModel, dataset: DatasetRow, limits: Limits, place
             yield FieldError(f"{place}/{field}", detail)
 
 
-def _unknown_classes(model: BaseModel, dataset: DatasetRow, place: str) -> Iterator[FieldError]:
+def _unknown_classes(model: BaseModel, dataset: DatasetRecord, place: str) -> Iterator[FieldError]:
     weights = getattr(model, "class_weight", None)
     known = [label_text(entry["label"]) for entry in dataset.classes]
     for label in weights if isinstance(weights, dict) else ():
@@ -92,7 +94,7 @@ def _unknown_classes(model: BaseModel, dataset: DatasetRow, place: str) -> Itera
             yield FieldError(f"{place}/class_weight/{pointer_token(label)}", detail)
 
 
-def _too_few_weighted_classes(model: BaseModel, dataset: DatasetRow, place: str) -> Iterator[FieldError]:
+def _too_few_weighted_classes(model: BaseModel, dataset: DatasetRecord, place: str) -> Iterator[FieldError]:
     weights = getattr(model, "class_weight", None)
     if not isinstance(weights, dict):
         return
@@ -106,7 +108,7 @@ def _too_few_weighted_classes(model: BaseModel, dataset: DatasetRow, place: str)
         yield FieldError(f"{place}/class_weight", detail)
 
 
-def _unfit_loss(model: BaseModel, dataset: DatasetRow, place: str) -> Iterator[FieldError]:
+def _unfit_loss(model: BaseModel, dataset: DatasetRecord, place: str) -> Iterator[FieldError]:
     """Yield an error if the loss is not defined for the number of classes."""
     loss = core.parse_loss(constructor_arguments(model)["loss"])
     one_against_the_rest = hasattr(model, "n_rounds")
@@ -117,7 +119,7 @@ def _unfit_loss(model: BaseModel, dataset: DatasetRow, place: str) -> Iterator[F
             yield FieldError(f"{place}/loss", str(error))
 
 
-def _unfit_folds(n_folds: int, dataset: DatasetRow) -> Iterator[FieldError]:
+def _unfit_folds(n_folds: int, dataset: DatasetRecord) -> Iterator[FieldError]:
     """Folds without rows, training parts without some class, and more confusion matrices than can be kept."""
     n_classes = len(dataset.classes)
     yield from empty_folds(n_folds, dataset, "/evaluation/folds")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import core
-from app.datasets.tables import DatasetRow
+from app.datasets.records import DatasetRecord
 from app.errors import FieldError, pointer_token
 from app.jobs.errors import InvalidNoise
 from app.requests.compatibility import too_many_votes
@@ -16,7 +16,7 @@ from core import service_api
 from core.service_api import check_enough_rows, holdout_size, largest_fold_size
 
 
-def refuse_unfit_noise(spec: TrainSpec, dataset: DatasetRow) -> None:
+def refuse_unfit_noise(spec: TrainSpec, dataset: DatasetRecord) -> None:
     """Raise InvalidNoise for all that can be known of the request's noise without the rows."""
     if spec.noise.inject is not None:
         refuse_unfit_injection(spec.noise.inject, dataset, "/noise/inject")
@@ -25,7 +25,7 @@ def refuse_unfit_noise(spec: TrainSpec, dataset: DatasetRow) -> None:
             _check_correction(spec, dataset)
 
 
-def refuse_unfit_injection(inject: InjectionSpec, dataset: DatasetRow, place: str) -> None:
+def refuse_unfit_injection(inject: InjectionSpec, dataset: DatasetRecord, place: str) -> None:
     """Raise InvalidNoise for noise, which the request has at `place`, that does not suit the classes and the
     number of features.
     """
@@ -41,7 +41,7 @@ def _pointing_into(place: str) -> Iterator[None]:
         raise InvalidNoise.at(f"{place}/{error.parameter}" if error.parameter else place, str(error)) from error
 
 
-def _check_correction(spec: TrainSpec, dataset: DatasetRow) -> None:
+def _check_correction(spec: TrainSpec, dataset: DatasetRecord) -> None:
     assert spec.noise.correction is not None, "its caller looks"
     kind = kind_of(spec.model)
     if "correction" not in {parameter.name for parameter in service_api.estimator_parameters(kind)}:
@@ -62,7 +62,7 @@ def _check_correction(spec: TrainSpec, dataset: DatasetRow) -> None:
         correction.transition.among(dataset.labels)
 
 
-def _check_estimate(evaluation: EvaluationSpec, dataset: DatasetRow) -> None:
+def _check_estimate(evaluation: EvaluationSpec, dataset: DatasetRecord) -> None:
     check_enough_rows(_fewest_training_rows(evaluation, dataset.n_rows), len(dataset.classes))
     if reason := too_many_votes(dataset):
         raise core.InvalidNoise(f"transition of correction is 'estimate', and {reason}.", "transition")
@@ -77,7 +77,7 @@ def _fewest_training_rows(evaluation: EvaluationSpec, n_rows: int) -> int:
     return n_rows
 
 
-def classes_without_weight(spec: TrainSpec, dataset: DatasetRow) -> Iterator[FieldError]:
+def classes_without_weight(spec: TrainSpec, dataset: DatasetRecord) -> Iterator[FieldError]:
     """Classes that a correction would need rows of."""
     weights = getattr(spec.model, "class_weight", None)
     if spec.noise.correction is None or not isinstance(weights, dict):

@@ -1,8 +1,9 @@
 """The declarative base that every table shares. `app.tables` imports all tables, for Alembic and for tests."""
 
 import uuid
+from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import JSON, DateTime, Dialect, MetaData, TypeDecorator, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
@@ -62,3 +63,12 @@ class IdMixin:
 
 class CreatedMixin:
     created_at: Mapped[datetime] = mapped_column(default=utc_now, index=True)
+
+
+Record = TypeVar("Record")
+
+
+def to_record(row: Base, record_type: type[Record]) -> Record:
+    """Return a copy of `row` that needs no session. record_type: a dataclass whose fields are columns of the row."""
+    values = {field.name: getattr(row, field.name) for field in fields(record_type)}  # type: ignore[arg-type]
+    return record_type(**values)

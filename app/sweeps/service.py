@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from app.jobs.records import JobRecord
 from app.jobs.service import JobService
 from app.jobs.states import JobKind
-from app.jobs.tables import JobRow
 from app.sweeps.errors import SweepNotFound
 from app.sweeps.repository import Cell, SweepRepository
 
@@ -18,7 +18,7 @@ METRICS = ("accuracy", "weighted_f1")
 
 @dataclass(frozen=True)
 class Sweep:
-    job: JobRow
+    job: JobRecord
     cells: list[Cell]
 
 

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from sqlalchemy.orm import Session
 
+from app.datasets.records import DatasetRecord
 from app.datasets.service import DatasetService
-from app.datasets.tables import DatasetRow
 from app.errors import FieldError
 from app.jobs.errors import InvalidNoise, InvalidTrainingRequest
+from app.jobs.records import JobRecord
 from app.jobs.service import JobService
 from app.jobs.states import JobKind
-from app.jobs.tables import JobRow
+from app.jobs.submission import NewChild, NewJob
 from app.requests.compatibility import unfit_holdout, unfit_model
 from app.requests.job_specs import MAX_BYTES_OF_CELLS, MAX_CELLS, SweepSpec
 from app.requests.noise_compatibility import refuse_unfit_injection
@@ -28,7 +29,7 @@ def submit(
     datasets: DatasetService,
     jobs: JobService,
     limits: Limits,
-) -> JobRow:
+) -> JobRecord:
     """Queue a sweep with all of its cells, or give back the one that this key has made already.
 
     Raises:
@@ -40,15 +41,15 @@ def submit(
         return repeated
     dataset = datasets.named_at("/dataset_id", spec.dataset_id)
     _refuse_unfit(spec, dataset, limits)
-    cells = [cell.stored() for cell in spec.cells()]
-    family = jobs.submit_family(JobKind.SWEEP, request, JobKind.SWEEP_CELL, cells, [dataset.id], idempotency_key)
+    cells = [NewChild(JobKind.SWEEP_CELL, cell.stored()) for cell in spec.cells()]
+    queued = jobs.queue(NewJob(JobKind.SWEEP, request, [dataset.id], cells), idempotency_key)
     SweepRepository(session).add(
-        SweepCellRow(job_id=part.id, position=position) for position, part in enumerate(family.parts)
+        SweepCellRow(job_id=child.id, position=position) for position, child in enumerate(queued.children)
     )
-    return family.job
+    return queued.job
 
 
-def _refuse_unfit(spec: SweepSpec, dataset: DatasetRow, limits: Limits) -> None:
+def _refuse_unfit(spec: SweepSpec, dataset: DatasetRecord, limits: Limits) -> None:
     """A cell joins a model and a noise, neither of which asks anything of the other; so each is judged by itself."""
     for kind, found in (
         (InvalidSweep, _unfit_grid(spec, limits)),
@@ -102,7 +103,7 @@ def _repeated(entries: Sequence[str], place: str) -> Iterator[FieldError]:
             yield FieldError(f"{place}/{number}", detail)
 
 
-def _unfit_noise(spec: SweepSpec, dataset: DatasetRow) -> Iterator[FieldError]:
+def _unfit_noise(spec: SweepSpec, dataset: DatasetRecord) -> Iterator[FieldError]:
     for number, noise in enumerate(spec.noise):
         try:
             refuse_unfit_injection(noise, dataset, f"/noise/{number}")
@@ -110,7 +111,7 @@ def _unfit_noise(spec: SweepSpec, dataset: DatasetRow) -> Iterator[FieldError]:
             yield from error.errors
 
 
-def _unfit_fits(spec: SweepSpec, dataset: DatasetRow, limits: Limits) -> Iterator[FieldError]:
+def _unfit_fits(spec: SweepSpec, dataset: DatasetRecord, limits: Limits) -> Iterator[FieldError]:
     for number, model in enumerate(spec.models):
         yield from unfit_model(model, dataset, limits, f"/models/{number}")
     yield from unfit_holdout(spec.test_fraction, dataset, "")

@@ -1,17 +1,24 @@
 """SQL of trained models."""
 
+import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Float, Select, select
+from sqlalchemy import ColumnElement, Float, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import InstrumentedAttribute, Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
+from app.storage.orm import to_record
+from app.storage.pages import PageQuery, paginate
+from app.trained_models.records import NewTrainedModel, TrainedModelRecord
 from app.trained_models.tables import ModelNameRow, TrainedModelRow
+
+_METRIC = re.compile(r"-?(metrics((?:\.[A-Za-z0-9_]{1,50}){1,5}))")
 
 
 class number_at(FunctionElement[float]):
@@ -45,17 +52,34 @@ class TrainedModelRepository:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def by_id(self, model_id: uuid.UUID) -> TrainedModelRow | None:
-        return self._session.get(TrainedModelRow, model_id)
+    def add(self, new: NewTrainedModel) -> TrainedModelRecord:
+        """Insert `new` as the next version of its name.
 
-    def by_name(self, name: str, version: int | None) -> TrainedModelRow | None:
-        """The given version, or the latest when `version` is None."""
+        Raises:
+            sqlalchemy.exc.IntegrityError: its data set was deleted.
+        """
+        values = {field.name: getattr(new, field.name) for field in fields(new)}
+        row = TrainedModelRow(version=self._next_version(new.name), **values)
+        self._session.add(row)
+        self._session.flush()
+        return _record(row)
+
+    def by_id(self, model_id: uuid.UUID) -> TrainedModelRecord | None:
+        row = self._session.get(TrainedModelRow, model_id)
+        return _record(row) if row else None
+
+    def by_name(self, name: str, version: int | None) -> TrainedModelRecord | None:
+        """Return the given version, or the latest one if `version` is None."""
         query = select(TrainedModelRow).where(TrainedModelRow.name == name)
         if version is not None:
             query = query.where(TrainedModelRow.version == version)
-        return self._session.scalar(query.order_by(TrainedModelRow.version.desc()).limit(1))
+        row = self._session.scalar(query.order_by(TrainedModelRow.version.desc()).limit(1))
+        return _record(row) if row else None
 
-    def next_version(self, name: str) -> int:
+    def delete(self, model_id: uuid.UUID) -> None:
+        self._session.execute(delete(TrainedModelRow).where(TrainedModelRow.id == model_id))
+
+    def _next_version(self, name: str) -> int:
         """Count the name's versions up; others who want one of the same name wait until this transaction ends."""
         on_postgresql = self._session.get_bind().dialect.name == "postgresql"
         insert: Callable[..., Any] = postgresql.insert if on_postgresql else sqlite.insert
@@ -67,6 +91,23 @@ class TrainedModelRepository:
         assert version is not None, "INSERT … RETURNING gives a row"
         return version
 
-    def listed(self, *, name: str | None, kind: str | None, dataset_id: uuid.UUID | None) -> Select[TrainedModelRow]:
-        given = {"name": name, "kind": kind, "dataset_id": dataset_id}
-        return select(TrainedModelRow).filter_by(**{key: value for key, value in given.items() if value is not None})
+    def page(self, page: PageQuery, filters: Mapping[str, Any]) -> tuple[list[TrainedModelRecord], str | None]:
+        query = select(TrainedModelRow).filter_by(**filters)
+        sortable = _sortable(page.sort)
+        rows, next_cursor = paginate(self._session, query, page, sortable=sortable, key=TrainedModelRow.id)
+        return [_record(row) for row in rows], next_cursor
+
+
+def _record(row: TrainedModelRow) -> TrainedModelRecord:
+    return to_record(row, TrainedModelRecord)
+
+
+def _sortable(sort: str) -> Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]]:
+    """Return the columns that a list can be sorted by, and the metric that `sort` names, if it names one."""
+    columns: dict[str, ColumnElement[Any] | InstrumentedAttribute[Any]] = {
+        name: getattr(TrainedModelRow, name) for name in ("created_at", "name", "version", "fit_seconds", "size_bytes")
+    }
+    metric = _METRIC.fullmatch(sort)
+    if metric:
+        columns[metric[1]] = number_at(TrainedModelRow.metrics, tuple(metric[2].split(".")[1:]))
+    return columns

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.trained_models.tables import TrainedModelRow
+from app.trained_models.records import TrainedModelRecord
 
 
 class FeatureOut(BaseModel):
@@ -128,16 +128,16 @@ class TrainedModelOut(BaseModel):
     )
 
     @classmethod
-    def of(cls, row: TrainedModelRow) -> "TrainedModelOut":
-        values = {name: getattr(row, name) for name in cls.model_fields if name != "aliases"}
+    def of(cls, model: TrainedModelRecord) -> "TrainedModelOut":
+        values = {name: getattr(model, name) for name in cls.model_fields if name != "aliases"}
         return cls.model_validate({**values, "aliases": []})
 
     @classmethod
-    def listed(cls, row: TrainedModelRow) -> "TrainedModelOut":
+    def listed(cls, model: TrainedModelRecord) -> "TrainedModelOut":
         """Without what is found that grows with classes or rounds, which would make a page of a list megabytes long."""
-        shown = cls.of(row)
+        shown = cls.of(model)
         noise = {name: _without_matrix(part) for name, part in shown.noise.model_dump().items()}
-        update = {"metrics": _numbers(row.metrics), "noise": NoiseOut.model_validate(noise)}
+        update = {"metrics": _numbers(model.metrics), "noise": NoiseOut.model_validate(noise)}
         return shown.model_copy(update=update)
 
 

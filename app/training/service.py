@@ -3,13 +3,14 @@
 import re
 from contextlib import AbstractContextManager, nullcontext
 
+from app.datasets.records import DatasetRecord
 from app.datasets.service import DatasetService
-from app.datasets.tables import DatasetRow
 from app.errors import some_of
 from app.jobs.errors import IncompatibleTestDataset, InvalidTrainingRequest
+from app.jobs.records import JobRecord
 from app.jobs.service import JobService
 from app.jobs.states import JobKind
-from app.jobs.tables import JobRow
+from app.jobs.submission import NewJob
 from app.requests.compatibility import unfit_evaluation, unfit_model
 from app.requests.estimator_specs import kind_of
 from app.requests.job_specs import TestDataset, TrainSpec
@@ -24,7 +25,7 @@ class TrainingService:
         self._jobs = jobs
         self._limits = limits
 
-    def submit(self, request: TrainRequest, idempotency_key: str | None) -> JobRow:
+    def submit(self, request: TrainRequest, idempotency_key: str | None) -> JobRecord:
         """Queue a training job, or give back the one that this key has made already.
 
         Raises:
@@ -41,9 +42,9 @@ class TrainingService:
             needed = [dataset.id]
             if isinstance(spec.evaluation, TestDataset):
                 needed.append(spec.evaluation.dataset_id)
-            return self._jobs.submit(JobKind.TRAIN, spec.stored(), needed, idempotency_key, asked)
+            return self._jobs.queue(NewJob(JobKind.TRAIN, spec.stored(), needed), idempotency_key, asked).job
 
-    def _fitting(self, request: TrainRequest, dataset: DatasetRow) -> TrainSpec:
+    def _fitting(self, request: TrainRequest, dataset: DatasetRecord) -> TrainSpec:
         """The request with all defaults, once it is known to fit the data set."""
         spec = TrainSpec(
             name=request.name or default_name(dataset.name, kind_of(request.model)),
@@ -56,14 +57,14 @@ class TrainingService:
         self._refuse_what_does_not_fit(spec, dataset)
         return spec
 
-    def _dataset(self, request: TrainRequest) -> AbstractContextManager[DatasetRow]:
+    def _dataset(self, request: TrainRequest) -> AbstractContextManager[DatasetRecord]:
         """The data set of the request; inline data stays stored only when the block raises nothing."""
         if request.data is not None:
             return self._datasets.storing_columns(request.data.columns, request.data.target, request.name or "inline")
         assert request.dataset_id is not None, "the request's own validation asks for one of both"
         return nullcontext(self._datasets.named_at("/dataset_id", request.dataset_id))
 
-    def _refuse_what_does_not_fit(self, spec: TrainSpec, dataset: DatasetRow) -> None:
+    def _refuse_what_does_not_fit(self, spec: TrainSpec, dataset: DatasetRecord) -> None:
         refuse_unfit_noise(spec, dataset)
         if isinstance(spec.evaluation, TestDataset):
             self._refuse_other_columns(spec.evaluation, dataset)
@@ -75,7 +76,7 @@ class TrainingService:
         if problems:
             raise InvalidTrainingRequest.about(problems)
 
-    def _refuse_other_columns(self, evaluation: TestDataset, dataset: DatasetRow) -> None:
+    def _refuse_other_columns(self, evaluation: TestDataset, dataset: DatasetRecord) -> None:
         test = self._datasets.named_at("/evaluation/dataset_id", evaluation.dataset_id)
         reason = _difference(dataset, test)
         if reason:
@@ -88,7 +89,7 @@ def default_name(dataset_name: str, kind: str) -> str:
     return f"{stem or 'model'}-{kind}"
 
 
-def _difference(dataset: DatasetRow, test: DatasetRow) -> str | None:
+def _difference(dataset: DatasetRecord, test: DatasetRecord) -> str | None:
     """Why `test` cannot be used to test a model of `dataset`, or None."""
     kinds = {feature["name"]: feature["kind"] for feature in dataset.features}
     test_kinds = {feature["name"]: feature["kind"] for feature in test.features}

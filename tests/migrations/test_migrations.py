@@ -23,7 +23,7 @@ from app.trained_models.tables import TrainedModelRow
 from tests.app.trained_models.made import make_trained_model
 from tests.conftest import make_settings
 from tests.databases import fresh_database
-from tests.factories import make_family, make_job
+from tests.factories import make_job, make_sweep
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -94,10 +94,10 @@ def test_a_version_without_sweeps_keeps_every_other_job(engine: Engine, tmp_path
     config = _config(engine)
     command.upgrade(config, "head")
     context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
-    train_id, family = make_job(context), make_family(context, 2)
+    train_id, sweep = make_job(context), make_sweep(context, 2)
     with writing(context.sessions) as session:
-        cells = enumerate(family.parts)
-        session.add_all(SweepCellRow(job_id=part.id, position=number) for number, part in cells)
+        cells = enumerate(sweep.children)
+        session.add_all(SweepCellRow(job_id=cell.id, position=number) for number, cell in cells)
     command.downgrade(config, "20261123_audits")
     command.upgrade(config, "head")
     with reading(context.sessions) as session:

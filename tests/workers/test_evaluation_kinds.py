@@ -10,11 +10,11 @@ import pytest
 import core
 from app.context import ServiceContext
 from app.datasets.service import DatasetService
-from app.http.pagination import PageQuery
 from app.jobs.service import JobService
 from app.jobs.states import JobState
 from app.jobs.tables import JobRow
 from app.storage.database import reading, writing
+from app.storage.pages import PageQuery
 from app.trained_models.service import TrainedModelService
 from tests.workers.training_runs import made, run, run_to_the_end, store
 from workers.monitor import JobMonitor, StopReason

@@ -16,6 +16,7 @@ from app.datasets.errors import UPLOAD_ERRORS
 from app.datasets.formats import stem
 from app.jobs.service import JobService
 from app.jobs.states import JobKind
+from app.jobs.submission import NewJob
 from app.settings import Limits
 from app.storage.database import writing
 from tests.app.datasets.conftest import make_app
@@ -210,7 +211,7 @@ class TestDelete:
     def test_refused_while_a_job_needs_it(self, client, context, leftovers):
         body = upload(client).json()
         with writing(context.sessions) as session:
-            JobService(session, context.settings.limits).submit(JobKind.TRAIN, {}, [uuid.UUID(body["id"])], None)
+            JobService(session, context.settings.limits).queue(NewJob(JobKind.TRAIN, {}, [uuid.UUID(body["id"])]))
         response = client.delete(f"/datasets/{body['id']}")
         assert (response.status_code, response.json()["code"]) == (409, "dataset_in_use")
         assert "job inputs (1)" in response.json()["detail"]

@@ -11,7 +11,7 @@ from app.jobs.service import JobService
 from app.operations.maintenance import Upkeep
 from app.storage.database import writing
 from tests.broker import start_redis
-from tests.factories import job, make_family, make_job
+from tests.factories import job, make_job, make_sweep
 
 
 @pytest.fixture
@@ -45,12 +45,12 @@ def test_a_message_is_an_id_in_json(context: ServiceContext, celery: Celery) -> 
 
 
 def test_cells_of_a_sweep_let_others_go_first(context: ServiceContext, celery: Celery) -> None:
-    family, train_id = make_family(context, 3), make_job(context)
+    sweep, train_id = make_sweep(context, 3), make_job(context)
     assert queue.relay_owed(context.sessions, celery) == 4
     assert queue.waiting_messages(celery) == 4
     with celery.connection_for_write() as connection, connection.channel() as channel:
         came = [channel.basic_get(queue.QUEUE, no_ack=True).decode()[0][0] for _ in range(4)]
-    assert came == [str(train_id), *(str(part.id) for part in family.parts)]
+    assert came == [str(train_id), *(str(cell.id) for cell in sweep.children)]
 
 
 def test_a_cancelled_job_is_not_published(context: ServiceContext, celery: Celery) -> None:

@@ -13,28 +13,30 @@ from sqlalchemy import select, update
 from app.context import ServiceContext
 from app.datasets.errors import DatasetInUse
 from app.datasets.service import delete_dataset
-from app.http.pagination import PageQuery
 from app.jobs import families, lease, transitions
 from app.jobs.errors import IdempotencyKeyReused, JobAlreadyFinished, TooManyQueuedJobs
 from app.jobs.filters import JobFilter
 from app.jobs.lease import Claim
 from app.jobs.queue import make_celery, relay_owed
-from app.jobs.service import Family, JobService
+from app.jobs.records import JobRecord
+from app.jobs.service import JobService
 from app.jobs.states import TERMINAL, JobKind, JobState
+from app.jobs.submission import QueuedJob
 from app.jobs.tables import JobEventRow, JobRow
 from app.operations.maintenance import settle_families, take_back_lapsed
 from app.settings import JobSettings
 from app.storage.database import reading, writing
 from app.storage.orm import utc_now
-from tests.factories import job, make_family, make_job
+from app.storage.pages import PageQuery
+from tests.factories import job, make_job, make_sweep
 
 BRIEF = JobSettings(retry_delay_seconds=0.0)
 SUCCEEDED, FAILED, CANCELLED = JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED
 
 
-def _claim(context: ServiceContext, part: JobRow, lease_seconds: float = 30.0) -> Claim:
+def _claim(context: ServiceContext, cell: JobRecord, lease_seconds: float = 30.0) -> Claim:
     with writing(context.sessions) as session:
-        held = lease.claim(session, part.id, lease_seconds)
+        held = lease.claim(session, cell.id, lease_seconds)
     assert held is not None
     return held
 
@@ -58,147 +60,147 @@ def _events(context: ServiceContext, job_id: uuid.UUID) -> list[str]:
         return [row.payload.get("state", f"{row.payload.get('completed')}") for row in session.scalars(query)]
 
 
-def _states(context: ServiceContext, family: Family) -> tuple[JobState, list[JobState]]:
-    return job(context, family.job.id).state, [job(context, part.id).state for part in family.parts]
+def _states(context: ServiceContext, sweep: QueuedJob) -> tuple[JobState, list[JobState]]:
+    return job(context, sweep.job.id).state, [job(context, cell.id).state for cell in sweep.children]
 
 
 class TestFollowing:
     def test_a_sweep_waits_begins_counts_and_succeeds_with_its_cells(self, context: ServiceContext) -> None:
-        family = make_family(context, 2)
-        assert job(context, family.job.id).started_at is None
-        first = _claim(context, family.parts[0])
-        row = job(context, family.job.id)
+        sweep = make_sweep(context, 2)
+        assert job(context, sweep.job.id).started_at is None
+        first = _claim(context, sweep.children[0])
+        row = job(context, sweep.job.id)
         assert (row.state, row.attempt, row.lease_expires_epoch) == (JobState.RUNNING, 0, None)
         assert row.progress["completed"] == 0
         began = row.started_at
-        assert began == job(context, family.parts[0].id).started_at is not None
+        assert began == job(context, sweep.children[0].id).started_at is not None
         _end(context, first, SUCCEEDED)
-        row = job(context, family.job.id)
+        row = job(context, sweep.job.id)
         assert (row.state, row.finished_at) == (JobState.RUNNING, None)
         assert row.progress == {"phase": "cells", "completed": 1, "total": 2, "unit": "cells", "fraction": 0.5}
-        _end(context, _claim(context, family.parts[1]), SUCCEEDED)
-        row = job(context, family.job.id)
+        _end(context, _claim(context, sweep.children[1]), SUCCEEDED)
+        row = job(context, sweep.job.id)
         assert (row.state, row.progress["fraction"], row.started_at) == (SUCCEEDED, 1.0, began)
         assert row.finished_at is not None
-        assert _events(context, family.job.id) == ["queued", "running", "1", "2", "succeeded"]
+        assert _events(context, sweep.job.id) == ["queued", "running", "1", "2", "succeeded"]
 
     def test_a_sweep_began_with_its_earliest_cell_whichever_claim_committed_first(
         self, context: ServiceContext
     ) -> None:
-        family = make_family(context, 3)
-        _claim(context, family.parts[0])
+        sweep = make_sweep(context, 3)
+        _claim(context, sweep.children[0])
         earlier = utc_now() - timedelta(seconds=5)
         with writing(context.sessions) as session:
-            assert transitions.enter(session, family.parts[1].id, JobState.RUNNING, started_at=earlier)
-        assert job(context, family.job.id).started_at == earlier
-        _claim(context, family.parts[2])
-        assert job(context, family.job.id).started_at == earlier
-        assert _events(context, family.job.id) == ["queued", "running"]
+            assert transitions.enter(session, sweep.children[1].id, JobState.RUNNING, started_at=earlier)
+        assert job(context, sweep.job.id).started_at == earlier
+        _claim(context, sweep.children[2])
+        assert job(context, sweep.job.id).started_at == earlier
+        assert _events(context, sweep.job.id) == ["queued", "running"]
 
     def test_failures_are_counted_and_the_first_is_told(self, context: ServiceContext) -> None:
-        family = make_family(context, 3)
-        held = [_claim(context, part) for part in family.parts]
+        sweep = make_sweep(context, 3)
+        held = [_claim(context, cell) for cell in sweep.children]
         _end(context, held[2], FAILED, "no rows")
         _end(context, held[0], FAILED, "one class")
-        assert job(context, family.job.id).state is JobState.RUNNING
+        assert job(context, sweep.job.id).state is JobState.RUNNING
         _end(context, held[1], SUCCEEDED)
-        row = job(context, family.job.id)
+        row = job(context, sweep.job.id)
         assert (row.state, row.error_code) == (FAILED, families.CELLS_FAILED)
         assert row.error_message is not None
         assert row.error_message.startswith("2 of 3 cells failed and 0 were cancelled")
         assert row.error_message.endswith("The first failure, invalid_input: no rows")
 
     def test_a_cell_given_back_to_the_queue_leaves_the_sweep_running(self, context: ServiceContext) -> None:
-        family = make_family(context, 1)
-        held = _claim(context, family.parts[0])
+        sweep = make_sweep(context, 1)
+        held = _claim(context, sweep.children[0])
         with writing(context.sessions) as session:
             assert transitions.requeue(session, held.job_id, fence=held.attempt)
-        assert _states(context, family) == (JobState.RUNNING, [JobState.QUEUED])
-        _end(context, _claim(context, family.parts[0]), SUCCEEDED)
-        assert _states(context, family) == (SUCCEEDED, [SUCCEEDED])
-        assert _events(context, family.job.id) == ["queued", "running", "1", "succeeded"]
+        assert _states(context, sweep) == (JobState.RUNNING, [JobState.QUEUED])
+        _end(context, _claim(context, sweep.children[0]), SUCCEEDED)
+        assert _states(context, sweep) == (SUCCEEDED, [SUCCEEDED])
+        assert _events(context, sweep.job.id) == ["queued", "running", "1", "succeeded"]
 
     def test_a_cell_whose_worker_is_lost_too_often_fails_the_sweep(self, context: ServiceContext) -> None:
-        family = make_family(context, 1)
+        sweep = make_sweep(context, 1)
         for expected in (JobState.RUNNING, JobState.RUNNING, FAILED):
-            _claim(context, family.parts[0], lease_seconds=0.01)
+            _claim(context, sweep.children[0], lease_seconds=0.01)
             time.sleep(0.05)
             assert take_back_lapsed(context.sessions, BRIEF) == 1
-            assert job(context, family.job.id).state is expected
-        assert lease.WORKER_LOST in (job(context, family.job.id).error_message or "")
+            assert job(context, sweep.job.id).state is expected
+        assert lease.WORKER_LOST in (job(context, sweep.job.id).error_message or "")
 
     def test_a_late_worker_of_a_cell_changes_nothing(self, context: ServiceContext) -> None:
-        family = make_family(context, 2)
-        late = _claim(context, family.parts[0], lease_seconds=0.01)
+        sweep = make_sweep(context, 2)
+        late = _claim(context, sweep.children[0], lease_seconds=0.01)
         time.sleep(0.05)
         take_back_lapsed(context.sessions, BRIEF)
         with writing(context.sessions) as session:
             assert not transitions.enter(session, late.job_id, SUCCEEDED, fence=late.attempt)
-        assert _states(context, family) == (JobState.RUNNING, [JobState.QUEUED, JobState.QUEUED])
-        assert job(context, family.job.id).progress["completed"] == 0
+        assert _states(context, sweep) == (JobState.RUNNING, [JobState.QUEUED, JobState.QUEUED])
+        assert job(context, sweep.job.id).progress["completed"] == 0
 
 
 class TestCancel:
     def test_of_a_sweep_that_waits_cancels_all_at_once(self, context: ServiceContext) -> None:
-        family = make_family(context, 3)
-        assert _cancel(context, family.job.id) is CANCELLED
-        assert _states(context, family) == (CANCELLED, [CANCELLED] * 3)
-        assert _cancel(context, family.job.id) is CANCELLED
-        assert job(context, family.job.id).progress["fraction"] == 0.0
-        assert _events(context, family.job.id) == ["queued", "cancelled"]
+        sweep = make_sweep(context, 3)
+        assert _cancel(context, sweep.job.id) is CANCELLED
+        assert _states(context, sweep) == (CANCELLED, [CANCELLED] * 3)
+        assert _cancel(context, sweep.job.id) is CANCELLED
+        assert job(context, sweep.job.id).progress["fraction"] == 0.0
+        assert _events(context, sweep.job.id) == ["queued", "cancelled"]
 
     def test_of_a_running_sweep_waits_for_the_cells_that_run(self, context: ServiceContext) -> None:
-        family = make_family(context, 4)
-        held = [_claim(context, part) for part in family.parts[:3]]
+        sweep = make_sweep(context, 4)
+        held = [_claim(context, cell) for cell in sweep.children[:3]]
         _end(context, held[0], SUCCEEDED)
         for _ in range(2):
-            assert _cancel(context, family.job.id) is JobState.CANCELLING
+            assert _cancel(context, sweep.job.id) is JobState.CANCELLING
         waiting = [SUCCEEDED, JobState.CANCELLING, JobState.CANCELLING, CANCELLED]
-        assert _states(context, family) == (JobState.CANCELLING, waiting)
+        assert _states(context, sweep) == (JobState.CANCELLING, waiting)
         _end(context, held[1], CANCELLED)
-        assert job(context, family.job.id).state is JobState.CANCELLING
+        assert job(context, sweep.job.id).state is JobState.CANCELLING
         _end(context, held[2], CANCELLED)
-        assert job(context, family.job.id).state is CANCELLED
-        assert job(context, family.job.id).error_code is None
-        assert _events(context, family.job.id) == ["queued", "running", "1", "cancelling", "cancelled"]
+        assert job(context, sweep.job.id).state is CANCELLED
+        assert job(context, sweep.job.id).error_code is None
+        assert _events(context, sweep.job.id) == ["queued", "running", "1", "cancelling", "cancelled"]
 
     def test_of_a_running_sweep_whose_cells_all_wait_again(self, context: ServiceContext) -> None:
-        family = make_family(context, 2)
-        held = _claim(context, family.parts[0])
+        sweep = make_sweep(context, 2)
+        held = _claim(context, sweep.children[0])
         with writing(context.sessions) as session:
             transitions.requeue(session, held.job_id, fence=held.attempt)
-        assert _cancel(context, family.job.id) is CANCELLED
+        assert _cancel(context, sweep.job.id) is CANCELLED
 
     @pytest.mark.parametrize("target", [SUCCEEDED, FAILED])
     def test_of_an_ended_sweep_is_a_conflict(self, context: ServiceContext, target: JobState) -> None:
-        family = make_family(context, 1)
-        _end(context, _claim(context, family.parts[0]), target)
+        sweep = make_sweep(context, 1)
+        _end(context, _claim(context, sweep.children[0]), target)
         with pytest.raises(JobAlreadyFinished):
-            _cancel(context, family.job.id)
+            _cancel(context, sweep.job.id)
 
     def test_of_one_cell_leaves_the_others_and_the_sweep_fails(self, context: ServiceContext) -> None:
-        family = make_family(context, 2)
-        held = _claim(context, family.parts[0])
-        assert _cancel(context, family.parts[1].id) is CANCELLED
-        assert _states(context, family) == (JobState.RUNNING, [JobState.RUNNING, CANCELLED])
+        sweep = make_sweep(context, 2)
+        held = _claim(context, sweep.children[0])
+        assert _cancel(context, sweep.children[1].id) is CANCELLED
+        assert _states(context, sweep) == (JobState.RUNNING, [JobState.RUNNING, CANCELLED])
         _end(context, held, SUCCEEDED)
-        row = job(context, family.job.id)
+        row = job(context, sweep.job.id)
         assert (row.state, row.error_code) == (FAILED, families.CELLS_FAILED)
         assert row.error_message == "0 of 2 cells failed and 1 was cancelled."
 
     def test_of_every_cell_before_any_began_is_cancelling_the_sweep(self, context: ServiceContext) -> None:
-        family = make_family(context, 2)
-        for part in family.parts:
-            _cancel(context, part.id)
-        assert job(context, family.job.id).state is CANCELLED
+        sweep = make_sweep(context, 2)
+        for cell in sweep.children:
+            _cancel(context, cell.id)
+        assert job(context, sweep.job.id).state is CANCELLED
 
     def test_of_a_cell_whose_worker_died_ends_with_its_lease(self, context: ServiceContext) -> None:
-        family = make_family(context, 1)
-        _claim(context, family.parts[0], lease_seconds=0.01)
-        assert _cancel(context, family.job.id) is JobState.CANCELLING
+        sweep = make_sweep(context, 1)
+        _claim(context, sweep.children[0], lease_seconds=0.01)
+        assert _cancel(context, sweep.job.id) is JobState.CANCELLING
         time.sleep(0.05)
         take_back_lapsed(context.sessions, BRIEF)
-        assert _states(context, family) == (CANCELLED, [CANCELLED])
+        assert _states(context, sweep) == (CANCELLED, [CANCELLED])
 
 
 def _at_once(works: list[Callable[[], object]]) -> None:
@@ -216,28 +218,28 @@ def _at_once(works: list[Callable[[], object]]) -> None:
 class TestRaces:
     def test_cells_that_end_at_once_all_count(self, context: ServiceContext) -> None:
         for _ in range(10):
-            family = make_family(context, 6)
-            held = [_claim(context, part) for part in family.parts]
+            sweep = make_sweep(context, 6)
+            held = [_claim(context, cell) for cell in sweep.children]
             _at_once([lambda one=one: _end(context, one, SUCCEEDED) for one in held])
-            row = job(context, family.job.id)
+            row = job(context, sweep.job.id)
             assert (row.state, row.progress["completed"]) == (SUCCEEDED, 6)
-            assert _events(context, family.job.id) == ["queued", "running", *"123456", "succeeded"]
+            assert _events(context, sweep.job.id) == ["queued", "running", *"123456", "succeeded"]
 
     def test_first_claims_at_once_begin_the_sweep_once(self, context: ServiceContext) -> None:
         for _ in range(5):
-            family = make_family(context, 6)
-            _at_once([lambda part=part: _claim(context, part) for part in family.parts])
-            assert _events(context, family.job.id) == ["queued", "running"]
+            sweep = make_sweep(context, 6)
+            _at_once([lambda cell=cell: _claim(context, cell) for cell in sweep.children])
+            assert _events(context, sweep.job.id) == ["queued", "running"]
 
     def test_cancelling_while_cells_begin_and_end_settles_without_a_deadlock(self, context: ServiceContext) -> None:
-        def run(part: JobRow) -> None:
+        def run(cell: JobRecord) -> None:
             with writing(context.sessions) as session:
-                held = lease.claim(session, part.id, 30)
+                held = lease.claim(session, cell.id, 30)
             if held is None:
                 return
             with writing(context.sessions) as session:
-                if not transitions.enter(session, part.id, SUCCEEDED, fence=held.attempt):
-                    assert transitions.enter(session, part.id, CANCELLED, fence=held.attempt)
+                if not transitions.enter(session, cell.id, SUCCEEDED, fence=held.attempt):
+                    assert transitions.enter(session, cell.id, CANCELLED, fence=held.attempt)
 
         def cancel(job_id: uuid.UUID) -> None:
             try:
@@ -246,24 +248,24 @@ class TestRaces:
                 assert job(context, job_id).state in (SUCCEEDED, FAILED)
 
         for _ in range(10):
-            family = make_family(context, 6)
-            works: list[Callable[[], object]] = [lambda part=part: run(part) for part in family.parts]
-            _at_once([*works, lambda made=family: cancel(made.job.id), lambda made=family: cancel(made.parts[3].id)])
-            state, of_parts = _states(context, family)
+            sweep = make_sweep(context, 6)
+            works: list[Callable[[], object]] = [lambda cell=cell: run(cell) for cell in sweep.children]
+            _at_once([*works, lambda made=sweep: cancel(made.job.id), lambda made=sweep: cancel(made.children[3].id)])
+            state, of_parts = _states(context, sweep)
             assert state in TERMINAL
             assert set(of_parts) <= {SUCCEEDED, CANCELLED}
             assert (state is SUCCEEDED) == (set(of_parts) == {SUCCEEDED})
-            assert job(context, family.job.id).progress["completed"] == of_parts.count(SUCCEEDED)
+            assert job(context, sweep.job.id).progress["completed"] == of_parts.count(SUCCEEDED)
 
 
 class TestSafetyNet:
     def test_a_sweep_left_open_by_its_cells_is_settled(self, context: ServiceContext) -> None:
-        left, open_one = make_family(context, 2), make_family(context, 2)
+        left, open_one = make_sweep(context, 2), make_sweep(context, 2)
         make_job(context)
         with writing(context.sessions) as session:
             session.execute(update(JobRow).where(JobRow.parent_id == left.job.id).values(state=SUCCEEDED))
             session.execute(update(JobRow).where(JobRow.id == left.job.id).values(state=JobState.RUNNING))
-            session.execute(update(JobRow).where(JobRow.id == open_one.parts[0].id).values(state=SUCCEEDED))
+            session.execute(update(JobRow).where(JobRow.id == open_one.children[0].id).values(state=SUCCEEDED))
         with ThreadPoolExecutor(4) as pool:
             assert max(pool.map(lambda _: settle_families(context.sessions), range(4))) == 1
         assert job(context, left.job.id).state is SUCCEEDED
@@ -278,51 +280,51 @@ class TestSubmitting:
         few = context.settings.model_copy(update={"limits": limits})
         object.__setattr__(context, "settings", few)
         with pytest.raises(TooManyQueuedJobs, match="0 jobs are waiting already and 4 more are too many"):
-            make_family(context, 4)
-        make_family(context, 3)
+            make_sweep(context, 4)
+        make_sweep(context, 3)
         with pytest.raises(TooManyQueuedJobs, match="3 jobs are waiting already"):
-            make_family(context, 1)
+            make_sweep(context, 1)
         with writing(context.sessions) as session:
             assert len(session.scalars(select(JobRow.id)).all()) == 4
 
-    def test_parts_leave_room_for_others(self, context: ServiceContext) -> None:
+    def test_cells_leave_room_for_others(self, context: ServiceContext) -> None:
         limits = context.settings.limits.model_copy(update={"max_queued_jobs": 2})
         object.__setattr__(context, "settings", context.settings.model_copy(update={"limits": limits}))
-        make_family(context, 2)
+        make_sweep(context, 2)
         make_job(context)
         make_job(context)
         with pytest.raises(TooManyQueuedJobs, match="2 jobs are waiting already"):
             make_job(context)
 
     def test_says_at_once_how_much_there_is_to_do(self, context: ServiceContext) -> None:
-        progress = job(context, make_family(context, 3).job.id).progress
+        progress = job(context, make_sweep(context, 3).job.id).progress
         assert (progress["completed"], progress["total"], progress["fraction"]) == (0, 3, 0.0)
 
-    def test_a_repeated_key_makes_no_parts(self, context: ServiceContext) -> None:
-        first, second = make_family(context, 2, key="k"), make_family(context, 2, key="k")
-        assert (second.job.id, second.parts) == (first.job.id, [])
+    def test_a_repeated_key_makes_no_cells(self, context: ServiceContext) -> None:
+        first, second = make_sweep(context, 2, key="k"), make_sweep(context, 2, key="k")
+        assert (second.job.id, second.children) == (first.job.id, [])
         with pytest.raises(IdempotencyKeyReused):
             make_job(context, key="k")
 
     def test_cells_are_published_and_the_sweep_is_not(self, context: ServiceContext, broker_url: str) -> None:
-        family = make_family(context, 3)
+        sweep = make_sweep(context, 3)
         celery = make_celery(broker_url)
         assert relay_owed(context.sessions, celery) == 3
         celery.close()
-        assert job(context, family.job.id).published_epoch is None
+        assert job(context, sweep.job.id).published_epoch is None
 
     def test_the_data_set_is_held_until_the_last_cell_has_ended(self, context: ServiceContext) -> None:
-        family = make_family(context, 2)
-        held = [_claim(context, part) for part in family.parts]
+        sweep = make_sweep(context, 2)
+        held = [_claim(context, cell) for cell in sweep.children]
         store, limits = context.dataset_store, context.settings.limits
         _end(context, held[0], SUCCEEDED)
         with pytest.raises(DatasetInUse):
-            delete_dataset(context.sessions, store, limits, family.job.dataset_id)
+            delete_dataset(context.sessions, store, limits, sweep.job.dataset_id)
         _end(context, held[1], SUCCEEDED)
-        delete_dataset(context.sessions, store, limits, family.job.dataset_id)
+        delete_dataset(context.sessions, store, limits, sweep.job.dataset_id)
 
     def test_cells_are_listed_when_asked_for(self, context: ServiceContext) -> None:
-        family, other = make_family(context, 2), make_family(context, 1)
+        sweep, other = make_sweep(context, 2), make_sweep(context, 1)
         train_id = make_job(context)
         page = PageQuery(limit=50, cursor=None, sort="created_at")
 
@@ -331,8 +333,8 @@ class TestSubmitting:
                 rows, _ = JobService(session, context.settings.limits).page(page, JobFilter(**wanted))
             return [row.id for row in rows]
 
-        parts = [part.id for part in family.parts]
-        assert listed() == [family.job.id, other.job.id, train_id]
-        assert listed(kind=JobKind.SWEEP_CELL) == [*parts, other.parts[0].id]
-        assert listed(parent_id=family.job.id) == parts
-        assert listed(state=JobState.QUEUED, kind=JobKind.SWEEP) == [family.job.id, other.job.id]
+        cells = [cell.id for cell in sweep.children]
+        assert listed() == [sweep.job.id, other.job.id, train_id]
+        assert listed(kind=JobKind.SWEEP_CELL) == [*cells, other.children[0].id]
+        assert listed(parent_id=sweep.job.id) == cells
+        assert listed(state=JobState.QUEUED, kind=JobKind.SWEEP) == [sweep.job.id, other.job.id]
