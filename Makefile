@@ -6,11 +6,11 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PACKAGES := app core workers migrations
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo serve test check bench lock clean
+.PHONY: help setup setup-dev demo serve test coverage check format docs reference bench lock clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; \
-		do printf 'make %-8s %s\n' "$$name" "$$text"; done
+		do printf 'make %-9s %s\n' "$$name" "$$text"; done
 
 setup: $(VENV)/.runtime-installed ## Install the locked packages into .venv (seconds when nothing changed)
 
@@ -30,11 +30,26 @@ check: setup-dev ## Lint, format, types, import contracts and the promises about
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@sh .ci/check-repository
+	@$(BUILD_DOCS)
+
+format: setup-dev ## Format the code and make the corrections that the linter is sure of
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+docs: setup-dev ## Build the documentation site in docs/_build/html; warnings are errors
+	@$(BUILD_DOCS)
+	@echo "The site is in docs/_build/html/index.html"
+
+reference: setup-dev ## Write the generated tables and the OpenAPI document in docs/ anew
+	@$(BIN)/python -m docs.generation
+
+coverage: setup-dev ## Run the tests and measure branch coverage; fails below the floor (ARGS as for test)
+	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --cov --cov-report=term:skip-covered $(ARGS)
 
 bench: setup-dev ## Measure everything that has a target beside scikit-learn (ARGS="fit predict --repeats 1" for a part)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-lock: ## Resolve the newest allowed versions anew and write both lock files
+lock: ## Resolve the newest allowed versions and write both lock files (UPGRADE=0 keeps locked versions)
 	@$(find_python); "$$python" -m venv .venv-lock
 	@.venv-lock/bin/python -m pip install -qq --disable-pip-version-check uv
 	@.venv-lock/bin/uv pip compile pyproject.toml $(LOCK_OPTIONS) --output-file requirements.lock
@@ -43,13 +58,16 @@ lock: ## Resolve the newest allowed versions anew and write both lock files
 	@rm -rf .venv-lock
 
 clean: ## Remove what was installed and cached; the state in ./var stays
-	@rm -rf $(VENV) .venv-lock .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis *.egg-info
-	@find $(PACKAGES) tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	@rm -rf $(VENV) .venv-lock .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage \
+		*.egg-info docs/_build
+	@find $(PACKAGES) tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- how -------------------------------------------------------------------------------------------------------
 
-LOCK_OPTIONS := --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+LOCK_OPTIONS := --quiet $(if $(filter 0,$(UPGRADE)),,--upgrade) --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header
+
+BUILD_DOCS := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --jobs auto docs docs/_build/html
 
 # Sets $python to the first Python that the locked packages have wheels for.
 define find_python

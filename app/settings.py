@@ -79,29 +79,51 @@ class _Environment(BaseSettings):
         env_prefix="BRISTLECONE_", extra="ignore", populate_by_name=True, env_ignore_empty=True
     )
 
-    home: Path = Path("var")
-    host: str = "127.0.0.1"
-    port: int = Field(8000, ge=1, le=65535)
-    allow_open_network: bool = False
-    database_url: Annotated[str | None, NoDecode] = Field(None, validation_alias="DATABASE_URL")
-    redis_url: Annotated[str | None, NoDecode] = Field(None, validation_alias="REDIS_URL")
+    home: Path = Field(
+        Path("var"), description="Folder of all state: data sets, models, and the embedded database and broker."
+    )
+    host: str = Field("127.0.0.1", description="Address that the API listens on.")
+    port: int = Field(8000, ge=1, le=65535, description="Port that the API listens on.")
+    allow_open_network: bool = Field(
+        False,
+        description="Allow a host other than loopback although the service asks for no API key. "
+        "Set it only behind a reverse proxy that authenticates requests.",
+    )
+    database_url: Annotated[str | None, NoDecode] = Field(
+        None,
+        validation_alias="DATABASE_URL",
+        description="SQL database, for example `postgresql://user:password@host/database`.",
+    )
+    redis_url: Annotated[str | None, NoDecode] = Field(
+        None, validation_alias="REDIS_URL", description="Message broker, for example `redis://:password@host:6379/0`."
+    )
 
-    max_upload_bytes: int | None = None
-    max_body_bytes: int | None = None
-    max_rows: int | None = None
-    max_columns: int | None = None
-    max_categories: int | None = None
-    max_trees: int | None = None
-    max_queued_jobs: int | None = None
+    max_upload_bytes: int | None = Field(None, description="Maximum size of an uploaded table, decompressed.")
+    max_body_bytes: int | None = Field(None, description="Maximum size of any other request body.")
+    max_rows: int | None = Field(None, description="Maximum number of rows of a data set.")
+    max_columns: int | None = Field(None, description="Maximum number of columns of a data set.")
+    max_categories: int | None = Field(None, description="Maximum number of distinct values of a categorical column.")
+    max_trees: int | None = Field(
+        None,
+        description="Maximum number of trees of one model. A booster grows one tree per round, "
+        "and one per round and class if there are more than two classes.",
+    )
+    max_queued_jobs: int | None = Field(None, description="Maximum number of jobs in the queue.")
 
-    lease_seconds: float | None = None
-    renew_interval_seconds: float | None = None
-    upkeep_interval_seconds: float | None = None
-    republish_after_seconds: float | None = None
-    max_attempts: int | None = None
-    retry_delay_seconds: float | None = None
-    worker_processes: int | None = None
-    threads_per_job: int | None = None
+    lease_seconds: float | None = Field(
+        None, description="Time without a report after which a worker counts as lost and its job is queued again."
+    )
+    renew_interval_seconds: float | None = Field(None, description="Interval at which a worker renews its lease.")
+    upkeep_interval_seconds: float | None = Field(
+        None, description="Interval at which lost messages and expired leases are looked for."
+    )
+    republish_after_seconds: float | None = Field(
+        None, description="Time after which a job that is still queued is published to the broker again."
+    )
+    max_attempts: int | None = Field(None, description="Number of workers that one job may lose before it fails.")
+    retry_delay_seconds: float | None = Field(None, description="Delay before the second attempt at a job.")
+    worker_processes: int | None = Field(None, description="Number of jobs that one worker runs at the same time.")
+    threads_per_job: int | None = Field(None, description="Number of threads that grow the trees of one job.")
 
 
 class Settings(_Group):

@@ -1,0 +1,48 @@
+"""Table of the settings, read from the class that reads the environment."""
+
+from typing import Any
+
+from pydantic.fields import FieldInfo
+
+from app.settings import JobSettings, Limits, _Environment
+from docs.generation.markdown import code, table
+
+#: Defaults that another setting or the machine decides.
+_DERIVED_DEFAULTS = {
+    "database_url": "SQLite in the home folder",
+    "redis_url": "a private Redis on a Unix socket",
+    "threads_per_job": "number of processors",
+}
+_UNITS = ((1024**3, "GiB"), (1024**2, "MiB"))
+
+
+def settings() -> str:
+    """Return one row per environment variable."""
+    fields = _Environment.model_fields.items()
+    return table(
+        ("variable", "default", "meaning"),
+        ((code(_variable(name, field)), _default(name, field), field.description or "") for name, field in fields),
+    )
+
+
+def _variable(name: str, field: FieldInfo) -> str:
+    return str(field.validation_alias or f"BRISTLECONE_{name.upper()}")
+
+
+def _default(name: str, field: FieldInfo) -> str:
+    if name in _DERIVED_DEFAULTS:
+        return _DERIVED_DEFAULTS[name]
+    group = next((group for group in (Limits, JobSettings) if name in group.model_fields), None)
+    value = field.default if group is None else group.model_fields[name].default
+    return code(_shown(name, value))
+
+
+def _shown(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, int) and name.endswith("_bytes"):
+        size, unit = next((size, unit) for size, unit in _UNITS if value % size == 0)
+        return f"{value // size} {unit}"
+    return f"{value:,}" if isinstance(value, int) and name != "port" else str(value)
