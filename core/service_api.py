@@ -9,17 +9,16 @@ from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_j
 from core.holdout import holdout_size, largest_fold_size
 from core.losses.parsing import loss_parameters
 from core.monitoring import FitMonitor, fold_prefix, step_monitor
-from core.noise.adversarial import N_ROUNDS as ADVERSARY_ROUNDS
-from core.noise.injection import INJECTING, check_noise, noise_parameters
+from core.noise.correction import correction_parameters
+from core.noise.injection import check_noise, expected_noise_rate, injection_phases
+from core.noise.parsing import noise_parameters
 from core.parameters import Alternative, Bounds, Parameter
 from core.registry import estimator_kind, estimator_parameters
 from core.warmup import warm_up, warm_up_fit, warm_up_predictions
 
 __all__ = [
-    "ADVERSARY_ROUNDS",
     "CLASS_WEIGHT_NOT_SUPPORTED",
     "DEFAULT_AUDIT_PARAMETERS",
-    "INJECTING",
     "Alternative",
     "Bounds",
     "FitMonitor",
@@ -27,10 +26,13 @@ __all__ = [
     "audit_phases",
     "check_enough_rows",
     "check_noise",
+    "correction_parameters",
     "estimator_kind",
     "estimator_parameters",
+    "expected_noise_rate",
     "fold_prefix",
     "holdout_size",
+    "injection_phases",
     "largest_fold_size",
     "loss_parameters",
     "noise_parameters",

@@ -11,16 +11,12 @@ from app.requests.estimator_specs import ModelSpec, constructor_arguments, kind_
 from app.requests.label_text import label_text
 from app.requests.noise_specs import InjectionSpec
 from core import service_api
-from core.service_api import ADVERSARY_ROUNDS, INJECTING
 from workers.monitor import JobMonitor
 
 log = logging.getLogger(__name__)
 
 #: Loading kernels from the disk takes less.
 COMPILING_SECONDS = 1.0
-#: The work of putting noise in, in trees, by kind; the other kinds only draw.
-_TREES_TO_INJECT = {"adversarial": float(ADVERSARY_ROUNDS), "class_conditional": 1.0}
-_DRAWING = 0.01
 
 
 def estimator_of(model: ModelSpec, labels: NDArray[Any], seed: int, n_jobs: int, **further: Any) -> Any:
@@ -37,7 +33,7 @@ def phases_of(model: ModelSpec, inject: InjectionSpec | None, **further: Any) ->
     """What a monitor hears of while noise is put in and the model is fitted: the phases in their order, and how much
     work each is, in trees; `further` are constructor arguments.
     """
-    injecting = {} if inject is None else {INJECTING: _TREES_TO_INJECT.get(inject.kind, _DRAWING)}
+    injecting = {} if inject is None else service_api.injection_phases(inject.model_dump())
     return injecting | core.ESTIMATORS[kind_of(model)](**constructor_arguments(model), **further).phases()
 
 

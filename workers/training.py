@@ -20,7 +20,6 @@ from app.datasets.records import DatasetRecord
 from app.jobs.lease import Claim
 from app.requests.estimator_specs import kind_of
 from app.requests.job_specs import CrossValidation, TrainSpec
-from app.requests.noise_specs import AdversarialNoise, InjectionSpec, UniformNoise
 from app.trained_models.records import NewTrainedModel
 from app.trained_models.service import TrainedModelService
 from core import service_api
@@ -164,7 +163,7 @@ def _training_labels(
         "flipped_rows": flipped_rows,
         "observed_rate": flipped_rows / len(noisy.flipped),
     }
-    return _TrainingLabels(noisy.labels, record, _expected_rate(inject, noisy, clean.y))
+    return _TrainingLabels(noisy.labels, record, service_api.expected_noise_rate(inject.model_dump(), noisy, clean.y))
 
 
 def _estimated(estimator: Any) -> dict[str, Any] | None:
@@ -175,13 +174,6 @@ def _estimated(estimator: Any) -> dict[str, Any] | None:
         "standard_error": noise.noise_rate_error,
         "transition": noise.transition.to_json(),
     }
-
-
-def _expected_rate(inject: InjectionSpec, noisy: core.NoisyLabels, clean: NDArray[Any]) -> float:
-    """The chance that a training label was made wrong: as asked where that is one number, else by class."""
-    if isinstance(inject, UniformNoise | AdversarialNoise):
-        return inject.rate
-    return noisy.transition.noise_rate([np.count_nonzero(clean == label) for label in noisy.transition.classes])
 
 
 def _scores(fit: _Fit, test: Part | None, labels: NDArray[Any], monitor: core.FitMonitor) -> dict[str, Any]:

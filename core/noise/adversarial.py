@@ -1,4 +1,4 @@
-"""Noise where it hurts most: on the rows that a good rule is surest of (Mazuelas and Alvarez 2025, appendix H)."""
+"""Adversarial label noise in the rows with the largest margin (Mazuelas and Alvarez 2025, appendix H)."""
 
 from typing import Any
 
@@ -8,20 +8,23 @@ from numpy.typing import NDArray
 from core.boosting.additive import LogitBoostClassifier
 from core.monitoring import FitMonitor
 
-#: Rounds of the rule that is trusted; the paper does not state them.
+#: Rounds of the LogitBoost model; the paper does not state them.
 N_ROUNDS = 100
 
 
-def surest_flips(X: Any, codes: NDArray[np.int64], rate: float, monitor: FitMonitor | None = None) -> NDArray[np.int64]:
-    """Class numbers (row,) with the round(rate n) labels changed that LogitBoost, fitted on the clean ones, gets right
-    with the largest margin; ties go to the first rows. The same rows give the same flips: nothing is drawn.
+def flip_largest_margins(
+    X: Any, codes: NDArray[np.int64], rate: float, monitor: FitMonitor | None = None
+) -> NDArray[np.int64]:
+    """Return class numbers (row,) in which round(rate n) rows are changed: those with the largest margin of a
+    LogitBoost model that is fitted on the clean labels. Ties go to the first rows. The result is deterministic.
 
-    Margin: score of the row's class minus the largest of the others. With more than two classes the scores are those of
-    one rule a class against the rest, and a flipped row gets the runner-up. `monitor` watches the fit.
+    The margin is the score of the row's class minus the largest score of the other classes. With more than two classes
+    the scores are those of one-vs-rest models. A changed row gets the class with the second highest score.
+    `monitor` watches the fit.
 
     Raises InvalidInput, and FitStopped when `monitor` asks for it.
     """
-    scores = _scores(X, codes, monitor)
+    scores = _class_scores(X, codes, monitor)
     rows = np.arange(len(codes))
     own = scores[rows, codes].copy()
     scores[rows, codes] = -np.inf
@@ -33,11 +36,11 @@ def surest_flips(X: Any, codes: NDArray[np.int64], rate: float, monitor: FitMoni
     return noisy
 
 
-def _scores(X: Any, codes: NDArray[np.int64], monitor: FitMonitor | None) -> NDArray[np.float64]:
-    """(row, class), -inf for a class that no row has."""
+def _class_scores(X: Any, codes: NDArray[np.int64], monitor: FitMonitor | None) -> NDArray[np.float64]:
+    """Return the score of each class, (row, class), -inf for a class without rows."""
     present = np.unique(codes)
     scores = np.full((len(codes), int(codes.max()) + 1), -np.inf)
-    rule = LogitBoostClassifier(n_rounds=N_ROUNDS, random_state=0).fit(X, codes, monitor=monitor)
-    of_present = rule.decision_function(X)
-    scores[:, present] = np.column_stack([-of_present, of_present]) if of_present.ndim == 1 else of_present
+    model = LogitBoostClassifier(n_rounds=N_ROUNDS, random_state=0).fit(X, codes, monitor=monitor)
+    values = model.decision_function(X)
+    scores[:, present] = np.column_stack([-values, values]) if values.ndim == 1 else values
     return scores

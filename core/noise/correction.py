@@ -16,8 +16,8 @@ The matrix of the weighted labels is T[a, b] c_b / s_a, and the leaf values are 
 A matrix that is not known may be estimated from the labels themselves: `core.forests.noise_estimation_forest`.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, cast
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ from core.growth.voting import Vote
 from core.kernels.criteria.gini import SignedGini
 from core.losses.base import Loss
 from core.losses.catalogue import SquaredError
-from core.noise.transition import TransitionMatrix, given_matrix
+from core.noise.transition import TransitionMatrix, to_transition_matrix
+from core.parameters import SELF_CHECKED, Help, Parameter, parameters_of
 
 CorrectionKind = Literal["forward", "backward"]
 _KINDS = ("forward", "backward")
@@ -98,7 +99,34 @@ def parse_correction(correction: Any, loss: Loss) -> Correction | None:
         return None
     if not isinstance(correction, Mapping) or set(correction) != {"kind", "transition"}:
         raise InvalidNoise(f"correction is {correction!r}; {_FORM}, or None.")
-    kind, transition = correction["kind"], correction["transition"]
+    return _parse_parameters(**correction, loss=loss)
+
+
+def correction_parameters() -> tuple[Parameter, ...]:
+    """Return the parameters of a correction, which are the keys of its mapping."""
+    return tuple(p for p in parameters_of(_parse_parameters) if p.name != "loss")
+
+
+def _parse_parameters(
+    kind: Annotated[
+        CorrectionKind,
+        SELF_CHECKED,
+        Help(
+            "`forward` corrects the class distributions in the leaves. `backward` grows the trees on corrected labels "
+            "and requires the loss `gini`."
+        ),
+    ],
+    transition: Annotated[
+        TransitionMatrix | Sequence[Sequence[float]] | Literal["estimate"],
+        SELF_CHECKED,
+        Help(
+            "Transition matrix of the label noise in the data, or `estimate` to estimate it from the training rows of "
+            "each fit."
+        ),
+    ],
+    *,
+    loss: Loss,
+) -> Correction:
     if kind not in _KINDS:
         raise InvalidNoise(f"kind of correction is {kind!r}; it must be 'forward' or 'backward'.", "kind")
     if kind == "backward" and not isinstance(loss, SquaredError):
@@ -107,7 +135,7 @@ def parse_correction(correction: Any, loss: Loss) -> Correction | None:
             'probabilities; choose loss "gini", or "forward", which goes with every loss.',
             "kind",
         )
-    if asks_for_estimate(correction):
+    if isinstance(transition, str) and transition == ESTIMATE:
         return Correction(kind, None)
     return Correction(kind, _invertible(_given(transition), "", _WITH_OTHER_RATES))
 
@@ -125,7 +153,7 @@ def _given(transition: Any) -> TransitionMatrix:
             f"{ESTIMATE!r}.",
             "transition",
         )
-    return given_matrix(transition)
+    return to_transition_matrix(transition)
 
 
 def _invertible(transition: TransitionMatrix, origin: str, way_out: str) -> TransitionMatrix:

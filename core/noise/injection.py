@@ -1,4 +1,4 @@
-"""Noise put into labels on purpose, with a record of what was done."""
+"""Injection of label noise for experiments."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -6,21 +6,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from core.exceptions import InvalidNoise, InvalidParameter
+from core.exceptions import InvalidNoise
 from core.monitoring import FitMonitor, NullMonitor, phase_monitor
-from core.noise.kinds import NOISE_KINDS, CleanRows, Noise
+from core.noise.base import CleanRows
+from core.noise.parsing import parse_noise
 from core.noise.transition import TransitionMatrix
-from core.parameters import Parameter, parameters_of
 from core.randomness import Purpose, Seed, SeedTree
 from core.validation.training_data import EncodedLabels, encode_labels
 
-#: What a monitor hears of.
+#: Name of the phase that a monitor sees.
 INJECTING = "injecting"
 
 
 class NoisyLabels(NamedTuple):
-    """labels (row,) of the same dtype as y; flipped bool (row,); the matrix that the flips were drawn from, or of
-    adversarial noise, which draws nothing, the one observed.
+    """Result of `inject_noise`.
+
+    `labels` (row,) has the dtype of y, and `flipped` (row,) marks the labels that changed. `transition` is the matrix
+    that the labels were drawn from. Adversarial noise is not drawn; its `transition` is the observed one.
     """
 
     labels: NDArray[Any]
@@ -37,75 +39,62 @@ def inject_noise(
     classes: ArrayLike | None = None,
     monitor: FitMonitor | None = None,
 ) -> NoisyLabels:
-    """Noisy copy of the labels y (row,), as `spec` says:
+    """Return a noisy copy of the labels y (row,). `spec` is one of
 
-        {"kind": "uniform", "rate": 0.2}                any label becomes any other
-        {"kind": "pairwise", "rates": [0.1, 0.3]}       two classes, each with a rate of its own
+        {"kind": "uniform", "rate": 0.2}                any other class, all equally likely
+        {"kind": "pairwise", "rates": [0.1, 0.3]}       two classes, one rate per class
         {"kind": "one_sided", "class": "b", "rate": 0.2}
-        {"kind": "matrix", "transition": [[...], ...]}  in the order of the sorted classes
-        {"kind": "class_conditional"}                   between classes that are near each other in X
-        {"kind": "adversarial", "rate": 0.1}            the rows of X that boosting is surest of
+        {"kind": "matrix", "transition": [[...], ...]}  rows and columns in the order of the sorted classes
+        {"kind": "class_conditional"}                   between classes that are close to each other in X
+        {"kind": "adversarial", "rate": 0.1}            the rows of X with the largest margin of a boosted model
 
-    The last two need X (row, feature). But for adversarial noise the number of flips is random: each row draws its own
-    label from its row of the transition matrix. `classes` are the sorted labels there are, where y may lack some.
-    `monitor` hears of one phase, "injecting". Raises InvalidNoise, InvalidInput for X, and FitStopped.
+    The last two require X (row, feature). Each row draws its own label from the transition matrix, so the number of
+    flips is random, except for adversarial noise. Pass the sorted `classes` if y may lack some of them. `monitor`
+    receives one phase, "injecting". Raises InvalidNoise, InvalidInput for X, and FitStopped.
     """
-    labels = _encoded(y, classes)
-    noise = _noise(spec, labels.classes)
+    labels = _encode(y, classes)
+    noise = parse_noise(spec)
+    noise.check_classes(labels.classes)
     if noise.needs_features and X is None:
-        raise InvalidNoise(f"noise {spec['kind']!r} depends on the features; give X with one row per label.", "kind")
+        raise InvalidNoise(f"noise {noise.kind!r} depends on the features; pass X with one row per label.", "kind")
     clean = CleanRows(X, labels.codes.astype(np.int64), labels.classes)
-    watching = phase_monitor(monitor or NullMonitor(), INJECTING)
-    drawn = noise.draw(clean, SeedTree(random_state).generator(Purpose.NOISE), watching)
-    return NoisyLabels(labels.classes[drawn.codes], drawn.codes != labels.codes, drawn.transition)
+    generator = SeedTree(random_state).generator(Purpose.NOISE)
+    noisy = noise.inject(clean, generator, phase_monitor(monitor or NullMonitor(), INJECTING))
+    return NoisyLabels(labels.classes[noisy.codes], noisy.codes != labels.codes, noisy.transition)
 
 
 def check_noise(spec: Mapping[str, Any], classes: ArrayLike, n_features: int | None = None) -> None:
-    """Raise InvalidNoise for all that `inject_noise` would refuse of labels of these sorted `classes`, whatever the
-    rows are; with the number of features, also for what would take too long or too much memory.
+    """Raise InvalidNoise if `inject_noise` would refuse `spec` for labels of these sorted `classes`, whatever the rows.
+
+    If the number of features is given, also refuse what would take too much time or memory.
     """
-    noise = _noise(spec, np.asarray(classes))
+    noise, names = parse_noise(spec), np.asarray(classes)
+    noise.check_classes(names)
     if n_features is not None:
-        noise.check_size(n_features)
+        noise.check_size(len(names), n_features)
 
 
-def noise_parameters(kind: str) -> tuple[Parameter, ...]:
-    """The parameters of a kind of noise. Raises InvalidNoise."""
-    if kind not in NOISE_KINDS:
-        raise InvalidNoise(f"noise kind {kind!r} is not known; choose one of {', '.join(NOISE_KINDS)}.", "kind")
-    return tuple(p for p in parameters_of(NOISE_KINDS[kind]) if p.name != "classes")
+def injection_phases(spec: Mapping[str, Any]) -> dict[str, float]:
+    """Return the phases that a monitor of `inject_noise` sees, each with its work relative to growing one tree."""
+    return {INJECTING: parse_noise(spec).work_in_trees}
 
 
-def _encoded(y: Any, classes: ArrayLike | None) -> EncodedLabels:
+def expected_noise_rate(spec: Mapping[str, Any], noisy: NoisyLabels, y: NDArray[Any]) -> float:
+    """Return the expected share of wrong labels after `inject_noise(y, spec)` returned `noisy`."""
+    class_counts = [np.count_nonzero(y == label) for label in noisy.transition.classes]
+    return parse_noise(spec).expected_rate(noisy.transition, class_counts)
+
+
+def _encode(y: Any, classes: ArrayLike | None) -> EncodedLabels:
     labels = encode_labels(y)
     if classes is None:
         return labels
-    every = encode_labels(classes).classes
-    position = {label: k for k, label in enumerate(every.tolist())}
+    names = encode_labels(classes).classes
+    position = {label: k for k, label in enumerate(names.tolist())}
     unknown = [label for label in labels.classes.tolist() if label not in position]
     if unknown:
-        raise InvalidNoise(f"y holds the label {unknown[0]!r}, which is none of the classes {every.tolist()}.")
-    numbers = np.array([position[label] for label in labels.classes.tolist()], dtype=np.int32)
-    return EncodedLabels(every, numbers[labels.codes])
-
-
-def _noise(spec: Mapping[str, Any], classes: NDArray[Any]) -> Noise:
-    if not isinstance(spec, Mapping) or not isinstance(spec.get("kind"), str):
         raise InvalidNoise(
-            f'noise is {spec!r}; it must be a mapping with a "kind", such as {{"kind": "uniform", "rate": 0.2}}.'
+            f"y contains the label {unknown[0]!r}, which is not one of the classes {names.tolist()}; add it to classes."
         )
-    kind = spec["kind"]
-    known = {p.name: p for p in noise_parameters(kind)}
-    given = {key: value for key, value in spec.items() if key != "kind"}
-    if set(given) != set(known):
-        raise InvalidNoise(f"noise {kind!r} was given {sorted(given)}; it takes exactly {list(known)}.")
-    for name, value in given.items():
-        _check(known[name], value, kind)
-    return NOISE_KINDS[kind](classes, **{known[name].argument: value for name, value in given.items()})
-
-
-def _check(parameter: Parameter, value: Any, kind: str) -> None:
-    try:
-        parameter.check(value, f"noise {kind!r}")
-    except InvalidParameter as error:
-        raise InvalidNoise(str(error), parameter.name) from None
+    codes = np.array([position[label] for label in labels.classes.tolist()], dtype=np.int32)
+    return EncodedLabels(names, codes[labels.codes])

@@ -134,10 +134,8 @@ def check_rate(rate: float, n_classes: int, parameter: str) -> None:
         )
 
 
-def given_matrix(transition: Any) -> TransitionMatrix:
-    """A matrix as callers write it: a TransitionMatrix, or rows in the order of the sorted classes. Raises
-    InvalidNoise.
-    """
+def to_transition_matrix(transition: Any) -> TransitionMatrix:
+    """Return a TransitionMatrix from one, or from rows in the order of the sorted classes. Raises InvalidNoise."""
     return transition if isinstance(transition, TransitionMatrix) else TransitionMatrix.from_rows(transition)
 
 

@@ -216,7 +216,7 @@ def test_refusals_name_the_key_and_the_rule(spec, classes, parameter, words):
 
 @pytest.mark.parametrize("spec", [THREE["class_conditional"], {"kind": "adversarial", "rate": 0.1}], ids=str)
 def test_kinds_that_look_at_features_need_them(spec):
-    with pytest.raises(core.InvalidNoise, match="depends on the features; give X"):
+    with pytest.raises(core.InvalidNoise, match="depends on the features; pass X"):
         core.inject_noise([0, 1, 2], spec)
     with pytest.raises(core.InvalidInput):
         core.inject_noise([0, 1, 2], spec, X=[[1.0], [2.0]])
