@@ -55,7 +55,7 @@ class TestRefused:
         [
             ({"kind": "uniform", "rate": 0.7}, "rate", "below 0.666667"),
             ({"kind": "adversarial", "rate": 0.7}, "rate", "below 0.666667"),
-            ({"kind": "pairwise", "rates": [0.1, 0.2]}, "kind", "3 classes; it swaps exactly 2"),
+            ({"kind": "pairwise", "rates": [0.1, 0.2]}, "kind", "exactly 2 classes, and the labels have 3 classes"),
             ({"kind": "one_sided", "class": "d", "rate": 0.1}, "class", "'d'; the classes are 'a', 'b', 'c'"),
             ({"kind": "matrix", "transition": [[0.9, 0.1], [0.2, 0.8]]}, "transition", "2 x 2"),
             ({"kind": "matrix", "transition": [[0.9, 0.1, 0]]}, "transition", "must be square"),

@@ -253,7 +253,26 @@ def test_matrices_are_values():
         one.rows[0, 0] = 1.0
 
 
+@pytest.mark.parametrize("kind", core.NOISE_KINDS)
+def test_kinds_declare_what_requests_and_progress_are_derived_from(kind):
+    noise = core.NOISE_KINDS[kind]
+    assert noise.kind == kind
+    assert noise.help
+    assert all(parameter.help for parameter in service_api.noise_parameters(kind))
+    assert (noise.work_in_trees > 0.01) == noise.needs_features
+
+
+def test_expected_rates_and_phases_of_an_injection():
+    y = np.repeat([0, 1], [100, 300])
+    noisy = core.inject_noise(y, TWO["pairwise"], random_state=0)
+    assert service_api.expected_noise_rate(TWO["pairwise"], noisy, y) == pytest.approx(0.25 * 0.1 + 0.75 * 0.3)
+    even = core.inject_noise(y, THREE["uniform"], random_state=0)
+    assert service_api.expected_noise_rate(THREE["uniform"], even, y) == 0.3
+    assert service_api.injection_phases(THREE["uniform"]) == {"injecting": 0.01}
+
+
 def test_parameters_of_noise_are_described():
+    assert [p.name for p in service_api.correction_parameters()] == ["kind", "transition"]
     (rate,) = service_api.noise_parameters("uniform")
     assert (rate.name, rate.bounds) == ("rate", service_api.Bounds(ge=0, lt=1))
     assert rate.help
