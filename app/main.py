@@ -3,22 +3,26 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from typing import Protocol
 
 from fastapi import FastAPI
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from app.audits import endpoints as audits
+from app.audits.dependencies import AuditResources
 from app.context import open_context
 from app.datasets import endpoints as datasets
 from app.health import endpoints as health
+from app.health.endpoints import HealthResources
 from app.http import error_handlers, openapi
 from app.http.body_limit import ExplainBodyLimit
 from app.http.request_log import RequestLog
 from app.jobs import endpoints as jobs
 from app.jobs.queue import make_celery
 from app.logs import configure_logging
-from app.operations.maintenance import Upkeep
+from app.maintenance import maintenance_thread
 from app.predictions import endpoints as predictions
+from app.predictions.dependencies import PredictionResources
 from app.settings import Settings, load_settings
 from app.sweeps import endpoints as sweeps
 from app.trained_models import endpoints as trained_models
@@ -54,17 +58,22 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     return app
 
 
+class _Resources(AuditResources, HealthResources, PredictionResources, Protocol):
+    """All resources that endpoints declare; mypy checks that the context has them."""
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     context = open_context(settings)
+    resources: _Resources = context
     service_api.warm_up_predictions()
-    app.state.context = context
+    app.state.context = resources
     app.state.celery = make_celery(settings.broker.url)
-    app.state.upkeep = Upkeep(context, app.state.celery)
-    app.state.upkeep.start()
+    app.state.maintenance = maintenance_thread(context, app.state.celery)
+    app.state.maintenance.start()
     try:
         yield
     finally:
-        app.state.upkeep.stop()
+        app.state.maintenance.stop()
         context.close()

@@ -14,7 +14,8 @@ from app.context import ServiceContext, open_context
 from app.jobs.queue import TASK_NAMES, make_celery
 from app.jobs.states import JobKind
 from app.logs import configure_logging
-from app.operations.maintenance import Upkeep
+from app.maintenance import maintenance_thread
+from app.operations.maintenance import MaintenanceThread
 from app.settings import Settings
 from core import service_api
 from workers.auditing import audit
@@ -35,7 +36,7 @@ class WorkerProcess:
     #: One byte shared by the parent and all children: signals do not interrupt a kernel, and reach the parent only.
     shutdown_flag: mmap.mmap = field(default_factory=lambda: mmap.mmap(-1, 1))
     context: ServiceContext | None = None
-    upkeep: Upkeep | None = None
+    maintenance: MaintenanceThread | None = None
 
     def shutting_down(self) -> bool:
         return self.shutdown_flag[0] != 0
@@ -56,12 +57,12 @@ class WorkerProcess:
         self.context = open_context(self.settings)
         # What the default job needs; a job with another loss compiles that one itself, before its clock starts.
         service_api.warm_up_fit(core.ForestClassifier())
-        self.upkeep = Upkeep(self.context, make_celery(self.settings.broker.url))
-        self.upkeep.start()
+        self.maintenance = maintenance_thread(self.context, make_celery(self.settings.broker.url))
+        self.maintenance.start()
 
     def close_child(self, **_: object) -> None:
-        if self.upkeep is not None and self.context is not None:
-            self.upkeep.stop()
+        if self.maintenance is not None and self.context is not None:
+            self.maintenance.stop()
             self.context.close()
 
     def run(self, kind: JobKind, job_id: str) -> None:

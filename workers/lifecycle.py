@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.context import ServiceContext
 from app.errors import ServiceError
-from app.jobs import transitions
+from app.jobs import state_machine
 from app.jobs.lease import Claim, claim
 from app.jobs.states import JobState
 from app.logs import correlation
@@ -114,7 +114,7 @@ def _persist(context: ServiceContext, held: Claim, outcome: Outcome, monitor: Jo
 def _succeed(session: Session, held: Claim, store: Callable[[Session], dict[str, Any]]) -> None:
     with session.begin_nested() as savepoint:
         result = store(session)
-        if transitions.enter(session, held.job_id, JobState.SUCCEEDED, fence=held.attempt, **result):
+        if state_machine.enter(session, held.job_id, JobState.SUCCEEDED, fence=held.attempt, **result):
             log.info("succeeded")
             return
         # Asked to stop at the last moment, or not ours any more: nothing of the result is kept.
@@ -123,7 +123,7 @@ def _succeed(session: Session, held: Claim, store: Callable[[Session], dict[str,
 
 
 def _fail(session: Session, held: Claim, code: str, message: str) -> None:
-    if transitions.fail(session, held.job_id, code, message, fence=held.attempt):
+    if state_machine.fail(session, held.job_id, code, message, fence=held.attempt):
         log.warning("failed with %s: %s", code, message)
         return
     _cancel(session, held)
@@ -132,13 +132,14 @@ def _fail(session: Session, held: Claim, code: str, message: str) -> None:
 def _let_go(session: Session, held: Claim, reason: StopReason | None) -> None:
     if reason is StopReason.LEASE_LOST:
         raise _LeaseLost
-    if reason is StopReason.SHUTDOWN and transitions.requeue(session, held.job_id, fence=held.attempt, lost_attempts=0):
-        log.info("given back to the queue: %s", reason.value)
+    is_shutdown = reason is StopReason.SHUTDOWN
+    if is_shutdown and state_machine.requeue(session, held.job_id, fence=held.attempt, lost_attempts=0):
+        log.info("given back to the queue: %s", StopReason.SHUTDOWN.value)
         return
     _cancel(session, held)
 
 
 def _cancel(session: Session, held: Claim) -> None:
-    if not transitions.enter(session, held.job_id, JobState.CANCELLED, fence=held.attempt):
+    if not state_machine.enter(session, held.job_id, JobState.CANCELLED, fence=held.attempt):
         raise _LeaseLost
     log.info("cancelled")

@@ -8,15 +8,14 @@ from fastapi.responses import StreamingResponse
 from sqlalchemy.orm import Session
 
 from app.audits.csv_rows import as_csv
+from app.audits.dependencies import AuditResources, Context
 from app.audits.errors import AuditNotFinished, AuditNotFound, InvalidAuditRequest, IssuesMissing
 from app.audits.schemas import EXAMPLES, AuditOut, JudgedRow
 from app.audits.service import AuditService
 from app.audits.submission import submit
-from app.context import ServiceContext
 from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
 from app.errors import InvalidJson, UnsupportedMediaType
-from app.http.dependencies import Context
 from app.http.error_handlers import responses
 from app.http.pagination import Page, SliceParameters, refuse_unknown_names
 from app.jobs.accepted import Accepted, IdempotencyKey
@@ -101,5 +100,5 @@ def download_issues(audit_id: uuid.UUID, context: Context, flagged: Flagged = No
     return StreamingResponse(as_csv(batches, found.row.classes), media_type="text/csv", headers=headers)
 
 
-def _service(context: ServiceContext, session: Session) -> AuditService:
+def _service(context: AuditResources, session: Session) -> AuditService:
     return AuditService(session, context.issue_store, JobService(session, context.settings.limits))

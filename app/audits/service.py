@@ -12,7 +12,7 @@ from app.audits.store import IssueStore, JudgedRows, read_batches, read_rows
 from app.audits.tables import AuditRow
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
-from app.storage.content_store import remove_unnamed
+from app.storage import garbage
 from app.storage.database import SessionFactory, lock
 from app.storage.pages import SliceQuery
 from app.storage.staging import ORPHAN_AFTER_SECONDS
@@ -80,4 +80,4 @@ def remove_unreferenced(
     sessions: SessionFactory, store: IssueStore, older_than_seconds: float = ORPHAN_AFTER_SECONDS
 ) -> int:
     """Delete the files of judged rows that a crash left without a row and that are that old; how many went."""
-    return remove_unnamed(sessions, store, AuditRow.issues_sha256, older_than_seconds)
+    return garbage.remove_unreferenced(sessions, store, AuditRow.issues_sha256, older_than_seconds)

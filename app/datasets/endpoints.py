@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy.orm import Session
 
-from app.context import ServiceContext
+from app.datasets.dependencies import Context, DatasetResources
 from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, repoint
 from app.datasets.formats import decompressed, stem
 from app.datasets.ingestion import UploadOptions
@@ -16,7 +16,6 @@ from app.datasets.receiving import ReceivedUpload, is_form, receive
 from app.datasets.schemas import Dataset, DatasetRows, UploadFields, upload_request_body
 from app.datasets.service import DatasetService, StoredDataset, delete_dataset, read_head, store_upload
 from app.errors import ServiceError
-from app.http.dependencies import Context
 from app.http.error_handlers import responses
 from app.http.pagination import FilterText, Page, PageParameters
 from app.settings import Limits
@@ -93,7 +92,7 @@ async def upload_dataset(request: Request, response: Response, context: Context)
     return Dataset.model_validate(stored.dataset)
 
 
-def _store(context: ServiceContext, upload: ReceivedUpload) -> StoredDataset:
+def _store(context: DatasetResources, upload: ReceivedUpload) -> StoredDataset:
     store, limits = context.dataset_store, context.settings.limits
     fields = UploadFields.from_fields(upload.fields, upload.fields_in)
     name = fields.name or stem(upload.file_name)[:200].replace("\0", "") or "dataset"
@@ -142,5 +141,5 @@ def remove_dataset(dataset_id: uuid.UUID, context: Context) -> None:
     delete_dataset(context.sessions, context.dataset_store, context.settings.limits, dataset_id)
 
 
-def _service(session: Session, context: ServiceContext) -> DatasetService:
+def _service(session: Session, context: DatasetResources) -> DatasetService:
     return DatasetService(session, context.dataset_store, context.settings.limits)

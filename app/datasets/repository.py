@@ -26,16 +26,6 @@ class DatasetRepository:
         row = self._session.scalar(select(DatasetRow).where(DatasetRow.fingerprint == fingerprint))
         return _record(row) if row else None
 
-    def all_fingerprints(self) -> set[str]:
-        return set(self._session.scalars(select(DatasetRow.fingerprint)))
-
-    def lock(self, fingerprint: str) -> None:
-        """Keep others from storing or deleting this fingerprint until the transaction ends."""
-        # SQLite's write transactions exclude each other anyway.
-        if self._session.get_bind().dialect.name == "postgresql":
-            key = int(fingerprint[:16], 16) - 2**63
-            self._session.execute(select(func.pg_advisory_xact_lock(key)))
-
     def add(self, row: DatasetRow) -> DatasetRecord:
         self._session.add(row)
         self._session.flush()

@@ -1,6 +1,5 @@
 """What can be done with data sets. Files first, rows second when storing; rows first, files second when deleting."""
 
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +20,9 @@ from app.datasets.store import DatasetStore
 from app.datasets.tables import DatasetRow
 from app.errors import ServiceError
 from app.settings import Limits
-from app.storage.database import SessionFactory, reading, writing
+from app.storage import garbage
+from app.storage.database import SessionFactory, lock, reading, writing
+from app.storage.garbage import delete_if_unreferenced
 from app.storage.pages import PageQuery
 from app.storage.staging import ORPHAN_AFTER_SECONDS
 
@@ -42,6 +43,7 @@ class TableHead:
 
 class DatasetService:
     def __init__(self, session: Session, store: DatasetStore, limits: Limits) -> None:
+        self._session = session
         self._repository = DatasetRepository(session)
         self._store = store
         self._limits = limits
@@ -65,7 +67,7 @@ class DatasetService:
 
     def stored(self, fingerprint: str) -> DatasetRecord | None:
         """The data set with this identity, if its file is there as well."""
-        return self._repository.by_fingerprint(fingerprint) if self._store.has(fingerprint) else None
+        return self._repository.by_fingerprint(fingerprint) if self._store.holds(fingerprint) else None
 
     def register(self, file: PlainFile, options: UploadOptions, table: IngestedTable, canonical: Path) -> StoredDataset:
         """Move the canonical file into the store and add its row, unless somebody else was faster."""
@@ -78,12 +80,12 @@ class DatasetService:
     ) -> Iterator[StoredDataset]:
         """The row at once, the file when the block has ended without an error."""
         fingerprint = options.fingerprint(file.sha256)
-        self._repository.lock(fingerprint)
+        lock(self._session, fingerprint)
         dataset, created = self._repository.by_fingerprint(fingerprint), False
         if dataset is None:
             dataset, created = self._repository.add(_row(file, fingerprint, options, table)), True
         yield StoredDataset(dataset, created)
-        if created or not self._store.has(fingerprint):
+        if created or not self._store.holds(fingerprint):
             self._store.publish(canonical, fingerprint)
 
     @contextmanager
@@ -107,7 +109,7 @@ class DatasetService:
     def delete(self, dataset_id: uuid.UUID) -> str:
         """Remove the row and return its fingerprint. Raises DatasetNotFound, DatasetInUse."""
         row = self.get(dataset_id)
-        self._repository.lock(row.fingerprint)
+        lock(self._session, row.fingerprint)
         try:
             if not self._repository.delete(dataset_id):
                 raise _not_found(dataset_id)
@@ -121,14 +123,6 @@ class DatasetService:
         way_out = "cancel its jobs or wait for them, and delete its models first"
         detail = f"the data set {dataset_id} is used by {listed or 'other records'}; {way_out}"
         return DatasetInUse.at("path/dataset_id", detail)
-
-    def discard_file(self, fingerprint: str) -> bool:
-        """Remove a file that no row names, as after a deletion; whether there is no row now."""
-        self._repository.lock(fingerprint)
-        if self._repository.by_fingerprint(fingerprint) is not None:
-            return False
-        self._store.delete(fingerprint)
-        return True
 
 
 def store_upload(
@@ -154,29 +148,15 @@ def delete_dataset(sessions: SessionFactory, store: DatasetStore, limits: Limits
     """Raises DatasetNotFound, DatasetInUse."""
     with writing(sessions) as session:
         fingerprint = DatasetService(session, store, limits).delete(dataset_id)
-    # Only after the commit: a file without a row is waste, a row without a file is a loss.
     with writing(sessions) as session:
-        DatasetService(session, store, limits).discard_file(fingerprint)
+        delete_if_unreferenced(session, store, DatasetRow.fingerprint, fingerprint)
 
 
 def remove_unreferenced(
-    sessions: SessionFactory,
-    store: DatasetStore,
-    limits: Limits,
-    older_than_seconds: float = ORPHAN_AFTER_SECONDS,
+    sessions: SessionFactory, store: DatasetStore, older_than_seconds: float = ORPHAN_AFTER_SECONDS
 ) -> int:
-    """Delete the files that a crash left without a row and that are that old; how many went."""
-    old = [key for key, written in store.fingerprints() if time.time() - written > older_than_seconds]
-    if not old:
-        return 0
-    with reading(sessions) as session:
-        named = DatasetRepository(session).all_fingerprints()
-    n_removed = 0
-    for fingerprint in old:
-        if fingerprint not in named:
-            with writing(sessions) as session:
-                n_removed += DatasetService(session, store, limits).discard_file(fingerprint)
-    return n_removed
+    """Delete files of data sets that no row refers to and that are that old. Return how many were deleted."""
+    return garbage.remove_unreferenced(sessions, store, DatasetRow.fingerprint, older_than_seconds)
 
 
 def read_head(

@@ -3,13 +3,13 @@
 import logging
 import os
 from collections.abc import Callable
+from typing import Annotated, Protocol
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, Field
-from sqlalchemy import text
+from sqlalchemy import Engine, text
 
-from app.context import ServiceContext
-from app.http.dependencies import Context
+from app.http.dependencies import Resources, resources
 from app.jobs.queue import ping_broker
 from app.jobs.service import JobService
 from app.storage.database import reading
@@ -18,6 +18,16 @@ from app.storage.schema import is_current
 log = logging.getLogger(__name__)
 
 router = APIRouter(tags=["health"])
+
+
+class HealthResources(Resources, Protocol):
+    """Resources that are checked for readiness, beside the broker."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+
+Context = Annotated[HealthResources, Depends(resources)]
 
 
 class Health(BaseModel):
@@ -64,22 +74,22 @@ def _outcome(name: str, check: Callable[[], None]) -> str:
     return "ok"
 
 
-def _ask_database(context: ServiceContext) -> None:
+def _ask_database(context: HealthResources) -> None:
     with reading(context.sessions) as session:
         session.execute(text("SELECT 1"))
 
 
-def _use_store(context: ServiceContext) -> None:
+def _use_store(context: HealthResources) -> None:
     for folder in (context.settings.staging_folder, context.settings.artifacts_folder):
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"{folder} cannot be written to")
 
 
-def _compare_schema(context: ServiceContext) -> None:
+def _compare_schema(context: HealthResources) -> None:
     if not is_current(context.engine):
         raise RuntimeError("the database is not at the newest migration; run: bristlecone migrate")
 
 
-def _queue_age(context: ServiceContext) -> float | None:
+def _queue_age(context: HealthResources) -> float | None:
     with reading(context.sessions) as session:
         return JobService(session, context.settings.limits).oldest_queued_age_seconds()

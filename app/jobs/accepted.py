@@ -1,5 +1,6 @@
 """What every route that queues a job takes and answers."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import BackgroundTasks, Depends, Header, Request, Response
@@ -16,13 +17,13 @@ class Acceptance:
     """Answers with a job that was queued and committed."""
 
     def __init__(self, request: Request, response: Response, background: BackgroundTasks) -> None:
-        self._upkeep = request.app.state.upkeep
+        self._wake_relay: Callable[[], None] = request.app.state.maintenance.wake
         self._response = response
         self._background = background
 
     def of(self, job: JobRecord) -> JobOut:
         # The relay then finds the job at once instead of at its next turn.
-        self._background.add_task(self._upkeep.wake)
+        self._background.add_task(self._wake_relay)
         self._response.headers["Location"] = f"/jobs/{job.id}"
         return JobOut.of(job)
 

@@ -1,4 +1,4 @@
-"""A worker's hold on a job: claim, renew, and what happens when it lapses. All times are on the database's clock."""
+"""Leases of workers on jobs: claim, renew, take back. All times are on the database's clock."""
 
 import uuid
 from dataclasses import dataclass
@@ -7,18 +7,19 @@ from typing import Any
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from app.jobs import transitions
+from app.jobs import state_machine
 from app.jobs.states import LEASED, JobState
 from app.jobs.tables import JobEventRow, JobRow
 from app.storage.database import epoch_now
 from app.storage.orm import utc_now
 
+#: Code of a job that failed because its worker was lost too often.
 WORKER_LOST = "worker_lost"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a worker holds: it may write to the job as long as the row still has this attempt number."""
+    """Claim of a worker on a job. It may write to the job while the row still has this attempt number."""
 
     job_id: uuid.UUID
     attempt: int
@@ -26,8 +27,8 @@ class Claim:
 
 
 def claim(session: Session, job_id: uuid.UUID, lease_seconds: float) -> Claim | None:
-    """Take a queued job, or None when somebody else was first, it is not wanted any more, or not yet due."""
-    taken = transitions.enter(
+    """Claim a queued job. Return None if it was claimed by another worker, was cancelled, or is not due yet."""
+    entered = state_machine.enter(
         session,
         job_id,
         JobState.RUNNING,
@@ -37,47 +38,53 @@ def claim(session: Session, job_id: uuid.UUID, lease_seconds: float) -> Claim | 
         started_at=func.coalesce(JobRow.started_at, utc_now()),
         progress={},
     )
-    if not taken:
+    if not entered:
         return None
     row = session.get_one(JobRow, job_id)
     return Claim(job_id, row.attempt, dict(row.request))
 
 
-def renew(session: Session, held: Claim, lease_seconds: float, progress: dict[str, Any] | None) -> JobState | None:
-    """Prolong the lease and store `progress` when it is new; the job's state, or None when it is no longer ours."""
+def renew(session: Session, claimed: Claim, lease_seconds: float, progress: dict[str, Any] | None) -> JobState | None:
+    """Extend the lease and store `progress` unless it is None.
+
+    Return the state of the job, or None if the claim is no longer valid.
+    """
     values: dict[str, Any] = {"lease_expires_epoch": epoch_now() + lease_seconds}
     if progress is not None:
         values["progress"] = progress
     query = (
         update(JobRow)
-        .where(JobRow.id == held.job_id, JobRow.attempt == held.attempt, JobRow.state.in_(LEASED))
+        .where(JobRow.id == claimed.job_id, JobRow.attempt == claimed.attempt, JobRow.state.in_(LEASED))
         .values(**values)
         .returning(JobRow.state)
         .execution_options(synchronize_session=False)
     )
     state = session.scalar(query)
     if state is not None and progress is not None:
-        session.add(JobEventRow(job_id=held.job_id, kind="progress", payload=progress))
+        session.add(JobEventRow(job_id=claimed.job_id, kind="progress", payload=progress))
     return None if state is None else JobState(state)
 
 
 def lapsed(session: Session, limit: int = 100) -> list[uuid.UUID]:
-    """Jobs whose worker has not been heard of for longer than its lease."""
+    """Return jobs whose lease has lapsed because their worker did not renew it."""
     query = select(JobRow.id).where(JobRow.state.in_(LEASED), _IS_LAPSED).limit(limit)
     return list(session.scalars(query))
 
 
 def take_back(session: Session, job_id: uuid.UUID, max_attempts: int, delay_seconds: float) -> None:
-    """Decide what becomes of a job whose lease lapsed; changes nothing if the worker was heard of meanwhile."""
-    if transitions.enter(session, job_id, JobState.CANCELLED, _IS_LAPSED):
+    """Requeue, fail or cancel a job whose lease has lapsed. Does nothing if the worker has renewed it meanwhile."""
+    if state_machine.enter(session, job_id, JobState.CANCELLED, _IS_LAPSED):
         return
     n_lost = 1 + (session.scalar(select(JobRow.lost_attempts).where(JobRow.id == job_id)) or 0)
     if n_lost < max_attempts:
         delay = delay_seconds * 2 ** (n_lost - 1)
-        transitions.requeue(session, job_id, _IS_LAPSED, delay_seconds=delay, lost_attempts=n_lost)
+        state_machine.requeue(session, job_id, _IS_LAPSED, delay_seconds=delay, lost_attempts=n_lost)
         return
-    message = f"The worker was lost {n_lost} times in a row while it ran this job; it may need more memory than it has."
-    transitions.fail(session, job_id, WORKER_LOST, message, _IS_LAPSED)
+    message = (
+        f"The worker was lost {n_lost} times in a row while it ran this job; it may need more memory than the worker "
+        "has. Use fewer or shallower trees, or a worker with more memory."
+    )
+    state_machine.fail(session, job_id, WORKER_LOST, message, _IS_LAPSED)
 
 
 _IS_LAPSED = JobRow.lease_expires_epoch < epoch_now()

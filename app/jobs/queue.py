@@ -14,17 +14,17 @@ from redis.exceptions import RedisError
 from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.orm import Session
 
-from app.jobs.states import WORK, JobKind, JobState
+from app.jobs.states import WORKER_KINDS, JobKind, JobState
 from app.jobs.tables import JobRow
 from app.storage.database import SessionFactory, epoch_now, reading, writing
 
 log = logging.getLogger(__name__)
 
 QUEUE = "bristlecone"
-TASK_NAMES = {kind: f"bristlecone.{kind.value}" for kind in sorted(WORK)}
+TASK_NAMES = {kind: f"bristlecone.{kind.value}" for kind in sorted(WORKER_KINDS)}
 
 #: Hundreds of cells must not keep others from being served. On Redis a smaller number goes first.
-_PRIORITIES = {kind: 6 if kind is JobKind.SWEEP_CELL else 0 for kind in WORK}
+_PRIORITIES = {kind: 6 if kind is JobKind.SWEEP_CELL else 0 for kind in WORKER_KINDS}
 _GOES_LAST: ColumnElement[bool] = JobRow.kind == JobKind.SWEEP_CELL
 
 #: Errors that mean that the broker is away, not that the message is wrong.
@@ -116,7 +116,7 @@ def ping_broker(celery: Celery) -> None:
 
 _IS_OWED: ColumnElement[bool] = (
     (JobRow.state == JobState.QUEUED)
-    & JobRow.kind.in_(WORK)
+    & JobRow.kind.in_(WORKER_KINDS)
     & JobRow.published_epoch.is_(None)
     & (JobRow.not_before_epoch <= epoch_now())
 )

@@ -1,4 +1,4 @@
-"""Queries on jobs. Changes of state are in `transitions` and `lease`."""
+"""Queries on jobs. Changes of state are in `state_machine` and `lease`."""
 
 import uuid
 from collections.abc import Collection, Sequence
@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.jobs.filters import JobFilter
 from app.jobs.records import JobRecord
-from app.jobs.states import WORK, JobState
+from app.jobs.states import WORKER_KINDS, JobState
 from app.jobs.submission import QueuedJob
 from app.jobs.tables import JobEventRow, JobInputRow, JobRow
 from app.storage.orm import to_record, utc_now
@@ -23,7 +23,7 @@ SORTABLE = {
 }
 
 
-_WAITS = (JobRow.state == JobState.QUEUED) & JobRow.kind.in_(WORK)
+_WAITS = (JobRow.state == JobState.QUEUED) & JobRow.kind.in_(WORKER_KINDS)
 
 
 class JobRepository:
@@ -58,10 +58,6 @@ class JobRepository:
         query = select(JobRow).where(JobRow.parent_id == parent_id).order_by(JobRow.created_at, JobRow.id)
         rows = self._session.scalars(query.execution_options(populate_existing=True))
         return [_record(row) for row in rows]
-
-    def lock(self, job_id: uuid.UUID) -> None:
-        """Keep the row as it is until the transaction ends. SQLite's write transactions exclude each other anyway."""
-        self._session.execute(select(JobRow.id).where(JobRow.id == job_id).with_for_update())
 
     def by_idempotency_key(self, key: str) -> JobRecord | None:
         row = self._session.scalar(select(JobRow).where(JobRow.idempotency_key == key))

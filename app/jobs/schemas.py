@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.jobs.records import JobRecord
-from app.jobs.states import FAMILIES, JobKind, JobState
+from app.jobs.states import PARENT_KINDS, JobKind, JobState
 from app.storage.orm import utc_now
 
 #: Where the results of a kind are read; a trained model has its own id instead.
@@ -33,7 +33,7 @@ class Progress(BaseModel):
         shown = cls.model_validate(job.progress)
         if job.state not in (JobState.RUNNING, JobState.SUCCEEDED):
             shown.eta_seconds = None
-        elif job.kind in FAMILIES and shown.fraction > 0 and job.started_at is not None:
+        elif job.kind in PARENT_KINDS and shown.fraction > 0 and job.started_at is not None:
             elapsed_seconds = max((utc_now() - job.started_at).total_seconds(), 0.0)
             shown.eta_seconds = round(elapsed_seconds * (1 - shown.fraction) / shown.fraction, 1)
         return shown

@@ -12,12 +12,13 @@ from sqlalchemy.orm import Session
 
 from app.datasets.errors import DatasetNotFound
 from app.errors import NotFound
-from app.jobs import families, transitions
+from app.jobs import state_machine
+from app.jobs.children import parent_progress
 from app.jobs.errors import IdempotencyKeyReused, JobAlreadyFinished, JobNotFound, TooManyQueuedJobs
 from app.jobs.filters import JobFilter
 from app.jobs.records import JobRecord
 from app.jobs.repository import JobRepository
-from app.jobs.states import FAMILIES, JobKind, JobState
+from app.jobs.states import PARENT_KINDS, JobKind, JobState
 from app.jobs.submission import JobSubmission, NewJob, QueuedJob
 from app.jobs.tables import JobRow
 from app.settings import Limits
@@ -89,7 +90,7 @@ class JobService:
         job.request_sha256 = request_sha256(new.request if body is None else body)
         children = [_row(child.kind, child.request, new.dataset_ids[0]) for child in new.children]
         if children:
-            job.progress = families.progress_of(Counter({JobState.QUEUED: len(children)}))
+            job.progress = parent_progress(Counter({JobState.QUEUED: len(children)}))
         return self._add(job, children, new.dataset_ids)
 
     def _add(self, job: JobRow, children: Sequence[JobRow], dataset_ids: Sequence[uuid.UUID]) -> QueuedJob:
@@ -148,21 +149,13 @@ class JobService:
             JobNotFound: there is no such job.
             JobAlreadyFinished: it has succeeded or failed.
         """
-        if self.get(job_id).kind in FAMILIES:
-            families.cancel(self._session, job_id)
-        else:
-            self._cancel_one(job_id)
-        row = self.get(job_id)
-        if row.state in (JobState.SUCCEEDED, JobState.FAILED):
-            raise JobAlreadyFinished(f"job {job_id} has {row.state} already; there is nothing left to cancel")
-        return row
-
-    def _cancel_one(self, job_id: uuid.UUID) -> None:
-        # Held until the commit: a job given back to the queue between two conditional updates would slip through.
-        self._jobs.lock(job_id)
-        queued = JobRow.state == JobState.QUEUED
-        if not transitions.enter(self._session, job_id, JobState.CANCELLED, queued):
-            transitions.enter(self._session, job_id, JobState.CANCELLING)
+        is_parent = self.get(job_id).kind in PARENT_KINDS
+        cancel = state_machine.cancel_parent if is_parent else state_machine.cancel
+        cancel(self._session, job_id)
+        job = self.get(job_id)
+        if job.state in (JobState.SUCCEEDED, JobState.FAILED):
+            raise JobAlreadyFinished(f"job {job_id} has already {job.state}; there is nothing left to cancel")
+        return job
 
 
 def _row(kind: JobKind, request: dict[str, Any], dataset_id: uuid.UUID) -> JobRow:

@@ -1,4 +1,4 @@
-"""What a job may become. Pure: the repository guards these rules in SQL, everybody else asks here."""
+"""Kinds and states of jobs, and the transitions between states. `state_machine` applies them in SQL."""
 
 from enum import StrEnum
 
@@ -6,26 +6,26 @@ from enum import StrEnum
 class JobKind(StrEnum):
     TRAIN = "train"  #: fits one model
     AUDIT = "audit"  #: looks for wrong labels
-    SWEEP = "sweep"  #: compares models under noise; its work is done by its cells
+    SWEEP = "sweep"  #: compares models under noise; its cells do the work
     SWEEP_CELL = "sweep_cell"  #: one model under one noise
 
 
 class JobState(StrEnum):
-    QUEUED = "queued"  #: waits for a worker
-    RUNNING = "running"  #: a worker holds a lease on it; of a sweep, a cell has begun
-    CANCELLING = "cancelling"  #: a stop was asked for; the worker has not yet let go
+    QUEUED = "queued"  #: can be claimed by a worker
+    RUNNING = "running"  #: a worker has a lease on it; of a sweep, a cell was claimed
+    CANCELLING = "cancelling"  #: asked to stop; the worker still has its lease
     SUCCEEDED = "succeeded"  #: its result is stored
-    FAILED = "failed"  #: ended without a result; `error` says why
-    CANCELLED = "cancelled"  #: stopped by a user; nothing was kept but the finished cells of a sweep
+    FAILED = "failed"  #: ended without a result; `error` gives the reason
+    CANCELLED = "cancelled"  #: stopped by a user; nothing is stored except the finished cells of a sweep
 
 
-#: Kinds that a worker runs. A sweep is run by nobody: what becomes of it follows from its cells.
-WORK = frozenset({JobKind.TRAIN, JobKind.AUDIT, JobKind.SWEEP_CELL})
+#: Kinds that workers run.
+WORKER_KINDS = frozenset({JobKind.TRAIN, JobKind.AUDIT, JobKind.SWEEP_CELL})
 
-#: Kinds whose work is done by jobs of their own.
-FAMILIES = frozenset(JobKind) - WORK
+#: Kinds without a worker task. The state of such a job is derived from the states of its child jobs.
+PARENT_KINDS = frozenset(JobKind) - WORKER_KINDS
 
-#: QUEUED is entered again when a worker dies or shuts down with the job unfinished.
+#: RUNNING returns to QUEUED if the worker dies or shuts down before the job has ended.
 TRANSITIONS: dict[JobState, frozenset[JobState]] = {
     JobState.QUEUED: frozenset({JobState.RUNNING, JobState.CANCELLED}),
     JobState.RUNNING: frozenset({JobState.QUEUED, JobState.CANCELLING, JobState.SUCCEEDED, JobState.FAILED}),
@@ -37,13 +37,12 @@ TRANSITIONS: dict[JobState, frozenset[JobState]] = {
 
 TERMINAL = frozenset(state for state, targets in TRANSITIONS.items() if not targets)
 
-#: Still to end.
-OPEN = frozenset(JobState) - TERMINAL
+UNFINISHED = frozenset(JobState) - TERMINAL
 
-#: A worker's lease is live, or lapsed and about to be taken away.
+#: The lease is live, or has lapsed and is about to be taken back.
 LEASED = frozenset({JobState.RUNNING, JobState.CANCELLING})
 
 
 def sources(target: JobState) -> frozenset[JobState]:
-    """The states from which `target` may be entered."""
+    """Return the states from which `target` can be entered."""
     return frozenset(state for state, targets in TRANSITIONS.items() if target in targets)

@@ -3,14 +3,14 @@
 import sys
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from app.http.dependencies import Context
 from app.http.entity_tags import names_tag, not_modified
 from app.http.error_handlers import responses
 from app.predictions.body import RawBody, one_form, parse_request
 from app.predictions.coercion import Leniency
+from app.predictions.dependencies import Service
 from app.predictions.errors import FORM_ERRORS, INPUT_ERRORS, Faults
 from app.predictions.forms import from_columns, from_query, from_rows
 from app.predictions.schemas import (
@@ -22,7 +22,6 @@ from app.predictions.schemas import (
     PredictRequest,
     SinglePrediction,
 )
-from app.predictions.service import PredictionService
 from app.trained_models.errors import ArtifactDamaged, ArtifactMissing, ArtifactUnsupported, ModelNotFound
 
 router = APIRouter(prefix="/predict", tags=["predictions"])
@@ -35,13 +34,6 @@ CACHING = {"Cache-Control": "private, no-cache"}
 RULES = """A feature that is named with an empty value (`null` in JSON) is missing. A feature that is not named at all,
 a name that the model does not know, an unseen category, a value that is no finite number and a name given twice are
 refused, each with its own code."""
-
-
-def _prediction_service(context: Context) -> PredictionService:
-    return PredictionService(context.sessions, context.artifact_store, context.served_models)
-
-
-Service = Annotated[PredictionService, Depends(_prediction_service)]
 
 
 @router.get(

@@ -6,12 +6,12 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 
-from app.http.dependencies import Context
 from app.http.entity_tags import names_tag, not_modified
 from app.http.error_handlers import responses
 from app.http.pagination import FilterText, Page, PageParameters
 from app.storage.database import reading, writing
 from app.storage.pages import InvalidCursor, UnknownSort
+from app.trained_models.dependencies import Context
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
 from app.trained_models.schemas import TrainedModelOut
 from app.trained_models.service import TrainedModelService

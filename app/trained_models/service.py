@@ -4,7 +4,7 @@ import uuid
 
 from sqlalchemy.orm import Session
 
-from app.storage.content_store import drop_unless_named, remove_unnamed
+from app.storage import garbage
 from app.storage.database import SessionFactory, lock
 from app.storage.pages import PageQuery
 from app.storage.staging import ORPHAN_AFTER_SECONDS
@@ -61,7 +61,7 @@ class TrainedModelService:
 
     def drop_artifact(self, sha256: str) -> bool:
         """Remove the file unless a model needs it; whether none does. Call it after a row's deletion is committed."""
-        return drop_unless_named(self._session, self._store, TrainedModelRow.artifact_sha256, sha256)
+        return garbage.delete_if_unreferenced(self._session, self._store, TrainedModelRow.artifact_sha256, sha256)
 
     def _lookup(self, reference: Reference) -> TrainedModelRecord | None:
         if reference.id is not None:
@@ -82,4 +82,4 @@ def remove_unreferenced(
     sessions: SessionFactory, store: ArtifactStore, older_than_seconds: float = ORPHAN_AFTER_SECONDS
 ) -> int:
     """Delete the artefacts that a crash left without a row and that are that old; how many went."""
-    return remove_unnamed(sessions, store, TrainedModelRow.artifact_sha256, older_than_seconds)
+    return garbage.remove_unreferenced(sessions, store, TrainedModelRow.artifact_sha256, older_than_seconds)

@@ -1,4 +1,4 @@
-"""Artefact files of trained models."""
+"""Artifact files of trained models."""
 
 from app.storage.content_store import ContentStore
 from app.trained_models.errors import ArtifactMissing

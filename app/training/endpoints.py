@@ -4,10 +4,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body
 
+from app.datasets.dependencies import Context
 from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
 from app.errors import InvalidJson, UnsupportedMediaType
-from app.http.dependencies import Context
 from app.http.error_handlers import responses
 from app.jobs.accepted import Accepted, IdempotencyKey
 from app.jobs.errors import (

@@ -11,7 +11,7 @@ from sqlalchemy import select
 import core
 from app.context import ServiceContext
 from app.datasets.service import DatasetService
-from app.jobs import families
+from app.jobs import children
 from app.jobs.lease import Claim
 from app.jobs.service import JobService
 from app.jobs.states import JobState
@@ -114,7 +114,7 @@ def test_what_only_the_rows_tell_fails_the_cell_alone(context: ServiceContext) -
     columns = {"x": [0.0] * 30, "y": ["a", "b", "c"] * 10}
     noise = [{"kind": "class_conditional"}, {"kind": "uniform", "rate": 0.1}]
     sweep = swept(context, dataset_id=store(context, columns), models=[TREE], noise=noise, repeats=2)
-    assert (sweep.job.state, sweep.job.error_code) == (JobState.FAILED, families.CELLS_FAILED)
+    assert (sweep.job.state, sweep.job.error_code) == (JobState.FAILED, children.CELLS_FAILED)
     assert "1 of 2 cells failed" in (sweep.job.error_message or "")
     failed, done = sweep.cells
     assert (failed.state, failed.error_code, failed.scores) == (JobState.FAILED, "invalid_noise", None)

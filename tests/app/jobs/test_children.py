@@ -13,17 +13,17 @@ from sqlalchemy import select, update
 from app.context import ServiceContext
 from app.datasets.errors import DatasetInUse
 from app.datasets.service import delete_dataset
-from app.jobs import families, lease, transitions
+from app.jobs import children, lease, state_machine
 from app.jobs.errors import IdempotencyKeyReused, JobAlreadyFinished, TooManyQueuedJobs
 from app.jobs.filters import JobFilter
 from app.jobs.lease import Claim
 from app.jobs.queue import make_celery, relay_owed
 from app.jobs.records import JobRecord
+from app.jobs.recovery import settle_open_parents, take_back_lapsed
 from app.jobs.service import JobService
 from app.jobs.states import TERMINAL, JobKind, JobState
 from app.jobs.submission import QueuedJob
 from app.jobs.tables import JobEventRow, JobRow
-from app.operations.maintenance import settle_families, take_back_lapsed
 from app.settings import JobSettings
 from app.storage.database import reading, writing
 from app.storage.orm import utc_now
@@ -44,9 +44,9 @@ def _claim(context: ServiceContext, cell: JobRecord, lease_seconds: float = 30.0
 def _end(context: ServiceContext, held: Claim, target: JobState, why: str = "one class") -> None:
     with writing(context.sessions) as session:
         if target is FAILED:
-            assert transitions.fail(session, held.job_id, "invalid_input", why, fence=held.attempt)
+            assert state_machine.fail(session, held.job_id, "invalid_input", why, fence=held.attempt)
         else:
-            assert transitions.enter(session, held.job_id, target, fence=held.attempt)
+            assert state_machine.enter(session, held.job_id, target, fence=held.attempt)
 
 
 def _cancel(context: ServiceContext, job_id: uuid.UUID) -> JobState:
@@ -91,7 +91,7 @@ class TestFollowing:
         _claim(context, sweep.children[0])
         earlier = utc_now() - timedelta(seconds=5)
         with writing(context.sessions) as session:
-            assert transitions.enter(session, sweep.children[1].id, JobState.RUNNING, started_at=earlier)
+            assert state_machine.enter(session, sweep.children[1].id, JobState.RUNNING, started_at=earlier)
         assert job(context, sweep.job.id).started_at == earlier
         _claim(context, sweep.children[2])
         assert job(context, sweep.job.id).started_at == earlier
@@ -105,7 +105,7 @@ class TestFollowing:
         assert job(context, sweep.job.id).state is JobState.RUNNING
         _end(context, held[1], SUCCEEDED)
         row = job(context, sweep.job.id)
-        assert (row.state, row.error_code) == (FAILED, families.CELLS_FAILED)
+        assert (row.state, row.error_code) == (FAILED, children.CELLS_FAILED)
         assert row.error_message is not None
         assert row.error_message.startswith("2 of 3 cells failed and 0 were cancelled")
         assert row.error_message.endswith("The first failure, invalid_input: no rows")
@@ -114,7 +114,7 @@ class TestFollowing:
         sweep = make_sweep(context, 1)
         held = _claim(context, sweep.children[0])
         with writing(context.sessions) as session:
-            assert transitions.requeue(session, held.job_id, fence=held.attempt)
+            assert state_machine.requeue(session, held.job_id, fence=held.attempt)
         assert _states(context, sweep) == (JobState.RUNNING, [JobState.QUEUED])
         _end(context, _claim(context, sweep.children[0]), SUCCEEDED)
         assert _states(context, sweep) == (SUCCEEDED, [SUCCEEDED])
@@ -135,7 +135,7 @@ class TestFollowing:
         time.sleep(0.05)
         take_back_lapsed(context.sessions, BRIEF)
         with writing(context.sessions) as session:
-            assert not transitions.enter(session, late.job_id, SUCCEEDED, fence=late.attempt)
+            assert not state_machine.enter(session, late.job_id, SUCCEEDED, fence=late.attempt)
         assert _states(context, sweep) == (JobState.RUNNING, [JobState.QUEUED, JobState.QUEUED])
         assert job(context, sweep.job.id).progress["completed"] == 0
 
@@ -168,7 +168,7 @@ class TestCancel:
         sweep = make_sweep(context, 2)
         held = _claim(context, sweep.children[0])
         with writing(context.sessions) as session:
-            transitions.requeue(session, held.job_id, fence=held.attempt)
+            state_machine.requeue(session, held.job_id, fence=held.attempt)
         assert _cancel(context, sweep.job.id) is CANCELLED
 
     @pytest.mark.parametrize("target", [SUCCEEDED, FAILED])
@@ -185,7 +185,7 @@ class TestCancel:
         assert _states(context, sweep) == (JobState.RUNNING, [JobState.RUNNING, CANCELLED])
         _end(context, held, SUCCEEDED)
         row = job(context, sweep.job.id)
-        assert (row.state, row.error_code) == (FAILED, families.CELLS_FAILED)
+        assert (row.state, row.error_code) == (FAILED, children.CELLS_FAILED)
         assert row.error_message == "0 of 2 cells failed and 1 was cancelled."
 
     def test_of_every_cell_before_any_began_is_cancelling_the_sweep(self, context: ServiceContext) -> None:
@@ -238,8 +238,8 @@ class TestRaces:
             if held is None:
                 return
             with writing(context.sessions) as session:
-                if not transitions.enter(session, cell.id, SUCCEEDED, fence=held.attempt):
-                    assert transitions.enter(session, cell.id, CANCELLED, fence=held.attempt)
+                if not state_machine.enter(session, cell.id, SUCCEEDED, fence=held.attempt):
+                    assert state_machine.enter(session, cell.id, CANCELLED, fence=held.attempt)
 
         def cancel(job_id: uuid.UUID) -> None:
             try:
@@ -267,11 +267,11 @@ class TestSafetyNet:
             session.execute(update(JobRow).where(JobRow.id == left.job.id).values(state=JobState.RUNNING))
             session.execute(update(JobRow).where(JobRow.id == open_one.children[0].id).values(state=SUCCEEDED))
         with ThreadPoolExecutor(4) as pool:
-            assert max(pool.map(lambda _: settle_families(context.sessions), range(4))) == 1
+            assert max(pool.map(lambda _: settle_open_parents(context.sessions), range(4))) == 1
         assert job(context, left.job.id).state is SUCCEEDED
         assert _events(context, left.job.id) == ["queued", "2", "succeeded"]
         assert job(context, open_one.job.id).state is JobState.QUEUED
-        assert settle_families(context.sessions) == 0
+        assert settle_open_parents(context.sessions) == 0
 
 
 class TestSubmitting:

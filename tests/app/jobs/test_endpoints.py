@@ -5,7 +5,7 @@ import uuid
 import pytest
 from fastapi.testclient import TestClient
 
-from app.jobs import lease, transitions
+from app.jobs import lease, state_machine
 from app.jobs.states import JobState
 from app.storage.database import writing
 from tests.factories import make_job
@@ -75,7 +75,7 @@ class TestGetJob:
     def test_failed_tells_code_and_message(self, client: TestClient) -> None:
         held = _claimed(client)
         with writing(client.app.state.context.sessions) as session:
-            transitions.fail(session, held.job_id, "single_class", "only one class", fence=held.attempt)
+            state_machine.fail(session, held.job_id, "single_class", "only one class", fence=held.attempt)
         job = client.get(f"/jobs/{held.job_id}").json()
         assert (job["state"], job["error"]) == ("failed", {"code": "single_class", "message": "only one class"})
 
@@ -98,7 +98,7 @@ class TestCancelJob:
         held = _claimed(client)
         error = {"error_code": "x", "error_message": "y"} if target is JobState.FAILED else {}
         with writing(client.app.state.context.sessions) as session:
-            assert transitions.enter(session, held.job_id, target, fence=held.attempt, **error)
+            assert state_machine.enter(session, held.job_id, target, fence=held.attempt, **error)
         response = client.post(f"/jobs/{held.job_id}/cancel")
         assert (response.status_code, response.json()["code"]) == (409, "job_already_finished")
 

@@ -11,12 +11,12 @@ from sqlalchemy import select
 from app.context import ServiceContext
 from app.datasets.errors import DatasetInUse
 from app.datasets.service import delete_dataset
-from app.jobs import lease, transitions
+from app.jobs import lease, state_machine
 from app.jobs.lease import Claim
+from app.jobs.recovery import take_back_lapsed
 from app.jobs.service import JobService
 from app.jobs.states import JobState
 from app.jobs.tables import JobEventRow
-from app.operations.maintenance import take_back_lapsed
 from app.settings import JobSettings
 from app.storage.database import reading, writing
 from tests.factories import job, make_job
@@ -87,7 +87,7 @@ class TestClaim:
         held = _claim(context, job_id)
         assert held is not None
         with writing(context.sessions) as session:
-            assert transitions.requeue(session, job_id, fence=held.attempt, delay_seconds=0.3)
+            assert state_machine.requeue(session, job_id, fence=held.attempt, delay_seconds=0.3)
         assert _claim(context, job_id) is None
         time.sleep(0.4)
         assert _claim(context, job_id) is not None
@@ -161,7 +161,7 @@ class TestFencing:
         for expected in (JobState.QUEUED, JobState.RUNNING):
             assert job(context, job_id).state is expected
             with writing(context.sessions) as session:
-                assert not transitions.enter(session, job_id, target, fence=late.attempt)
+                assert not state_machine.enter(session, job_id, target, fence=late.attempt)
             _claim(context, job_id)
 
 
@@ -174,6 +174,6 @@ class TestInputs:
         with pytest.raises(DatasetInUse, match="job inputs"):
             delete_dataset(context.sessions, store, limits, dataset_id)
         with writing(context.sessions) as session:
-            assert transitions.fail(session, job_id, "single_class", "one class", fence=1)
+            assert state_machine.fail(session, job_id, "single_class", "one class", fence=1)
         delete_dataset(context.sessions, store, limits, dataset_id)
         assert job(context, job_id).dataset_id == dataset_id

@@ -8,7 +8,7 @@ from celery import Celery
 from app.context import ServiceContext
 from app.jobs import queue
 from app.jobs.service import JobService
-from app.operations.maintenance import Upkeep
+from app.maintenance import maintenance_thread
 from app.storage.database import writing
 from tests.broker import start_redis
 from tests.factories import job, make_job, make_sweep
@@ -74,13 +74,13 @@ def test_a_lost_message_is_owed_again(context: ServiceContext, celery: Celery) -
 def test_nothing_is_lost_while_the_broker_is_away(context: ServiceContext, tmp_path: Path) -> None:
     socket = tmp_path / "redis.sock"
     celery = queue.make_celery(f"redis+socket://{socket}")
-    upkeep = Upkeep(context, celery)
+    maintenance = maintenance_thread(context, celery)
     job_id = make_job(context)
-    upkeep.turn()
+    maintenance.run_once()
     assert job(context, job_id).published_epoch is None
     redis = start_redis(socket)
     try:
-        upkeep.turn()
+        maintenance.run_once()
         assert job(context, job_id).published_epoch is not None
         assert queue.waiting_messages(celery) == 1
     finally:

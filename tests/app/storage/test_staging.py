@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from app.context import ServiceContext
-from app.operations.maintenance import sweep
+from app.maintenance import collect_garbage
 from app.storage.staging import remove_orphans
 
 
@@ -21,7 +21,7 @@ def test_only_old_files_go(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "new"]
 
 
-def test_upkeep_sweeps_what_no_row_names(context: ServiceContext) -> None:
+def test_unreferenced_files_are_removed(context: ServiceContext) -> None:
     settings = context.settings
     files = [
         settings.staging_folder / "artifact-half",
@@ -32,5 +32,5 @@ def test_upkeep_sweeps_what_no_row_names(context: ServiceContext) -> None:
     for file in files:
         file.write_bytes(b"left by a crash")
         os.utime(file, (two_days_ago, two_days_ago))
-    assert sweep(context) == 3
+    assert collect_garbage(context) == 3
     assert not any(file.exists() for file in files)

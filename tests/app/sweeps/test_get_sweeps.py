@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from app.jobs import lease, transitions
+from app.jobs import lease, state_machine
 from app.jobs.states import JobState
 from app.storage.database import writing
 from app.sweeps.service import keep_scores
@@ -36,10 +36,10 @@ def finish(client: TestClient, job_id: str, scores: dict[str, list[float]] | Non
     assert held is not None
     with writing(sessions) as session:
         if scores is None:
-            assert transitions.fail(session, held.job_id, "invalid_input", "one class", fence=held.attempt)
+            assert state_machine.fail(session, held.job_id, "invalid_input", "one class", fence=held.attempt)
             return
         keep_scores(session, held.job_id, scores)
-        assert transitions.enter(session, held.job_id, JobState.SUCCEEDED, fence=held.attempt)
+        assert state_machine.enter(session, held.job_id, JobState.SUCCEEDED, fence=held.attempt)
 
 
 def test_an_empty_grid_before_anything_ran(client: TestClient, dataset_id: str) -> None:

@@ -97,7 +97,7 @@ class TestDelete:
             assert context.artifact_store.holds(row.artifact_sha256) is held
 
 
-class TestSweep:
+class TestGarbageCollection:
     def test_only_old_artefacts_without_a_row_go(self, context):
         row, store, day = make_trained_model(context), context.artifact_store, 86_400.0
         old = store.put(lambda path: path.write_bytes(b"left")).sha256
@@ -108,7 +108,7 @@ class TestSweep:
         os.utime(foreign, (then, then))
         for sha256 in (row.artifact_sha256, old):
             os.utime(store.path(sha256), (then, then))
-        assert set(dict(store.digests())) == {row.artifact_sha256, old, new}
+        assert set(dict(store.files())) == {row.artifact_sha256, old, new}
         assert remove_unreferenced(context.sessions, store, day) == 1
         assert [store.holds(sha256) for sha256 in (row.artifact_sha256, old, new)] == [True, False, True]
         assert foreign.exists()
@@ -118,8 +118,8 @@ class TestSweep:
         class PutAgain(ArtifactStore):
             """A worker puts the same bytes here between the listing and the deletion."""
 
-            def digests(self):
-                listed = list(super().digests())
+            def files(self):
+                listed = list(super().files())
                 for _ in listed:
                     self.put(lambda path: path.write_bytes(b"left"))
                 return iter(listed)

@@ -16,8 +16,8 @@ def _aged(path: Path) -> None:
     os.utime(path, (then, then))
 
 
-def _sweep(context: ServiceContext, older_than_seconds: float = DAY) -> int:
-    return remove_unreferenced(context.sessions, context.dataset_store, context.settings.limits, older_than_seconds)
+def _collect_garbage(context: ServiceContext, older_than_seconds: float = DAY) -> int:
+    return remove_unreferenced(context.sessions, context.dataset_store, older_than_seconds)
 
 
 def test_only_old_files_without_a_row_go(context: ServiceContext) -> None:
@@ -33,14 +33,14 @@ def test_only_old_files_without_a_row_go(context: ServiceContext) -> None:
     foreign.write_bytes(b"not ours")
     for path in (kept, old, foreign):
         _aged(path)
-    held = dict(context.dataset_store.fingerprints())
+    held = dict(context.dataset_store.files())
     assert set(held) == {row.fingerprint, "1" * 64, "2" * 64}
     assert held["1" * 64] == old.stat().st_mtime
-    assert _sweep(context) == 1
+    assert _collect_garbage(context) == 1
     assert set(folder.iterdir()) == {kept, new, foreign}
-    assert _sweep(context) == 0
+    assert _collect_garbage(context) == 0
 
 
 def test_a_store_without_its_folder_holds_nothing(context: ServiceContext) -> None:
     context.settings.datasets_folder.rmdir()
-    assert _sweep(context) == 0
+    assert _collect_garbage(context) == 0

@@ -1,0 +1,45 @@
+"""Maintenance of one process: which steps its thread runs."""
+
+from celery import Celery
+from sqlalchemy.exc import OperationalError
+
+from app.audits import service as audits
+from app.context import ServiceContext
+from app.datasets import service as datasets
+from app.jobs.queue import BROKER_AWAY, forget_lost_messages, relay_owed
+from app.jobs.recovery import settle_open_parents, take_back_lapsed
+from app.operations.maintenance import MaintenanceStep, MaintenanceThread
+from app.storage.staging import remove_orphans
+from app.trained_models import service as trained_models
+
+#: Unreferenced files waste space but do no harm, and finding them takes a listing of whole folders.
+GARBAGE_INTERVAL_SECONDS = 3600.0
+
+
+def maintenance_thread(context: ServiceContext, celery: Celery) -> MaintenanceThread:
+    """Return the thread of this process, not yet started."""
+    sessions, settings = context.sessions, context.settings.jobs
+    steps = [
+        MaintenanceStep("take back lapsed jobs", lambda: take_back_lapsed(sessions, settings)),
+        MaintenanceStep("settle parent jobs", lambda: settle_open_parents(sessions)),
+        MaintenanceStep("relay messages", lambda: relay_owed(sessions, celery)),
+        MaintenanceStep(
+            "republish lost messages",
+            lambda: forget_lost_messages(sessions, celery, settings.republish_after_seconds),
+        ),
+        MaintenanceStep("collect garbage", lambda: collect_garbage(context), GARBAGE_INTERVAL_SECONDS),
+    ]
+    return MaintenanceThread(steps, settings.upkeep_interval_seconds, outages=(*BROKER_AWAY, OperationalError))
+
+
+def collect_garbage(context: ServiceContext) -> int:
+    """Remove old files that killed processes left behind, unfinished or without a row that refers to them.
+
+    Return how many were removed.
+    """
+    return (
+        remove_orphans(context.settings.staging_folder)
+        + datasets.remove_unreferenced(context.sessions, context.dataset_store)
+        + trained_models.remove_unreferenced(context.sessions, context.artifact_store)
+        + audits.remove_unreferenced(context.sessions, context.issue_store)
+    )
