@@ -1,4 +1,4 @@
-"""An audit of labels: how many are probably wrong, which, what they should be, and which classes are confused."""
+"""Label audit: which labels are probably wrong, how many, their probable classes, and which classes are confused."""
 
 from typing import Any, NamedTuple
 
@@ -18,16 +18,16 @@ from core.randomness import Seed
 from core.registry import AnyClassifier
 from core.validation.training_data import EncodedLabels, class_codes, encode_labels, label_column
 
-#: Of the forest that audits unless another estimator is given.
+#: Parameters of the forest that an audit uses unless another estimator is given.
 DEFAULT_AUDIT_PARAMETERS: dict[str, Any] = {"n_estimators": JUDGES, "min_samples_leaf": ROWS_A_LEAF}
-#: Noise is told from votes, and weights tilt them: every label of a class that weighs nothing would look wrong.
-CLASS_WEIGHT_NOT_SUPPORTED = "an audit asks which labels are right as they are, and counts every row once: leave it out"
-_USUAL_FOLDS = 5
+#: Class weights bias the votes that noise is estimated from: every label of a class of weight 0 would look wrong.
+CLASS_WEIGHT_NOT_SUPPORTED = "it is not supported in audits, which weight all rows equally; remove it"
+_DEFAULT_FOLDS = 5
 _JUDGING = "judging"  # the phase after the fits
 
 
 class ConfusedPair(NamedTuple):
-    """Rows whose label should probably be `clean` and is `given`, of all rows."""
+    """Expected number of rows, of all rows, whose true class is `clean` and whose label is `given`."""
 
     clean: Any
     given: Any
@@ -36,18 +36,18 @@ class ConfusedPair(NamedTuple):
 
 
 class LabelAudit(NamedTuple):
-    """Standard errors are those of `TransitionEstimate`."""
+    """Result of an audit. The standard errors are those of `TransitionEstimate`."""
 
     classes: NDArray[Any]  # (class,), the order of all arrays over classes
-    n_wrong: float  # how many labels are probably wrong: the noise rate times the rows
+    n_wrong: float  # estimated number of wrong labels: the noise rate times the number of rows
     n_wrong_error: float
-    n_judged: int  # rows that have a verdict; the others are taken to be wrong as often
+    n_judged: int  # rows with an out-of-sample prediction; the rest is assumed to be wrong at the same rate
     issues: LabelIssues
     noise: TransitionEstimate
-    confused: tuple[ConfusedPair, ...]  # one expected row or more, most rows first
-    given_counts: NDArray[np.int64]  # (class,), rows by given label
-    issue_counts: NDArray[np.int64]  # (class,), issues by given label
-    probabilities: NDArray[np.float64]  # (row, class), out of sample; NaN for a row that has none
+    confused: tuple[ConfusedPair, ...]  # pairs of at least one expected row, largest first
+    given_counts: NDArray[np.int64]  # (class,), number of rows by given label
+    issue_counts: NDArray[np.int64]  # (class,), number of issues by given label
+    probabilities: NDArray[np.float64]  # (row, class), out of sample; NaN for a row without a prediction
     method: str  # "out_of_bag" or "folds"
 
 
@@ -60,14 +60,19 @@ def audit_labels(
     n_jobs: int | None = None,
     monitor: FitMonitor | None = None,
 ) -> LabelAudit:
-    """Judge the labels y (row,) of X (row, feature) by what models say of rows whose labels they did not see.
+    """Audit the labels y (row,) of X (row, feature) with predictions of models that were not fitted on the row.
 
-    `estimator` is a classifier of this library, of which a copy is fitted; a forest of 200 trees with at least five
-    rows a leaf if none is given. Forests with bootstrap judge by out-of-bag votes; other classifiers, and all when
-    `folds` is given, by `folds` stratified parts (5), each judged by a model of the others. `random_state` and `n_jobs`
-    replace the estimator's own unless None. `monitor` hears of every fit, as `audit_phases` says. The same seed gives
-    the same audit for any `n_jobs`. Raises InvalidInput, of fewer than 20 rows or 3 a class too, InvalidParameter, of
-    `class_weight` too, and FitStopped.
+    estimator: a classifier of this library, of which a copy is fitted; by default a forest of 200 trees with at least
+        five rows per leaf.
+    folds: number of stratified folds, each predicted by a model that was fitted on the others. By default, forests
+        with bootstrap use their out-of-bag votes instead, and other classifiers use 5 folds.
+    random_state, n_jobs: replace the estimator's own unless None. The same seed gives the same audit for any `n_jobs`.
+    monitor: receives the phases of every fit, as listed by `core.service_api.audit_phases`.
+
+    Raises:
+        InvalidInput: X or y cannot be used, or has fewer than 20 rows or 3 rows per class.
+        InvalidParameter: a parameter is out of bounds, or the estimator has `class_weight`.
+        FitStopped: the monitor requested a stop.
     """
     labels = encode_labels(label_column(y))
     model = _prepared(estimator, random_state, n_jobs)
@@ -76,9 +81,9 @@ def audit_labels(
     if folds is None and _leaves_rows_out(model):
         probabilities, method = _out_of_bag(model, X, y, monitor), "out_of_bag"
     else:
-        n_folds = _checked_folds(_USUAL_FOLDS if folds is None else folds, len(labels.codes))
-        parts = split_folds(labels.codes, n_folds, random_state)
-        probabilities, method = _by_folds(model, X, labels, parts, monitor), "folds"
+        n_folds = _checked_folds(_DEFAULT_FOLDS if folds is None else folds, len(labels.codes))
+        splits = split_folds(labels.codes, n_folds, random_state)
+        probabilities, method = _by_folds(model, X, labels, splits, monitor), "folds"
     if monitor is not None:
         monitor.begin(_JUDGING, 1, "tables")
     given = given_probabilities(probabilities, labels.classes[labels.codes], labels.classes)
@@ -100,32 +105,32 @@ def audit_labels(
 
 
 def audit_phases(estimator: AnyClassifier, folds: int | None = None) -> dict[str, int]:
-    """What a monitor of `audit_labels` will hear of: the phases in their order, and how much work each is, in trees.
+    """Return the phases of `audit_labels` in their order, and the work of each as a number of trees.
 
-    Raises InvalidParameter for what a fit would refuse before it has seen data.
+    Raises InvalidParameter for parameters that a fit would refuse without seeing data.
     """
     steps = [""]
     if folds is not None or not _leaves_rows_out(estimator):
-        n_folds = folds or _USUAL_FOLDS
+        n_folds = folds or _DEFAULT_FOLDS
         steps = [fold_prefix(number, n_folds) for number in range(1, n_folds + 1)]
     fits = {step + phase: n_trees for step in steps for phase, n_trees in estimator.phases().items()}
     return {**fits, _JUDGING: max(1, sum(fits.values()) // 10)}
 
 
 def _prepared(estimator: ClassifierContract | None, random_state: Seed, n_jobs: int | None) -> Any:
-    """An unfitted copy with the seed and threads asked for."""
+    """Return an unfitted copy with the requested seed and number of threads."""
     if estimator is None:
         estimator = ForestClassifier(**DEFAULT_AUDIT_PARAMETERS)
     if not isinstance(estimator, ClassifierContract):
         raise InvalidParameter(
-            f"estimator is {estimator!r}; give a classifier of this library, or call rank_label_issues with "
-            "out-of-sample probabilities of your own."
+            f"estimator is {estimator!r}; it must be a classifier of this library. For another model, call "
+            "rank_label_issues with its out-of-sample probabilities."
         )
     parameters = estimator.get_params(deep=False)
     if parameters.get("class_weight") is not None:
         raise InvalidParameter(f"class_weight is {parameters['class_weight']!r}; {CLASS_WEIGHT_NOT_SUPPORTED}.")
-    asked = {"random_state": random_state, "n_jobs": n_jobs}
-    parameters |= {name: value for name, value in asked.items() if value is not None and name in parameters}
+    overrides = {"random_state": random_state, "n_jobs": n_jobs}
+    parameters |= {name: value for name, value in overrides.items() if value is not None and name in parameters}
     return type(estimator)(**parameters)
 
 
@@ -141,32 +146,35 @@ def _out_of_bag(model: Any, X: Any, y: Any, monitor: FitMonitor | None) -> NDArr
 
 def _checked_folds(folds: int, n_rows: int) -> int:
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or not 2 <= folds <= n_rows:
-        raise InvalidParameter(
-            f"folds is {folds!r}; it must be an integer of 2 at least and {n_rows} at most, the rows."
-        )
+        raise InvalidParameter(f"folds is {folds!r}; it must be an integer from 2 to {n_rows}, the number of rows.")
     return int(folds)
 
 
 def _by_folds(
-    model: Any, X: Any, labels: EncodedLabels, parts: tuple[SeededSplit, ...], monitor: FitMonitor | None
+    model: Any, X: Any, labels: EncodedLabels, splits: tuple[SeededSplit, ...], monitor: FitMonitor | None
 ) -> NDArray[np.float64]:
-    """Probabilities by models that never saw the row, (row, class); 0 for a class that all training rows lack."""
+    """Return out-of-sample probabilities (row, class); 0 for a class that is missing from the training rows."""
     rows, y = np.asarray(X), labels.classes[labels.codes]
     if rows.shape[:1] != y.shape:
-        raise InvalidInput(f"X has shape {rows.shape} and y has {len(y)} labels; they must have as many rows.")
+        raise InvalidInput(
+            f"X has shape {rows.shape} and y has {len(y)} labels; both must have the same number of rows."
+        )
     probabilities = np.zeros((len(y), len(labels.classes)))
-    for number, part in enumerate(parts, start=1):
-        step = monitor and step_monitor(monitor, fold_prefix(number, len(parts)))
-        model.fit(rows[part.train_rows], y[part.train_rows], monitor=step)
+    for number, split in enumerate(splits, start=1):
+        fold_monitor = monitor and step_monitor(monitor, fold_prefix(number, len(splits)))
+        model.fit(rows[split.train_rows], y[split.train_rows], monitor=fold_monitor)
         columns, _ = class_codes(labels.classes, model.classes_)
-        probabilities[np.ix_(part.test_rows, columns)] = model.predict_proba(rows[part.test_rows])
+        probabilities[np.ix_(split.test_rows, columns)] = model.predict_proba(rows[split.test_rows])
     return probabilities
 
 
 def _error_of_count(noise: TransitionEstimate, n_rows: int, n_judged: int) -> float:
-    """Of how many labels are wrong: of the rate, and of the draw of the rows without a verdict."""
-    of_others = (n_rows - n_judged) * noise.noise_rate * (1 - noise.noise_rate)
-    return float(np.sqrt((noise.noise_rate_error * n_rows) ** 2 + of_others))
+    """Return the standard error of the number of wrong labels.
+
+    Its parts are the error of the noise rate and the variance of the number of wrong labels among unjudged rows.
+    """
+    variance_unjudged = (n_rows - n_judged) * noise.noise_rate * (1 - noise.noise_rate)
+    return float(np.sqrt((noise.noise_rate_error * n_rows) ** 2 + variance_unjudged))
 
 
 def _confused(noise: TransitionEstimate, n_rows: int) -> tuple[ConfusedPair, ...]:

@@ -1,8 +1,7 @@
-"""What scikit-learn asks of a classifier, without scikit-learn: importing its base classes takes three times as long
-as everything else here.
+"""scikit-learn's contract of a classifier, implemented without its base classes.
 
-It is asked for only where it is at hand or about to be: for its tags, and for the error of a classifier that is not
-fitted.
+Importing them would take three times as long as importing the rest of this library. scikit-learn is imported only for
+its tags and for the error of an unfitted classifier.
 """
 
 import inspect
@@ -12,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput
-from core.validation.training_data import class_codes, label_column, sample_weights_of
+from core.validation.training_data import class_codes, label_column, row_weights
 
 
 class ClassifierContract:
-    """Parameters by name, a score, and scikit-learn's tags. A subclass keeps every constructor argument as it is."""
+    """Base of all classifiers: parameters by name, score and tags. Subclasses store constructor arguments unchanged."""
 
-    #: How many classes must have rows of positive weight.
-    fewest_classes: ClassVar[int] = 1
+    #: Minimum number of classes that have rows of positive weight.
+    min_classes: ClassVar[int] = 1
 
     classes_: NDArray[Any]
 
@@ -28,11 +27,11 @@ class ClassifierContract:
         return {p.name: p.default for p in inspect.signature(cls).parameters.values()}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments as they were given; `deep` changes nothing, as none is an estimator."""
+        """Return the constructor arguments unchanged; `deep` has no effect because none of them is an estimator."""
         return {name: getattr(self, name) for name in self._parameter_defaults()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change some arguments; they are checked by `fit`. Raises ValueError for a name that is not known."""
+        """Set some arguments, which `fit` checks. Raises ValueError for an unknown name."""
         known = self._parameter_defaults()
         for name in params:
             if name not in known:
@@ -46,21 +45,21 @@ class ClassifierContract:
     def __repr__(self) -> str:
         defaults = self._parameter_defaults()
         changed = [(name, value) for name, value in self.get_params().items() if value is not defaults[name]]
-        given = [f"{name}={value!r}" for name, value in changed if repr(value) != repr(defaults[name])]
-        return f"{type(self).__name__}({', '.join(given)})"
+        shown = [f"{name}={value!r}" for name, value in changed if repr(value) != repr(defaults[name])]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The labels of the rows of X."""
+        """Return the predicted label of each row of X."""
         raise NotImplementedError
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on rows X with labels y, weighted by `sample_weight`. Raises InvalidInput."""
+        """Return the accuracy on rows X with labels y, weighted by `sample_weight`. Raises InvalidInput."""
         labels = self.predict(X)
         predicted, _ = class_codes(self.classes_, labels)
         codes, _ = class_codes(self.classes_, label_column(y))
         if len(codes) != len(predicted):
-            raise InvalidInput(f"X has {len(predicted)} rows and y has {len(codes)} labels; they must be as many.")
-        weights = sample_weights_of(sample_weight, len(codes))
+            raise InvalidInput(f"X has {len(predicted)} rows and y has {len(codes)} labels; the numbers must be equal.")
+        weights = row_weights(sample_weight, len(codes))
         return float(np.average(predicted == codes, weights=weights))
 
     def _check_is_fitted(self, attribute: str) -> None:

@@ -1,4 +1,4 @@
-"""Metrics of fitted classifiers: the same functions serve jobs, tests and benchmarks."""
+"""Metrics of fitted classifiers, shared by jobs, tests and benchmarks."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
@@ -10,42 +10,44 @@ from numpy.typing import NDArray
 from core.exceptions import InvalidInput
 from core.validation.training_data import class_codes
 
-#: scikit-learn's metrics take two columns or more; a model of one class gets an empty second one.
-_FEWEST_COLUMNS = 2
-#: What `evaluate` reports beside scores.
+#: scikit-learn's metrics need at least two columns; a model of one class gets an empty second one.
+_MIN_COLUMNS = 2
+#: Entries of a report that are counts, not scores.
 _COUNTS = ("n_rows", "confusion")
 
 Report = dict[str, Any]
 
 
 class ScoreSpread(NamedTuple):
-    """Several reports in one."""
+    """Summary of several reports."""
 
-    mean: Report  #: of each score; its counts are sums over the reports
-    sd: Report  #: of each score, with n - 1 in the denominator; None for fewer than two values
+    mean: Report  #: mean of each score, and the sums of the counts
+    sd: Report  #: standard deviation of each score, with n - 1 in the denominator; None for fewer than two values
 
 
 def evaluate(estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None = None) -> Report:
-    """Metrics of a fitted classifier on rows X with labels y, in values that JSON can hold.
+    """Return metrics of a fitted classifier on rows X with labels y, as JSON values.
 
-    `accuracy`, `balanced_accuracy`, `weighted_f1`, `macro_f1`, `log_loss` (natural logarithm), `brier` (mean over
-    rows of sum_k (p_k - y_k)^2), `roc_auc` (of two classes the second, of more each against the rest and their plain
-    mean; None unless the classes in y are those of the model and two or more: a class without rows ranks before
-    nothing, and of one that the model never saw it says nothing), `n_rows`, and `confusion`: rows are true classes,
-    columns predicted ones, in the order of `classes`, of which the model may have missed some.
+    The report has `accuracy`, `balanced_accuracy`, `weighted_f1`, `macro_f1`, `log_loss` (natural logarithm), `brier`
+    (mean over rows of sum_k (p_k - y_k)^2, 0 to 2), `roc_auc`, `n_rows` and `confusion` (rows are true classes,
+    columns predicted classes, in the order of `classes`).
 
-    classes: by default the model's. Labels of y beside them come after them. The model gives labels that it never saw
-    the probability 0, so that their rows count as wrong.
-    Raises InvalidInput for no rows, and for classes that lack one of the model's.
+    `roc_auc` is that of the second class for two classes, and the unweighted mean of one-vs-rest values for more. It
+    is None unless y has exactly the classes of the model, and at least two, because it is undefined otherwise.
+
+    classes: the order of classes, by default that of the model. Labels of y that are not listed come after them. The
+        model gives probability 0 to labels that it was not trained on, so their rows count as wrong.
+
+    Raises InvalidInput if there are no rows, or if `classes` lacks a class of the model.
     """
     if len(y) == 0:
-        raise InvalidInput("there are no rows to evaluate on; give at least one.")
+        raise InvalidInput("there are no rows to evaluate; give at least one row.")
     order = estimator.classes_ if classes is None else classes
-    columns = _columns_of_model(order, estimator.classes_)
-    codes, n_beside = class_codes(order, y)
-    n_classes = len(order) + n_beside
+    columns = _model_columns(order, estimator.classes_)
+    codes, n_unlisted = class_codes(order, y)
+    n_classes = len(order) + n_unlisted
     votes = estimator.predict_proba(X)
-    probabilities = np.zeros((len(codes), max(n_classes, _FEWEST_COLUMNS)))
+    probabilities = np.zeros((len(codes), max(n_classes, _MIN_COLUMNS)))
     probabilities[:, columns] = votes
     predicted = columns[votes.argmax(axis=1)]
     return {
@@ -58,10 +60,10 @@ def evaluate(estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None = None
 
 
 def spread_of_scores(reports: Sequence[Mapping[str, Any]]) -> ScoreSpread:
-    """Mean and standard deviation over one or more reports of `evaluate` with the same `classes`, such as those of
-    folds.
+    """Return the mean and standard deviation of reports of `evaluate` with the same `classes`, such as those of folds.
 
-    A score that is None in some reports is averaged over the others, and None where it is None in all.
+    reports: at least one. A score that is None in some reports is averaged over the others; if it is None in all
+        reports, it is None in the result.
     """
     mean: Report = {"n_rows": sum(report["n_rows"] for report in reports)}
     mean["confusion"] = np.sum([report["confusion"] for report in reports], axis=0).tolist()
@@ -73,22 +75,24 @@ def spread_of_scores(reports: Sequence[Mapping[str, Any]]) -> ScoreSpread:
     return ScoreSpread(mean, sd)
 
 
-def _columns_of_model(order: NDArray[Any], classes_of_model: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each class of the model is in `order`, (class,)."""
-    columns, n_lacking = class_codes(order, classes_of_model)
-    if n_lacking:
-        raise InvalidInput(f"classes has {len(order)} labels and lacks {n_lacking} of the model's; name them all.")
+def _model_columns(order: NDArray[Any], model_classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the position in `order` of each class of the model, (class,)."""
+    columns, n_missing = class_codes(order, model_classes)
+    if n_missing:
+        raise InvalidInput(
+            f"classes has {len(order)} labels and lacks {n_missing} of the model's; it must include all of them."
+        )
     return columns
 
 
 def _scores_of_classes(codes: NDArray[np.int64], predicted: NDArray[np.int64]) -> dict[str, float]:
-    """Scores of true and predicted classes, both (row,)."""
-    # Here, so that importing, fitting and predicting do not wait for scikit-learn.
+    """Return scores of predicted class numbers against true ones, both (row,)."""
+    # Imported here because fitting and predicting must not wait for scikit-learn.
     from sklearn import metrics  # noqa: PLC0415
 
     return {
         "accuracy": float(metrics.accuracy_score(codes, predicted)),
-        # Balanced accuracy, whose own function warns of predicted classes that do not occur.
+        # The function for balanced accuracy would warn of predicted classes that do not occur.
         "balanced_accuracy": float(metrics.recall_score(codes, predicted, labels=np.unique(codes), average="macro")),
         "weighted_f1": float(metrics.f1_score(codes, predicted, average="weighted", zero_division=0)),
         "macro_f1": float(metrics.f1_score(codes, predicted, average="macro", zero_division=0)),
@@ -96,16 +100,16 @@ def _scores_of_classes(codes: NDArray[np.int64], predicted: NDArray[np.int64]) -
 
 
 def _confusion(codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int) -> list[list[int]]:
-    """Rows by true (first) and predicted class."""
+    """Return the number of rows by true class (first index) and predicted class."""
     from sklearn import metrics  # noqa: PLC0415
 
-    table = metrics.confusion_matrix(codes, predicted, labels=range(max(n_classes, _FEWEST_COLUMNS)))
+    table = metrics.confusion_matrix(codes, predicted, labels=range(max(n_classes, _MIN_COLUMNS)))
     counts: list[list[int]] = table[:n_classes, :n_classes].tolist()
     return counts
 
 
 def _scores_of_probabilities(codes: NDArray[np.int64], probabilities: NDArray[np.float64]) -> dict[str, float]:
-    """Scores of probabilities (row, class); p = 0 of the true class counts as the machine epsilon in the logarithm."""
+    """Return scores of probabilities (row, class); the logarithm of 0 is replaced by that of the machine epsilon."""
     from sklearn import metrics  # noqa: PLC0415
 
     labels = range(probabilities.shape[1])
@@ -116,12 +120,12 @@ def _scores_of_probabilities(codes: NDArray[np.int64], probabilities: NDArray[np
 
 
 def _roc_auc(
-    codes: NDArray[np.int64], probabilities: NDArray[np.float64], columns_of_model: NDArray[np.int64]
+    codes: NDArray[np.int64], probabilities: NDArray[np.float64], model_columns: NDArray[np.int64]
 ) -> float | None:
     from sklearn import metrics  # noqa: PLC0415
 
     present = np.unique(codes)
-    if len(present) < _FEWEST_COLUMNS or not np.array_equal(present, np.sort(columns_of_model)):
+    if len(present) < _MIN_COLUMNS or not np.array_equal(present, np.sort(model_columns)):
         return None
-    scores = probabilities[:, present[1]] if len(present) == _FEWEST_COLUMNS else probabilities[:, present]
+    scores = probabilities[:, present[1]] if len(present) == _MIN_COLUMNS else probabilities[:, present]
     return float(metrics.roc_auc_score(codes, scores, multi_class="ovr", average="macro"))

@@ -1,48 +1,50 @@
-"""Everything `core` raises on purpose.
+"""Errors of this library.
 
     CoreError                     code
-    ├── InvalidInput              invalid_input          X, y or weights cannot be used
+    ├── InvalidInput              invalid_input          X, y or weights are invalid
     ├── InvalidParameter          invalid_parameter      a constructor argument is out of bounds
-    │   ├── InvalidLoss           invalid_loss           not a loss, or a parameter of a loss is wrong
-    │   └── InvalidNoise          invalid_noise          not a kind of noise, or a transition matrix is wrong
-    ├── ArtifactError             corrupt_artifact       the file is damaged or was not written by this library
-    │   └── UnsupportedArtifact   unsupported_artifact   the file has a format of another version
-    ├── FitStopped                fit_stopped            the monitor asked the fit to stop
-    └── SolverFailed              solver_failed          a linear program was not solved to its optimum
+    │   ├── InvalidLoss           invalid_loss           a loss or its parameters are invalid
+    │   └── InvalidNoise          invalid_noise          a noise kind, rate or transition matrix is invalid
+    ├── ArtifactError             corrupt_artifact       the file is damaged or not an artifact
+    │   └── UnsupportedArtifact   unsupported_artifact   the file has an unknown format version
+    ├── FitStopped                fit_stopped            the monitor requested a stop
+    └── SolverFailed              solver_failed          a linear program was not solved to optimality
 
-Messages name the value, the rule and the way out. The first three are also ValueErrors, as scikit-learn's users expect.
+Messages name the value, the rule and the way out. Errors of inputs and parameters are also ValueErrors, as users of
+scikit-learn expect.
 """
 
 from typing import Any, ClassVar
 
 
 class CoreError(Exception):
-    """Base of all errors of this library; `code` is stable and meant for programs."""
+    """Base of all errors of this library; `code` is stable, so programs can rely on it."""
 
     code: ClassVar[str] = "core_error"
 
 
 class InvalidInput(CoreError, ValueError):
-    """X, y or sample_weight cannot be used."""
+    """X, y or sample_weight is invalid."""
 
     code = "invalid_input"
 
 
 class InvalidParameter(CoreError, ValueError):
-    """A constructor argument breaks its bounds."""
+    """A constructor argument is out of bounds."""
 
     code = "invalid_parameter"
 
 
 class InvalidLoss(InvalidParameter):
-    """Not a loss, or a parameter of a loss is out of bounds."""
+    """A loss is unknown, or one of its parameters is out of bounds."""
 
     code = "invalid_loss"
 
 
 class InvalidNoise(InvalidParameter):
-    """Not a kind of label noise, or its rates or transition matrix are wrong; `parameter` is the key at fault, None
-    where it is no single one.
+    """A kind of label noise is unknown, or its rates or transition matrix are invalid.
+
+    `parameter` is the name of the invalid parameter, or None if several are.
     """
 
     code = "invalid_noise"
@@ -53,32 +55,32 @@ class InvalidNoise(InvalidParameter):
 
 
 class ArtifactError(CoreError):
-    """The file is damaged, hostile, or no artefact of this library."""
+    """The file is damaged, hostile, or not an artifact of this library."""
 
     code = "corrupt_artifact"
 
 
 class UnsupportedArtifact(ArtifactError):
-    """The file is of a format version that this library does not know."""
+    """The file has a format version that this library does not know."""
 
     code = "unsupported_artifact"
 
 
 class FitStopped(CoreError):
-    """The monitor's stop flag was set; the estimator was not fitted."""
+    """The stop flag of the monitor was set; the estimator was not fitted."""
 
     code = "fit_stopped"
 
 
 class SolverFailed(CoreError):
-    """A linear program was not solved; `status` is what its solver said, `solution` the last optimum before."""
+    """A linear program was not solved; `status` is the status of the solver, `solution` the last optimum before it."""
 
     code = "solver_failed"
 
     def __init__(self, status: str, solution: Any) -> None:
         super().__init__(
-            f"the solver of the linear program stopped with status {status!r}; fewer rounds make the program easier, "
-            "and so does a larger regularization (RMBoost) or outlier_share (LPBoost)."
+            f"the solver of the linear program stopped with status {status!r}; use fewer rounds, a larger "
+            "regularization (RMBoost) or a larger outlier_share (LPBoost), which make the program easier."
         )
         self.status = status
         self.solution = solution

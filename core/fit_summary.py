@@ -1,4 +1,4 @@
-"""What a fit found out beside what it predicts, in one shape for every kind of estimator."""
+"""Fit summary, in one shape for all kinds of estimators."""
 
 from typing import Any, NamedTuple
 
@@ -7,13 +7,13 @@ from core.losses.base import Loss
 
 
 class FitSummary(NamedTuple):
-    """What a fit found out, as JSON values."""
+    """Results of a fit, as JSON values."""
 
-    facts: dict[str, Any]  #: for people who compare models: the loss, the number of nodes, what was chosen
-    metrics: dict[str, Any]  #: how good the fit says that it is: numbers, and lists of them
-    certificate: dict[str, Any] | None  #: what it guarantees about rows that it has not seen
+    fitted: dict[str, Any]  #: the loss, the number of nodes, and values that the fit chose
+    metrics: dict[str, Any]  #: performance measures that the fit computes itself: numbers and lists of numbers
+    certificate: dict[str, Any] | None  #: bound on the error on unseen data
 
 
 def growth_summary(loss: Loss, trees: Trees) -> dict[str, Any]:
-    """What can be said of any fit that grows trees."""
+    """Return the part of the summary that all fits of trees share."""
     return {"loss": loss.to_json(), "node_count": sum(len(nodes.feature) for nodes in trees)}

@@ -1,4 +1,4 @@
-"""Which rows are held out, once or fold by fold."""
+"""Splits into training and test rows: holdouts, folds and repeated holdouts."""
 
 import math
 from collections.abc import Iterator
@@ -14,25 +14,26 @@ from core.validation.training_data import encode_labels
 
 
 class Split(NamedTuple):
-    """Row numbers, ascending, int64."""
+    """Ascending row numbers of the training and the test part."""
 
     train_rows: NDArray[np.int64]
     test_rows: NDArray[np.int64]
 
 
 class SeededSplit(NamedTuple):
-    """Row numbers, ascending, int64; of `split_folds` every row is in the test part of exactly one."""
+    """Split with a seed of its own; each row is in the test part of exactly one of the splits of `split_folds`."""
 
     train_rows: NDArray[np.int64]
     test_rows: NDArray[np.int64]
-    seed: int  #: for the noise and the fit of this fold, so that folds differ in both
+    seed: int  #: seed of the noise and the fit on this split, so that splits differ in both
 
 
 def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_state: Seed = None) -> Split:
-    """Hold out about `test_fraction` of the rows, at least one and not all. One row alone stays in training.
+    """Hold out about `test_fraction` of the rows, at least one and not all; a single row stays in training.
 
-    Stratified, every class keeps at least one row in training where there are enough of them, and beyond that its
-    share to within one row.
+    If stratified, every class keeps at least one training row where possible, and otherwise its proportion to within
+    one row.
+
     Raises InvalidParameter unless 0 < test_fraction < 1.
     """
     if not 0 < test_fraction < 1:
@@ -43,7 +44,7 @@ def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_st
 
 
 def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, generator: Generator) -> Split:
-    """`split_holdout` for class numbers and a generator."""
+    """Return what `split_holdout` returns, for class numbers and a generator."""
     n_rows = len(codes)
     n_test = holdout_size(n_rows, fraction)
     shuffled = generator.permutation(n_rows)
@@ -59,18 +60,20 @@ def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, gen
 
 
 def holdout_size(n_rows: int, fraction: float) -> int:
-    """How many rows a holdout tests on."""
+    """Return the number of test rows of a holdout."""
     return min(max(round(fraction * n_rows), 1), n_rows - 1)
 
 
 def largest_fold_size(n_rows: int, n_folds: int) -> int:
-    """How many rows the largest of the folds tests on."""
+    """Return the number of test rows of the largest fold."""
     return math.ceil(n_rows / n_folds)
 
 
 def split_folds(y: Any, n_folds: int, random_state: Seed = None) -> tuple[SeededSplit, ...]:
-    """Stratified folds of the labels y (row,): both their sizes and what they test of each class differ by at most one
-    row between folds. A class of at least two rows is in every training part.
+    """Return stratified folds of the labels y (row,).
+
+    Both the sizes of the folds and their numbers of rows of each class differ by at most one. A class with at least
+    two rows is in every training part.
 
     Raises InvalidParameter unless 2 <= n_folds <= rows.
     """
@@ -83,33 +86,37 @@ def split_folds(y: Any, n_folds: int, random_state: Seed = None) -> tuple[Seeded
     fold_of_row = np.empty(len(codes), dtype=np.int64)
     fold_of_row[by_class] = np.arange(len(codes)) % n_folds
     return tuple(
-        SeededSplit(np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k), seeds.seed_of_fold(k))
+        SeededSplit(np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k), seeds.fold_seed(k))
         for k in range(n_folds)
     )
 
 
 def repeated_holdouts(y: Any, test_fraction: float, n_repeats: int, random_state: Seed = None) -> Iterator[SeededSplit]:
-    """`split_holdout` of the labels y (row,), stratified, so many times, each time with a seed of its own.
+    """Yield `n_repeats` stratified holdouts of the labels y (row,), each with a seed of its own.
 
-    They come one by one, as each is as long as y; the first of many are those of few.
+    A longer run starts with the same splits as a shorter one. Splits are generated one at a time because each needs
+    memory proportional to y.
 
-    Raises InvalidParameter when the first is asked for, unless 0 < test_fraction < 1.
+    Raises InvalidParameter when the first split is requested, unless 0 < test_fraction < 1.
     """
     seeds = SeedTree(random_state)
     for repeat in range(n_repeats):
-        seed = seeds.seed_of_repeat(repeat)
+        seed = seeds.repeat_seed(repeat)
         yield SeededSplit(*split_holdout(y, test_fraction, random_state=seed), seed)
 
 
 def _within_class_quota(counts: NDArray[np.int64], n_test: int) -> NDArray[np.int64]:
-    """Positions of the held-out rows when rows are ordered by class: largest remainders fill up to `n_test`."""
+    """Return positions of the held-out rows among rows sorted by class.
+
+    Each class gets its proportion of `n_test` rounded down; the rest goes to the largest remainders.
+    """
     exact = counts * (n_test / counts.sum())
     most = np.maximum(counts - 1, 0)
     most = most if n_test <= most.sum() else counts
     quota = np.minimum(np.floor(exact).astype(np.int64), most)
     while (n_short := n_test - quota.sum()) > 0:
-        with_room = np.flatnonzero(quota < most)
-        largest_remainders = with_room[np.argsort((quota - exact)[with_room], kind="stable")]
+        below_limit = np.flatnonzero(quota < most)
+        largest_remainders = below_limit[np.argsort((quota - exact)[below_limit], kind="stable")]
         quota[largest_remainders[:n_short]] += 1
     starts = np.cumsum(counts) - counts
     return np.concatenate([np.arange(start, start + n) for start, n in zip(starts, quota, strict=True)])

@@ -1,4 +1,4 @@
-"""Monitors of fits: their progress, their phases, and the flag that stops them."""
+"""Monitors of fits: progress, phases and the flag that stops a fit."""
 
 import threading
 from collections.abc import Callable
@@ -11,25 +11,25 @@ from core.exceptions import FitStopped
 
 
 class FitMonitor(Protocol):
-    """Watches a fit, and may stop it. `begin` and `advance` may come from any thread, one at a time."""
+    """Observer of a fit that can stop it. `begin` and `advance` are called from any thread, one call at a time."""
 
-    stop_flag: NDArray[np.uint8]  # shape (1,), read at every node; not zero asks the fit to stop
+    stop_flag: NDArray[np.uint8]  # (1,), read at every node; a value other than 0 stops the fit
 
     def begin(self, phase: str, total: int, unit: str) -> None:
-        """A phase ("injecting", "estimating", "tuning", "growing") of `total` units starts."""
+        """Start a phase ("injecting", "estimating", "tuning", "growing", ...) of `total` units."""
 
     def advance(self, completed: int) -> None:
-        """`completed` units of the phase are done."""
+        """Report that `completed` units of the current phase are done."""
 
 
 class Stoppable(Protocol):
-    """Whatever holds the flag that stops a fit."""
+    """Holder of the flag that stops a fit."""
 
     stop_flag: NDArray[np.uint8]  # (1,)
 
 
 class NullMonitor:
-    """The monitor of a fit that nobody watches."""
+    """Monitor that ignores progress and never stops the fit."""
 
     def __init__(self) -> None:
         self.stop_flag = np.zeros(1, dtype=np.uint8)
@@ -42,13 +42,13 @@ class NullMonitor:
 
 
 def raise_if_stopped(stop_flag: NDArray[np.uint8] | None) -> None:
-    """For work outside of kernels: raise FitStopped where the flag (1,) is set."""
+    """Raise FitStopped if the flag (1,) is set; for work outside kernels."""
     if stop_flag is not None and stop_flag[0]:
         raise FitStopped("the fit was stopped by its monitor; nothing was kept.")
 
 
 class Progress:
-    """Counts the trees of one phase across threads and tells the monitor."""
+    """Counter of the trees of one phase across threads, which reports to the monitor."""
 
     def __init__(self, monitor: FitMonitor, phase: str, n_trees: int) -> None:
         self._monitor = monitor
@@ -64,30 +64,30 @@ class Progress:
 
 
 class _PhaseRenaming:
-    """Passes on what a FitMonitor hears, phases by other names."""
+    """Monitor that forwards to another one under changed names of phases."""
 
-    def __init__(self, monitor: FitMonitor, name_of: Callable[[str], str]) -> None:
+    def __init__(self, monitor: FitMonitor, rename: Callable[[str], str]) -> None:
         self.stop_flag = monitor.stop_flag
         self._monitor = monitor
-        self._name_of = name_of
+        self._rename = rename
 
     def begin(self, phase: str, total: int, unit: str) -> None:
-        self._monitor.begin(self._name_of(phase), total, unit)
+        self._monitor.begin(self._rename(phase), total, unit)
 
     def advance(self, completed: int) -> None:
         self._monitor.advance(completed)
 
 
 def step_monitor(monitor: FitMonitor, step: str) -> FitMonitor:
-    """For one of several fits: `monitor` hears of its phases with `step` before them."""
+    """Return a monitor for one of several fits, whose phases reach `monitor` with the prefix `step`."""
     return _PhaseRenaming(monitor, lambda phase: step + phase)
 
 
 def phase_monitor(monitor: FitMonitor, phase: str) -> FitMonitor:
-    """For a fit that is a part of `phase`, which `monitor` hears of in the place of the fit's own."""
+    """Return a monitor for a fit within `phase`, whose own phases all reach `monitor` as `phase`."""
     return _PhaseRenaming(monitor, lambda _: phase)
 
 
 def fold_prefix(number: int, n_folds: int) -> str:
-    """What the phases of the fit of fold `number`, from 1, begin with."""
+    """Return the prefix of the phases of fold `number`, counted from 1."""
     return f"fold {number} of {n_folds}: "

@@ -1,9 +1,9 @@
-"""Parameters as data: bounds and help written once, in the signature of the constructor that takes them.
+"""Parameters as data: bounds and help, declared once in the signature of a constructor.
 
     max_depth: Annotated[int | None, Bounds(ge=1), Help("...")] = None
 
-A union whose members have bounds of their own nests: `Annotated[int, Bounds(ge=1)] | Annotated[float, Bounds(gt=0)]
-| None`. Estimators check themselves against these, and forms and request schemas are derived from them.
+The members of a union may have bounds of their own: `Annotated[int, Bounds(ge=1)] | Annotated[float, Bounds(gt=0)]
+| None`. Estimators check their arguments against these declarations; request schemas and forms are derived from them.
 """
 
 import inspect
@@ -20,7 +20,7 @@ from core.exceptions import InvalidParameter
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits of a number, named as in JSON Schema generators: ge/gt from below, le/lt from above."""
+    """Limits of a number, named as in pydantic: lower limits ge and gt, upper limits le and lt."""
 
     ge: float | None = None
     gt: float | None = None
@@ -28,7 +28,7 @@ class Bounds:
     lt: float | None = None
 
     def contains(self, value: Any) -> bool:
-        """Whether `value` is within the limits; NaN and infinity, and integers that no float64 reaches, never are."""
+        """Return whether `value` is within the limits; NaN, infinity and integers beyond float64 never are."""
         return (
             _is_finite(value)
             and (self.ge is None or value >= self.ge)
@@ -39,8 +39,8 @@ class Bounds:
 
     def __str__(self) -> str:
         words = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-        given = [(words[f.name], getattr(self, f.name)) for f in fields(self)]
-        return " and ".join(f"{word} {limit:.10g}" for word, limit in given if limit is not None)
+        limits = [(words[f.name], getattr(self, f.name)) for f in fields(self)]
+        return " and ".join(f"{word} {limit:.10g}" for word, limit in limits if limit is not None)
 
 
 def _is_finite(value: Any) -> bool:
@@ -52,22 +52,23 @@ def _is_finite(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Help:
-    """One line for people who choose a value."""
+    """One-line description for people who choose a value."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Key:
-    """The name in JSON, where the name in Python must differ (`lambda` is a keyword)."""
+    """Name in JSON, where the name in Python must differ (`lambda` is a keyword)."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class _ServerSide:
-    """Marks a parameter that a client of a service does not choose among a model's: threads, and the seed and the
-    correction, which have fields of their own.
+    """Mark of a parameter that clients of a service do not set within a model.
+
+    These are the number of threads, and the seed and the correction, which have request fields of their own.
     """
 
 
@@ -76,8 +77,9 @@ SERVER_SIDE = _ServerSide()
 
 @dataclass(frozen=True)
 class Alternative:
-    """One type that a parameter may have; `choices` for literals, `item` the alternative of a list's members or of a
-    mapping's values.
+    """One of the types that a parameter may have.
+
+    `choices` are the values of a literal, `item` is the alternative of the members of a list or values of a mapping.
     """
 
     type: Any
@@ -86,7 +88,7 @@ class Alternative:
     item: "Alternative | None" = None
 
     def accepts(self, value: Any) -> bool:
-        """Whether `value` is of this type and within its bounds. A bool is no number; a numpy number is one."""
+        """Return whether `value` has this type and is within its bounds. numpy numbers are numbers, bools are not."""
         if self.choices:
             return isinstance(value, str) and value in self.choices
         if self.type in (int, float):
@@ -113,7 +115,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One constructor parameter. `name` is the JSON name, `argument` the Python one; they rarely differ."""
+    """One constructor parameter; `name` is its name in JSON, `argument` its name in Python."""
 
     name: str
     argument: str
@@ -125,11 +127,11 @@ class Parameter:
 
     @property
     def bounds(self) -> Bounds | None:
-        """The bounds of the first number among the alternatives, None without one."""
+        """Return the bounds of the first number among the alternatives, or None."""
         return next((one.bounds for one in self.alternatives if one.type in (int, float)), None)
 
     def check(self, value: Any, owner: str) -> None:
-        """Raise InvalidParameter unless some alternative accepts `value`. Objects that check themselves pass."""
+        """Raise InvalidParameter unless an alternative accepts `value`. Self-checked parameters accept everything."""
         if self.alternatives and not any(one.accepts(value) for one in self.alternatives):
             rule = ", or ".join(str(one) for one in self.alternatives)
             raise InvalidParameter(f"{self.name} of {owner} is {value!r}; it must be {rule}.")
@@ -157,7 +159,7 @@ def _mark(annotation: Any, kind: type) -> Any:
 
 
 def parameters_of(constructor: Any) -> tuple[Parameter, ...]:
-    """The parameters of a class or function, in the order of its signature."""
+    """Return the parameters of a class or function, in the order of its signature."""
     return _read_signature(constructor)
 
 
@@ -185,7 +187,7 @@ def _parameter(argument: str, annotation: Any, default: Any) -> Parameter:
 
 @dataclass(frozen=True)
 class _SelfChecked:
-    """Marks a parameter that is checked where it is parsed."""
+    """Mark of a parameter that is checked where it is parsed."""
 
 
 SELF_CHECKED = _SelfChecked()

@@ -1,4 +1,4 @@
-"""From `random_state` to independent streams: one per purpose, one per tree."""
+"""Independent random streams derived from `random_state`, one per purpose and one per tree."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -14,15 +14,15 @@ Seed = int | RandomState | Generator | None
 
 
 class Purpose(IntEnum):
-    """Streams that must not share numbers; the values are part of the meaning of a seed and never change."""
+    """Purposes of random streams. The values are part of the meaning of a seed and never change."""
 
     GROWTH = 0  #: bootstrap and feature draws of the trees
     HOLDOUT = 1  #: which rows are held out
     NOISE = 2  #: which labels are flipped
-    RESAMPLING = 3  #: rows drawn by their weights for the rules of a booster
-    FOLDS = 4  #: which fold tests a row; with the fold's number, the seed of all that happens to its training part
-    ESTIMATION = 5  #: bootstrap and feature draws of the trees that estimate the noise of labels
-    REPEATS = 6  #: with the number of a repeat, the seed of its holdout and of all that happens to its training part
+    RESAMPLING = 3  #: rows drawn by weight for the rules of a booster
+    FOLDS = 4  #: assignment of rows to folds; with the number of a fold, the seed of its noise and fit
+    ESTIMATION = 5  #: bootstrap and feature draws of the noise-estimation forest
+    REPEATS = 6  #: with the number of a repeat, the seed of its holdout, noise and fit
 
 
 def _entropy(random_state: Seed) -> int | None:
@@ -41,7 +41,7 @@ def _entropy(random_state: Seed) -> int | None:
 
 
 class SeedTree:
-    """The streams of one fit. Asking twice for the same stream gives the same numbers, also when the seed is None."""
+    """Random streams of one fit. The same stream always has the same numbers, even if the seed is None."""
 
     def __init__(self, random_state: Seed) -> None:
         self._root = SeedSequence(_entropy(random_state))
@@ -50,25 +50,25 @@ class SeedTree:
         return SeedSequence(self._root.entropy, spawn_key=tuple(keys))
 
     def generator(self, purpose: Purpose) -> Generator:
-        """A numpy generator for `purpose`."""
+        """Return the numpy generator of `purpose`."""
         return np.random.default_rng(self._child([purpose]))
 
-    def seed_of_fold(self, fold: int) -> int:
-        """A seed for the fit of fold number `fold`, as unlike those of the others as streams are."""
+    def fold_seed(self, fold: int) -> int:
+        """Return the seed of fold number `fold`, which is independent of those of other folds."""
         return self._seed(Purpose.FOLDS, fold)
 
-    def seed_of_repeat(self, repeat: int) -> int:
-        """A seed for repeat number `repeat` of an experiment, in the same way."""
+    def repeat_seed(self, repeat: int) -> int:
+        """Return the seed of repeat number `repeat` of an experiment."""
         return self._seed(Purpose.REPEATS, repeat)
 
     def _seed(self, purpose: Purpose, number: int) -> int:
         return int(self._child([purpose, number]).generate_state(1, np.uint64)[0])
 
     def kernel_states(self, n_trees: int, purpose: Purpose = Purpose.GROWTH) -> NDArray[np.uint64]:
-        """One state for the kernels' generator per tree, uint64 (tree, 1); row t does not depend on n_trees."""
+        """Return one generator state of the kernels per tree, uint64 (tree, 1); row t does not depend on n_trees."""
         states = [self.kernel_state(t, purpose) for t in range(n_trees)]
         return np.array(states, dtype=np.uint64).reshape(n_trees, 1)
 
     def kernel_state(self, tree: int, purpose: Purpose = Purpose.GROWTH) -> NDArray[np.uint64]:
-        """The state of one tree, uint64 (1,)."""
+        """Return the generator state of one tree, uint64 (1,)."""
         return self._child([purpose, tree]).generate_state(1, np.uint64).astype(np.uint64, copy=False)

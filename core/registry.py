@@ -1,4 +1,4 @@
-"""Names of estimators -> classes: one list for the API, the artefact and the tests."""
+"""Registry of estimators by name, shared by the service, artifacts and tests."""
 
 from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
 from core.boosting.boosted_classifier import BoostedClassifier
@@ -14,7 +14,7 @@ from core.parameters import Parameter, parameters_of
 
 AnyClassifier = GrownClassifier | BoostedClassifier
 
-#: Every kind of estimator, in the order in which they are shown.
+#: All kinds of estimators, in the order in which they are listed.
 ESTIMATORS: dict[str, type[AnyClassifier]] = {
     "tree": TreeClassifier,
     "forest": ForestClassifier,
@@ -30,15 +30,17 @@ ESTIMATORS: dict[str, type[AnyClassifier]] = {
 
 
 def estimator_parameters(kind: str) -> tuple[Parameter, ...]:
-    """The constructor parameters of an estimator, in the order of its signature. Raises InvalidParameter."""
+    """Return the constructor parameters of a kind of estimator, in order. Raises InvalidParameter."""
     if kind not in ESTIMATORS:
         raise InvalidParameter(f"kind is {kind!r}; it must be one of {', '.join(ESTIMATORS)}.")
     return parameters_of(ESTIMATORS[kind])
 
 
 def estimator_kind(estimator: object) -> str:
-    """The name of an estimator's class. Raises InvalidParameter."""
+    """Return the kind of an estimator. Raises InvalidParameter."""
     for kind, estimator_class in ESTIMATORS.items():
         if type(estimator) is estimator_class:
             return kind
-    raise InvalidParameter(f"{type(estimator).__name__} is no estimator of this library.")
+    raise InvalidParameter(
+        f"{type(estimator).__name__} is not an estimator of this library; use one of {', '.join(ESTIMATORS)}."
+    )

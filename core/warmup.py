@@ -1,8 +1,8 @@
-"""Compile kernels, or load them from the disk cache, before somebody waits for them.
+"""Compilation of kernels, or loading them from the disk cache, ahead of their first use.
 
-A kernel compiles when it first meets the types of its arguments, once per machine: some seconds for predictions, about
-ten for each loss, as the search is compiled into each anew. So nobody compiles all of them: a process that predicts
-needs no losses, and a fit needs one.
+A kernel is compiled once per machine, when it is first called with arguments of new types. This takes some seconds
+for predictions and about ten for each loss, because the split search is compiled for every criterion. A process that
+only predicts needs no losses and a fit needs one, so each compiles only what it needs.
 """
 
 from typing import Any
@@ -20,13 +20,14 @@ from core.losses.parsing import parse_loss
 from core.noise.correction import asks_for_estimate, of_two_classes
 from core.registry import AnyClassifier
 
-#: More distinct values than the most bins, so that bins which lose something are chosen too.
+#: More distinct values than the maximum number of bins, so that binning with merged values is compiled too.
 _ROWS = 600
 
 
 def warm_up() -> None:
-    """Everything that a tree or forest with any loss or correction needs, grown depth first on codes of one byte, and
-    what boosters with the default loss need.
+    """Compile what trees and forests with any loss or correction need, and boosters with the default loss.
+
+    Covers depth-first growth on bin codes of one byte.
     """
     warm_up_predictions()
     for kind in LOSSES:
@@ -37,20 +38,20 @@ def warm_up() -> None:
 
 
 def warm_up_predictions() -> None:
-    """What a loaded estimator needs, for rows of both float widths."""
+    """Compile what predictions of a loaded estimator need, for rows of both float widths."""
     tree = _stump()
-    for X in (_rows(), _rows().astype(np.float32)):  # a tenth is no float32: rows of both widths are walked
+    for X in (_rows(), _rows().astype(np.float32)):  # 0.1 is not exact in float32, so that rows of both widths occur
         tree.predict_proba(X)
         tree.tree_.apply(X)
 
 
 def warm_up_fit(estimator: AnyClassifier) -> None:
-    """What a fit of an estimator with these parameters, and its evaluation, need; the estimator stays as it is.
+    """Compile what a fit with the parameters of `estimator` and its evaluation need; the estimator is not changed.
 
-    Codes of two bytes for a feature of 256 values and missing ones, and of four bytes for exact bins of more than
-    65,536 values, are rare and compile when a fit meets them.
+    Bin codes of two bytes (a feature of 256 values and missing ones) and of four bytes (exact bins of more than
+    65,536 values) are rare and are compiled when a fit needs them.
     """
-    changed: dict[str, Any] = {
+    small_values: dict[str, Any] = {
         "max_depth": 2,
         "class_weight": None,
         "random_state": 0,
@@ -62,22 +63,24 @@ def warm_up_fit(estimator: AnyClassifier) -> None:
     parameters = estimator.get_params(deep=False)
     correction = parameters.get("correction")
     if asks_for_estimate(correction):
-        warm_up_fit(ForestClassifier())  # like the one whose votes are estimated from
-    changed["correction"] = of_two_classes(correction)
-    small = type(estimator)(**{**parameters, **{name: changed[name] for name in changed.keys() & parameters.keys()}})
+        warm_up_fit(ForestClassifier())  # the noise-estimation forest has the same types
+    small_values["correction"] = of_two_classes(correction)
+    small = type(estimator)(
+        **{**parameters, **{name: small_values[name] for name in small_values.keys() & parameters.keys()}}
+    )
     X, y = _rows(), np.arange(_ROWS) % 2
     evaluate(small.fit(X, y), X, y)
 
 
 def _rows() -> NDArray[np.float64]:
-    """A feature of many values with a missing one, and a feature of few."""
+    """Return a feature with many values, one of them missing, and a feature with few values, (row, feature)."""
     many = np.arange(_ROWS) + 0.1
     many[0] = np.nan
     return np.column_stack([many, np.arange(_ROWS) % 4])
 
 
 def _stump() -> TreeClassifier:
-    """A fitted tree of one split that no kernel has grown."""
+    """Return a fitted tree of one split, made without a growth kernel."""
     stump: Any = TreeClassifier()
     nodes = TreeNodes(
         feature=np.array([0, NO_FEATURE, NO_FEATURE], dtype=np.int32),

@@ -83,7 +83,7 @@ def train(context: ServiceContext, held: Claim, monitor: JobMonitor) -> Callable
             "correction": held.request["noise"].get("correction"),
             "estimated": _estimated(fit.estimator),
         },
-        fitted=found.facts,
+        fitted=found.fitted,
         certificate=found.certificate,
     )
     return lambda session: _register(session, context, model, monitor)

@@ -46,7 +46,7 @@ def _unfit_judge(model: BaseModel, dataset: DatasetRecord, limits: Limits) -> It
         model = model.model_copy(update={"class_weight": None})
     yield from unfit_model(model, dataset, limits)
     kind = kind_of(model)
-    fewest = core.ESTIMATORS[kind].fewest_classes
+    fewest = core.ESTIMATORS[kind].min_classes
     n_lasting = sum(entry["count"] >= FEWEST_ROWS_OF_CLASS for entry in dataset.classes)
     if fewest > 1 and n_lasting < fewest:
         detail = (

@@ -99,7 +99,7 @@ def _too_few_weighted_classes(model: BaseModel, dataset: DatasetRecord, place: s
     if not isinstance(weights, dict):
         return
     n_weighted = sum(weights.get(label_text(entry["label"]), 1.0) > 0 for entry in dataset.classes)
-    fewest = core.ESTIMATORS[kind_of(model)].fewest_classes
+    fewest = core.ESTIMATORS[kind_of(model)].min_classes
     if n_weighted < fewest:
         detail = (
             f"classes with a weight above 0: {n_weighted}, and {kind_of(model)!r} needs at least {fewest}; "

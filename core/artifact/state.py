@@ -1,4 +1,4 @@
-"""A fitted estimator taken apart into JSON facts and trees, and put together again with every fact checked."""
+"""State of a fitted estimator as JSON metadata and trees, and its checked way back to an estimator."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.artifact.rules import CLASSES_OF_RULES, boosted_facts, restore_boosted
+from core.artifact.rules import N_RULE_CLASSES, booster_metadata, restore_booster
 from core.artifact.trees import Pieces, check_nodes
 from core.boosting.boosted_classifier import BoostedClassifier
 from core.exceptions import ArtifactError, CoreError
@@ -17,36 +17,36 @@ from core.losses.parsing import parse_loss
 from core.noise.correction import checked_labels, parse_correction
 from core.parameters import Parameter
 from core.registry import ESTIMATORS, AnyClassifier, estimator_kind, estimator_parameters
-from core.validation.training_data import MOST_CLASSES
+from core.validation.training_data import MAX_CLASSES
 
-#: Parameters that do not change the result and therefore not the file either.
-_NOT_KEPT = frozenset({"n_jobs"})
-#: Parameters that the first files of format 2 lack; those were fitted with the defaults.
-_LATER = frozenset({"correction"})
-#: "<U" is text of any length, "|O" labels of mixed types.
+#: Parameters that do not change the result; they are not stored, so that equal models have equal files.
+_NOT_STORED = frozenset({"n_jobs"})
+#: Parameters that the first files of format 2 lack; those models were fitted with the defaults.
+_LATER_PARAMETERS = frozenset({"correction"})
+#: "<U" stands for text of any length, "|O" for labels of mixed types.
 _CLASS_DTYPES = frozenset(
     {"<U", "|O", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"}
 )
 _MOST_FEATURES = 2**24
 
 
-class State(NamedTuple):
-    """What makes an estimator."""
+class EstimatorState(NamedTuple):
+    """Everything that defines a fitted estimator."""
 
-    facts: dict[str, Any]  # JSON values
+    metadata: dict[str, Any]  # JSON values
     trees: Trees
-    outputs: Pieces  # what the nodes of each tree of a booster say, (node,); empty for others
+    outputs: Pieces  # output of each node, (node,), one array per tree of a booster; empty for other estimators
 
 
-def state_of(estimator: AnyClassifier, schema: Mapping[str, Any] | None) -> State:
-    """Take a fitted estimator apart."""
+def estimator_state(estimator: AnyClassifier, schema: Mapping[str, Any] | None) -> EstimatorState:
+    """Return the state of a fitted estimator."""
     kind = estimator_kind(estimator)
-    facts = {
+    metadata = {
         "kind": kind,
         "params": {
             p.name: _param_json(getattr(estimator, p.name))
             for p in estimator_parameters(kind)
-            if p.name not in _NOT_KEPT
+            if p.name not in _NOT_STORED
         },
         "loss": estimator.loss_.to_json(),
         "classes": _classes_json(estimator.classes_),
@@ -59,9 +59,9 @@ def state_of(estimator: AnyClassifier, schema: Mapping[str, Any] | None) -> Stat
         "schema": dict(schema) if schema is not None else getattr(estimator, "schema_", None),
     }
     if isinstance(estimator, BoostedClassifier):
-        facts["boosted"] = boosted_facts(estimator)
-        return State(facts, estimator.trees_, [rule.outputs for rule in estimator.rules_])
-    return State(facts, estimator.trees_, [])
+        metadata["boosted"] = booster_metadata(estimator)
+        return EstimatorState(metadata, estimator.trees_, [rule.outputs for rule in estimator.rules_])
+    return EstimatorState(metadata, estimator.trees_, [])
 
 
 def _names(estimator: AnyClassifier) -> list[str] | None:
@@ -75,7 +75,7 @@ def _correction_json(estimator: AnyClassifier) -> dict[str, Any] | None:
 
 
 def _param_json(value: Any) -> Any:
-    """A parameter as JSON; a mapping becomes pairs, since its keys may be numbers; a live generator cannot be kept."""
+    """Return a parameter as JSON: a mapping becomes pairs because its keys may be numbers, a random generator null."""
     if hasattr(value, "to_json"):
         return value.to_json()
     if isinstance(value, np.generic):
@@ -99,81 +99,81 @@ def _classes_json(classes: NDArray[Any]) -> dict[str, Any]:
     labels = classes.tolist()
     if not all(isinstance(label, str | bool | int | float) for label in labels):
         raise ArtifactError(
-            "only labels that are text, numbers or booleans can be saved; change the others before the fit."
+            "only labels that are text, numbers or booleans can be saved; convert other labels before fitting."
         )
     return {"dtype": "<U" if classes.dtype.kind == "U" else classes.dtype.str, "labels": labels}
 
 
-def rebuilt(state: State) -> AnyClassifier:
-    """Put an estimator together. Raises ArtifactError for anything that `state_of` would not have written."""
+def rebuild(state: EstimatorState) -> AnyClassifier:
+    """Return the estimator of a state. Raises ArtifactError for a state that `estimator_state` would not return."""
     try:
-        return _rebuilt(state)
+        return _rebuild(state)
     except ArtifactError:
         raise
     except (CoreError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ArtifactError(f"the header does not describe a fitted estimator ({type(error).__name__}).") from None
 
 
-def _rebuilt(state: State) -> AnyClassifier:
-    facts = state.facts
-    estimator = ESTIMATORS[facts["kind"]](**_checked_params(facts["kind"], facts["params"]))
-    estimator.loss_ = parse_loss(facts["loss"])
-    estimator.classes_ = _classes(facts["classes"])
-    estimator.n_features_in_ = _count(facts["n_features"])
-    n_classes = CLASSES_OF_RULES if isinstance(estimator, BoostedClassifier) else len(estimator.classes_)
+def _rebuild(state: EstimatorState) -> AnyClassifier:
+    metadata = state.metadata
+    estimator = ESTIMATORS[metadata["kind"]](**_checked_params(metadata["kind"], metadata["params"]))
+    estimator.loss_ = parse_loss(metadata["loss"])
+    estimator.classes_ = _classes(metadata["classes"])
+    estimator.n_features_in_ = _count(metadata["n_features"])
+    n_classes = N_RULE_CLASSES if isinstance(estimator, BoostedClassifier) else len(estimator.classes_)
     for nodes in state.trees:
         check_nodes(nodes, estimator.n_features_in_, n_classes)
     if isinstance(estimator, BoostedClassifier):
-        restore_boosted(estimator, facts["boosted"], state.trees, state.outputs)
+        restore_booster(estimator, metadata["boosted"], state.trees, state.outputs)
     elif state.outputs:
-        raise ArtifactError("only boosters have rules.")
+        raise ArtifactError("only boosters have rule outputs.")
     else:
         estimator.trees_ = state.trees
-    estimator.schema_ = _mapping_or_none(facts["schema"])
-    if facts["feature_names"] is not None:
-        estimator.feature_names_in_ = _feature_names(facts["feature_names"], estimator.n_features_in_)
-    if facts["lambda"] is not None and isinstance(estimator, GrownClassifier):
-        estimator.lambda_ = _finite(facts["lambda"])
-        estimator.tuning_scores_ = {_finite(key): _finite(score) for key, score in facts["tuning_scores"]}
-    if facts.get("correction") is not None and isinstance(estimator, GrownClassifier):
-        corrected = facts["correction"]
+    estimator.schema_ = _mapping_or_none(metadata["schema"])
+    if metadata["feature_names"] is not None:
+        estimator.feature_names_in_ = _feature_names(metadata["feature_names"], estimator.n_features_in_)
+    if metadata["lambda"] is not None and isinstance(estimator, GrownClassifier):
+        estimator.lambda_ = _finite(metadata["lambda"])
+        estimator.tuning_scores_ = {_finite(key): _finite(score) for key, score in metadata["tuning_scores"]}
+    if metadata.get("correction") is not None and isinstance(estimator, GrownClassifier):
+        corrected = metadata["correction"]
         estimator.correction_ = checked_labels(corrected["kind"], corrected["labels"], n_classes)
-    if facts["oob_score"] is not None and isinstance(estimator, GrownClassifier):
-        estimator.oob_score_ = _finite(facts["oob_score"])
+    if metadata["oob_score"] is not None and isinstance(estimator, GrownClassifier):
+        estimator.oob_score_ = _finite(metadata["oob_score"])
     return estimator
 
 
 def _checked_params(kind: str, params: dict[str, Any]) -> dict[str, Any]:
     known: dict[str, Parameter] = {p.name: p for p in estimator_parameters(kind)}
-    values = {name: known[name].default for name in _LATER & set(known)}
+    values = {name: known[name].default for name in _LATER_PARAMETERS & set(known)}
     values |= {name: _param_value(value) for name, value in params.items()}
-    if set(values) != set(known) - _NOT_KEPT:
-        raise ArtifactError(f"the parameters are not those of {kind!r}.")
+    if set(values) != set(known) - _NOT_STORED:
+        raise ArtifactError(f"the parameters do not match those of {kind!r}.")
     for name, value in values.items():
         known[name].check(value, kind)
     parse_correction(values.get("correction"), parse_loss(values["loss"]))
     return values
 
 
-def _classes(facts: dict[str, Any]) -> NDArray[Any]:
-    """Distinct labels. The dtype is one of text, number, boolean or mixed; nothing else is asked of numpy."""
-    labels, dtype = facts["labels"], facts["dtype"]
+def _classes(metadata: dict[str, Any]) -> NDArray[Any]:
+    """Return the distinct labels (class,); only dtypes of text, numbers, booleans and mixed labels are accepted."""
+    labels, dtype = metadata["labels"], metadata["dtype"]
     if not (isinstance(labels, list) and labels and all(isinstance(k, str | bool | int | float) for k in labels)):
-        raise ArtifactError("the classes are not a list of labels.")
-    if len(labels) > MOST_CLASSES:
-        raise ArtifactError(f"the header lists {len(labels)} classes; at most {MOST_CLASSES} are possible.")
+        raise ArtifactError("the classes must be a list of labels that are text, numbers or booleans.")
+    if len(labels) > MAX_CLASSES:
+        raise ArtifactError(f"the header lists {len(labels)} classes; at most {MAX_CLASSES} are possible.")
     if dtype not in _CLASS_DTYPES or len(set(labels)) != len(labels):
-        raise ArtifactError("the classes have a type that is not known, or repeat.")
+        raise ArtifactError("the classes have an unknown type, or are not distinct.")
     classes = np.empty(len(labels), dtype=f"<U{max(map(len, labels))}" if dtype == "<U" else dtype)
     classes[:] = labels
     if classes.tolist() != labels:
-        raise ArtifactError("the classes do not fit their type.")
+        raise ArtifactError("the classes do not match their type.")
     return classes
 
 
 def _count(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_FEATURES:
-        raise ArtifactError("the number of features is not a possible one.")
+        raise ArtifactError("the number of features is invalid.")
     return value
 
 
@@ -184,13 +184,13 @@ def _finite(value: Any) -> float:
 
 
 def _finite_or_none(value: float | None) -> float | None:
-    """JSON has no NaN; an unknown score is not kept."""
+    """Return None for NaN, which JSON cannot represent."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def _mapping_or_none(value: Any) -> dict[str, Any] | None:
     if value is not None and not isinstance(value, dict):
-        raise ArtifactError("the schema is not a mapping.")
+        raise ArtifactError("the schema must be a mapping.")
     return value
 
 

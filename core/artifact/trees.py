@@ -1,11 +1,11 @@
-"""The trees of an artefact: laid end to end in the arrays of the file, and taken from them as views.
+"""Trees of an artifact, concatenated in the arrays of the file and read from them as views.
 
     feature        | tree 0 | tree 1     | tree 2 | ...
-    tree_offsets   0        3            8        11       tree t owns nodes offsets[t]:offsets[t + 1]
+    tree_offsets   0        3            8        11       tree t has the nodes offsets[t]:offsets[t + 1]
     mixed          | tree 0 |     tree 2     | ...
-    mixed_offsets  0        2, 2             7             and so it does rows of `mixed`, which it counts from 0
+    mixed_offsets  0        2, 2             7             and likewise rows of `mixed`, numbered from 0 in each tree
 
-What comes from a file is checked until no walk down a tree can leave its arrays or go round in circles.
+Trees from a file are checked so that no traversal can leave the arrays or run in a cycle.
 """
 
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ from core.exceptions import ArtifactError
 from core.growth.tree_structure import Trees
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 
-#: An array of the file in pieces that follow each other, so that writing it needs no second copy of the trees.
+#: Consecutive pieces of one array of the file, so that writing it needs no second copy of the trees.
 Pieces = list[NDArray[Any]]
 
 TREE_OFFSETS = "tree_offsets"
 _MIXED_OFFSETS, _MIXED = "mixed_offsets", "mixed"
 _SUM_TOLERANCE = 1e-6
-#: Arrays of one entry a node.
+#: Arrays with one entry per node.
 _NODE_DTYPES = {
     "feature": np.int32,
     "link": np.int32,
@@ -37,42 +37,42 @@ _NODE_DTYPES = {
 }
 
 
-def arrays_of(trees: Trees) -> dict[str, Pieces]:
-    """The arrays of the file by name, in their order."""
+def tree_arrays(trees: Trees) -> dict[str, Pieces]:
+    """Return the arrays of the file by name, in their order."""
     return {
-        TREE_OFFSETS: [_ends([len(nodes.feature) for nodes in trees])],
-        _MIXED_OFFSETS: [_ends([len(nodes.mixed) for nodes in trees])],
+        TREE_OFFSETS: [_offsets([len(nodes.feature) for nodes in trees])],
+        _MIXED_OFFSETS: [_offsets([len(nodes.mixed) for nodes in trees])],
         **{name: [getattr(nodes, name) for nodes in trees] for name in TreeNodes._fields},
     }
 
 
-def _ends(lengths: list[int]) -> NDArray[np.int64]:
+def _offsets(lengths: list[int]) -> NDArray[np.int64]:
     return np.cumsum([0, *lengths], dtype=np.int64)
 
 
-def trees_of(arrays: Mapping[str, NDArray[Any]]) -> Trees:
-    """Trees as views of the arrays of a file, whose nodes are still to be checked. Raises ArtifactError."""
+def trees_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Trees:
+    """Return trees as views of the arrays of a file; the caller has to check their nodes. Raises ArtifactError."""
     if set(arrays) != {TREE_OFFSETS, _MIXED_OFFSETS, *TreeNodes._fields}:
         raise ArtifactError("the arrays are not those of a forest.")
     columns, mixed = {name: arrays[name] for name in _NODE_DTYPES}, arrays[_MIXED]
     n_nodes = len(columns["feature"])
     if any(len(column) != n_nodes for column in columns.values()):
-        raise ArtifactError("the arrays of the nodes are not equally long.")
-    of_nodes, of_mixed = arrays[TREE_OFFSETS], arrays[_MIXED_OFFSETS]
-    check_offsets(TREE_OFFSETS, of_nodes, n_nodes, np.greater)
-    check_offsets(_MIXED_OFFSETS, of_mixed, len(mixed), np.greater_equal)
-    if len(of_nodes) != len(of_mixed):
-        raise ArtifactError("the trees' offsets are not equally many.")
+        raise ArtifactError("the arrays of the nodes differ in length.")
+    node_offsets, mixed_offsets = arrays[TREE_OFFSETS], arrays[_MIXED_OFFSETS]
+    check_offsets(TREE_OFFSETS, node_offsets, n_nodes, np.greater)
+    check_offsets(_MIXED_OFFSETS, mixed_offsets, len(mixed), np.greater_equal)
+    if len(node_offsets) != len(mixed_offsets):
+        raise ArtifactError("the numbers of node offsets and distribution offsets differ.")
     return tuple(
         TreeNodes(**{name: column[first:last] for name, column in columns.items()}, mixed=mixed[first_mixed:last_mixed])
         for (first, last), (first_mixed, last_mixed) in zip(
-            pairwise(of_nodes.tolist()), pairwise(of_mixed.tolist()), strict=True
+            pairwise(node_offsets.tolist()), pairwise(mixed_offsets.tolist()), strict=True
         )
     )
 
 
 def check_nodes(nodes: TreeNodes, n_features: int, n_classes: int) -> None:
-    """Whether a tree is one that growth could have made, and safe to walk. Raises ArtifactError."""
+    """Raise ArtifactError unless growth could have made this tree and it is safe to traverse."""
     shapes = dict.fromkeys(_NODE_DTYPES, (len(nodes.feature),)) | {_MIXED: (len(nodes.mixed), n_classes)}
     for name, array in nodes._asdict().items():
         if array.shape != shapes[name] or array.dtype != _NODE_DTYPES.get(name, np.float64):
@@ -83,17 +83,18 @@ def check_nodes(nodes: TreeNodes, n_features: int, n_classes: int) -> None:
 
 
 def check_offsets(name: str, offsets: NDArray[Any], n_entries: int, follows: np.ufunc) -> None:
-    """Whether the trees have all entries; `follows` says whether an offset may come after another. Raises
-    ArtifactError.
+    """Raise ArtifactError unless the offsets divide all entries among the trees.
+
+    follows: np.greater if every tree must have an entry, np.greater_equal otherwise.
     """
     if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2:
         raise ArtifactError(f"array {name!r} has the wrong shape or type.")
     if offsets[0] != 0 or offsets[-1] != n_entries or not follows(offsets[1:], offsets[:-1]).all():
-        raise ArtifactError(f"the offsets in array {name!r} do not cover what the trees hold.")
+        raise ArtifactError(f"the offsets in array {name!r} do not cover the entries of the trees.")
 
 
 def check_distributions(rows: NDArray[np.float64]) -> None:
-    """Whether each row of (row, class) holds the shares of a whole. Raises ArtifactError."""
+    """Raise ArtifactError unless each row of (row, class) is a probability distribution."""
     with np.errstate(over="ignore"):
         sums = rows.sum(axis=1)
     if not ((rows >= 0).all() and (np.abs(sums - 1) < _SUM_TOLERANCE).all()):
@@ -101,30 +102,31 @@ def check_distributions(rows: NDArray[np.float64]) -> None:
 
 
 def _check_children(nodes: TreeNodes) -> None:
-    """Nodes are in preorder, and every node but the root is the child of one parent: every walk goes down and ends.
+    """Raise ArtifactError unless nodes are in preorder and every node except the root has exactly one parent.
 
-    In preorder, what lies from a parent to its right child is the parent and its left subtree: twice as many nodes as
-    inner ones. Where each node has one parent, no other order counts like that.
+    Then every traversal descends and ends. In preorder, the nodes from a parent up to its right child are the parent
+    and its left subtree, which are twice as many nodes as inner nodes. If each node has one parent, no other order
+    satisfies this count.
     """
     n_nodes, is_inner = len(nodes.feature), nodes.feature != NO_FEATURE
     inner = np.flatnonzero(is_inner)
     right = nodes.link[inner]
     if not ((right > inner + 1) & (right < n_nodes)).all():
-        raise ArtifactError("a node has an impossible child.")
+        raise ArtifactError("a node has an invalid child.")
     has_parent = np.zeros(n_nodes, dtype=bool)
     has_parent[inner + 1] = has_parent[right] = True
     if n_nodes != 2 * len(inner) + 1 or not has_parent[1:].all():
-        raise ArtifactError("a node has no parent, or more than one.")
+        raise ArtifactError("a node does not have exactly one parent.")
     n_inner = np.cumsum(is_inner, dtype=np.int32)[right - 1] - np.arange(len(inner), dtype=np.int32)
     if not (right - inner == 2 * n_inner).all():
-        raise ArtifactError("the nodes are not in preorder: a node has the child of another.")
+        raise ArtifactError("the nodes are not in preorder: the children of two nodes are exchanged.")
 
 
 def _check_leaves(nodes: TreeNodes) -> None:
     n_mixed, n_classes = nodes.mixed.shape
     linked = nodes.link[nodes.feature == NO_FEATURE]
     if not ((linked >= 0) & (linked < n_classes + n_mixed)).all():
-        raise ArtifactError("a leaf has a class distribution that does not exist.")
+        raise ArtifactError("a leaf refers to a class distribution that does not exist.")
     check_distributions(nodes.mixed)
 
 
@@ -136,4 +138,4 @@ def _check_numbers(nodes: TreeNodes, n_features: int) -> None:
         raise ArtifactError("a threshold or an impurity is not a number.")
     weights = nodes.weighted_n_node_samples
     if not (np.isfinite(weights).all() and (weights > 0).all() and (nodes.missing_go_to_left <= 1).all()):
-        raise ArtifactError("a node's weight or missing side is no valid number.")
+        raise ArtifactError("the weight or the missing-value direction of a node is invalid.")

@@ -68,7 +68,7 @@ class BoostedClassifier(ClassifierContract):
     those of the class that took most rounds, or failed.
     """
 
-    fewest_classes: ClassVar[int] = 2
+    min_classes: ClassVar[int] = 2
     #: How often a tree holds a row at most.
     _n_copies = 1
 
@@ -109,7 +109,7 @@ class BoostedClassifier(ClassifierContract):
         loss = self._checked_loss()
         data = training_data(self, X, y, sample_weight, self.class_weight)
         n_classes = len(data.labels.classes)
-        if len(np.unique(data.labels.codes)) < self.fewest_classes:
+        if len(np.unique(data.labels.codes)) < self.min_classes:
             raise InvalidInput("y holds one class among the rows that have weight; boosting needs two classes or more.")
         positives = [1] if n_classes == 2 else list(range(n_classes))
         progress = Progress(monitor or NullMonitor(), "boosting", len(positives) * int(self.n_rounds))

@@ -144,7 +144,7 @@ class RMBoostClassifier(BoostedClassifier):
         """What the fit found out; of two classes and rows of equal weight also what it guarantees where a share
         `noise_rate` of the training labels is wrong.
         """
-        facts = super().fit_summary().facts
+        facts = super().fit_summary().fitted
         metrics = {
             "minimax_risk": self.minimax_risk_,
             "class_risks": self.class_risks_.tolist(),

@@ -109,19 +109,19 @@ class GrownForest(GrownClassifier):
     def _found_beside(self, grown: Grown, fit: GrowingFit) -> dict[str, Any]:
         if not self.oob_score:
             return {}
-        given, states = fit.data.given, fit.seeds.kernel_states(self._n_trees())
-        weights = np.zeros(len(given.kept), dtype=np.float64)
-        weights[given.kept] = fit.data.weights
+        rows, states = fit.data.input_rows, fit.seeds.kernel_states(self._n_trees())
+        weights = np.zeros(len(rows.is_training), dtype=np.float64)
+        weights[rows.is_training] = fit.data.weights
         threads, stop_flag = thread_count(self.n_jobs), fit.monitor.stop_flag
         bootstrap = Bootstrap(weights, states)
         vote = vote_of(grown.loss, fit.correction)
-        left_out = out_of_bag_votes(given.X, grown.trees, vote, bootstrap, threads, stop_flag)
+        left_out = out_of_bag_votes(rows.X, grown.trees, vote, bootstrap, threads, stop_flag)
         if fit.correction is not None:
             left_out = left_out._replace(mean=on_simplex(left_out.mean))
         if not left_out.n_trees.all():
             _warn_of_rows_without_votes(left_out.n_trees)
         return {
-            "oob_score_": accuracy(left_out, given.codes, given.sample_weights),
+            "oob_score_": accuracy(left_out, rows.codes, rows.sample_weights),
             "oob_decision_function_": left_out.mean,
         }
 

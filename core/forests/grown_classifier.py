@@ -37,7 +37,7 @@ from core.noise.correction import (
 from core.noise.estimation import TransitionEstimate
 from core.parameters import parameters_of
 from core.randomness import Purpose, Seed, SeedTree
-from core.validation.training_data import TrainingData, class_weights_of, prediction_rows, training_data
+from core.validation.training_data import TrainingData, class_weight_per_class, prediction_rows, training_data
 
 
 class GrowingFit(NamedTuple):
@@ -165,8 +165,8 @@ class GrownClassifier(ClassifierContract):
     def _corrected(self, correction: Correction | None, fit: GrowingFit) -> _Corrected:
         if correction is None:
             return _Corrected(None, {})
-        given = fit.data.labels._replace(codes=fit.data.given.codes)
-        weights = class_weights_of(given, self.class_weight)
+        given = fit.data.labels._replace(codes=fit.data.input_rows.codes)
+        weights = class_weight_per_class(given, self.class_weight)
         check_class_weights(given.classes, weights)
         if correction.transition is not None:
             return _Corrected(correction.labels_for(given.classes, weights), {})

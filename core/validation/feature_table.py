@@ -1,7 +1,6 @@
-"""The rows of features as callers hold them -> float arrays; names and numbers of features that fit and prediction
-must share.
+"""Checks and conversion of X to float arrays, and of feature names and counts between fit and prediction.
 
-Wording follows scikit-learn's messages, which its own checks of estimators look for.
+Messages follow scikit-learn's wording, which its estimator checks look for.
 """
 
 import warnings
@@ -12,16 +11,17 @@ from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput
 
-_MOST_NAMES_SHOWN = 5
+_MAX_NAMES_SHOWN = 5
 
 
 def training_rows(estimator: Any, X: Any) -> NDArray[Any]:
-    """X (row, feature) as float32 or float64, NaN = missing; sets `n_features_in_`, and `feature_names_in_` when X is
-    a data frame with names.
+    """Return X (row, feature) as float32 or float64, where NaN means missing.
 
-    Raises InvalidInput for infinities and shapes, TypeError for sparse matrices and for what is no number.
+    Sets `n_features_in_`, and `feature_names_in_` if X is a data frame with names.
+
+    Raises InvalidInput for infinities and wrong shapes, TypeError for sparse matrices and values that are not numbers.
     """
-    names = _names_of(X)
+    names = _column_names(X)
     rows = _float_rows(estimator, X)
     if names is not None:
         estimator.feature_names_in_ = names
@@ -32,14 +32,14 @@ def training_rows(estimator: Any, X: Any) -> NDArray[Any]:
 
 
 def rows_like_training(estimator: Any, X: Any) -> NDArray[Any]:
-    """X as in `training_rows`, with the features that `estimator` was fitted on. Raises InvalidInput otherwise."""
-    _check_names(estimator, _names_of(X))
+    """Return X as `training_rows` does. Raises InvalidInput unless it has the features of the fit."""
+    _check_names(estimator, _column_names(X))
     rows = _float_rows(estimator, X)
     expected = estimator.n_features_in_
     if rows.shape[1] != expected:
         raise InvalidInput(
             f"X has {rows.shape[1]} features, but {type(estimator).__name__} is expecting {expected} features as "
-            "input; give the features that it was fitted on."
+            "input; pass the features that it was fitted on."
         )
     return rows
 
@@ -55,7 +55,7 @@ def _float_rows(estimator: Any, X: Any) -> NDArray[Any]:
     for size, noun in zip(rows.shape, ("sample(s)", "feature(s)"), strict=True):
         if size == 0:
             raise InvalidInput(f"Found array with 0 {noun} (shape={rows.shape}) while a minimum of 1 is required.")
-    # fmax and fmin pass over NaN and need no array of their own
+    # fmax and fmin ignore NaN and need no temporary array
     if np.isinf(np.fmax.reduce(rows, axis=None)) or np.isinf(np.fmin.reduce(rows, axis=None)):
         raise InvalidInput(
             f"Input X of {name} contains infinity or a value too large for {rows.dtype}; only NaN means missing."
@@ -68,7 +68,7 @@ def _floats(X: Any) -> NDArray[Any]:
         raise TypeError("Sparse data was passed for X, but dense data is required. Use '.toarray()' to convert it.")
     rows = np.asarray(X)
     if rows.dtype.kind == "c":
-        raise InvalidInput("Complex data not supported; give real and imaginary parts as two features.")
+        raise InvalidInput("Complex data not supported; pass real and imaginary parts as two features.")
     if rows.dtype in (np.float32, np.float64):
         return rows
     if rows.dtype == object and hasattr(X, "columns") and hasattr(X, "iloc"):  # pandas' own missing values
@@ -77,16 +77,16 @@ def _floats(X: Any) -> NDArray[Any]:
         return rows.astype(np.float64)
 
 
-def _names_of(X: Any) -> NDArray[Any] | None:
-    """Names of a data frame's columns where all are text, None without. Raises TypeError for a mixture."""
+def _column_names(X: Any) -> NDArray[Any] | None:
+    """Return the column names of a data frame if all are text, None without names. Raises TypeError for a mixture."""
     if not (hasattr(X, "columns") and hasattr(X, "shape") and len(X.shape) == 2):
         return None
     names = list(X.columns)
     are_text = [isinstance(name, str) for name in names]
     if any(are_text) and not all(are_text):
         raise TypeError(
-            "Feature names are only supported if all input features have string names, but your input has others "
-            "among them; name all columns with text, or none."
+            "Feature names are only supported if all input features have string names, but your input has other "
+            "names too; use text for all column names, or for none."
         )
     return np.array(names, dtype=object) if names and all(are_text) else None
 
@@ -119,5 +119,5 @@ def _difference(names: list[str], fitted: list[str]) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    shown = [f"- {name}\n" for name in names[:_MOST_NAMES_SHOWN]]
-    return "".join(shown) + ("- ...\n" if len(names) > _MOST_NAMES_SHOWN else "")
+    shown = [f"- {name}\n" for name in names[:_MAX_NAMES_SHOWN]]
+    return "".join(shown) + ("- ...\n" if len(names) > _MAX_NAMES_SHOWN else "")

@@ -1,4 +1,4 @@
-"""Where y, weights and probabilities are checked and cast; X is in `core.validation.feature_table`."""
+"""Checks and conversion of y, weights and rows to predict; those of X are in `core.validation.feature_table`."""
 
 import math
 import warnings
@@ -14,40 +14,40 @@ from core.validation.feature_table import rows_like_training, training_rows
 
 ClassWeight = Mapping[Hashable, float] | str | None
 
-#: Bounds of rows times the largest weight: sums over any sample stay far from where float64 ends.
-_LIGHTEST, _HEAVIEST = 2.0**-1000, 2.0**1000
-#: Class numbers are kept in 16 bits while trees grow.
-MOST_CLASSES = 2**16 - 1
+#: Bounds of the number of rows times the largest weight, which keep all sums far from the limits of float64.
+_MIN_TOTAL_WEIGHT, _MAX_TOTAL_WEIGHT = 2.0**-1000, 2.0**1000
+#: Class numbers are stored in 16 bits during growth.
+MAX_CLASSES = 2**16 - 1
 
 
 class EncodedLabels(NamedTuple):
-    """classes (class,) sorted; codes int32 (row,) with labels == classes[codes]."""
+    """Labels as sorted distinct classes (class,) and int32 codes (row,), where labels == classes[codes]."""
 
     classes: NDArray[Any]
     codes: NDArray[np.int32]
 
 
-class GivenRows(NamedTuple):
-    """The rows as `fit` got them, those of weight zero too."""
+class InputRows(NamedTuple):
+    """Rows as passed to `fit`, including those of weight zero."""
 
     X: NDArray[Any]  # (row, feature)
     codes: NDArray[np.int32]  # (row,)
     sample_weights: NDArray[np.float64]  # (row,), without class weights
-    kept: NDArray[np.bool_]  # (row,), which rows train
+    is_training: NDArray[np.bool_]  # (row,), whether the row has a positive weight
 
 
 class TrainingData(NamedTuple):
-    """What growth needs. Rows of weight zero are gone, also those that come to zero beside the heaviest row."""
+    """Rows to grow trees on, without rows of weight zero or of a weight that underflows next to the largest."""
 
     X: NDArray[Any]  # (row, feature) float32 or float64, NaN = missing
     labels: EncodedLabels
     weights: NDArray[np.float64]  # (row,), positive, in units of `weight_unit`; the largest is in [1, 2)
     weight_unit: float  # a power of two
-    given: GivenRows
+    input_rows: InputRows
 
 
 def encode_labels(y: Any) -> EncodedLabels:
-    """Sort the distinct labels, numbers by value; labels that cannot be compared are ordered by type, then by text."""
+    """Return labels as class codes. Classes are sorted; if they cannot be compared, by type and then by text."""
     y = np.asarray(y)
     if y.dtype != object:
         classes, codes = np.unique(y, return_inverse=True)
@@ -64,57 +64,60 @@ def encode_labels(y: Any) -> EncodedLabels:
 
 
 def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: ClassWeight) -> TrainingData:
-    """Check and cast what `fit` was given. Raises InvalidInput, or TypeError for what is no number."""
+    """Check and convert the arguments of `fit`. Raises InvalidInput, or TypeError for values that are not numbers."""
     X, y = _checked_rows(estimator, X, y)
     labels = encode_labels(y)
-    if len(labels.classes) > MOST_CLASSES:
+    if len(labels.classes) > MAX_CLASSES:
         raise InvalidInput(
-            f"y has {len(labels.classes)} distinct labels; at most {MOST_CLASSES} are possible. If y is a quantity, "
-            "cut it into classes first."
+            f"y has {len(labels.classes)} distinct labels; at most {MAX_CLASSES} are supported. If y is a quantity, "
+            "bin it into classes first."
         )
-    sample_weights = sample_weights_of(sample_weight, len(X))
-    weights, unit = _scaled(sample_weights, class_weight_of_rows(labels, class_weight))
-    kept = weights > 0
-    given = GivenRows(X, labels.codes, sample_weights, kept)
-    if kept.all():
-        return TrainingData(X, labels, weights, unit, given)
-    return TrainingData(X[kept], labels._replace(codes=labels.codes[kept]), weights[kept], unit, given)
+    sample_weights = row_weights(sample_weight, len(X))
+    weights, unit = _scaled(sample_weights, class_weight_per_row(labels, class_weight))
+    is_training = weights > 0
+    input_rows = InputRows(X, labels.codes, sample_weights, is_training)
+    if is_training.all():
+        return TrainingData(X, labels, weights, unit, input_rows)
+    training_labels = labels._replace(codes=labels.codes[is_training])
+    return TrainingData(X[is_training], training_labels, weights[is_training], unit, input_rows)
 
 
-def sample_weights_of(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """The weight of each row, float64 (row,): ones for None, one number for all. Raises InvalidInput."""
+def row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return the weight of each row, float64 (row,): 1 for None, a single number for all rows. Raises InvalidInput."""
     if sample_weight is None:
         return np.ones(n_rows, dtype=np.float64)
     try:
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInput("sample_weight holds what is no number; give one number of at least 0 per row.") from None
+        raise InvalidInput(
+            "sample_weight contains values that are not numbers; pass a number of at least 0 per row."
+        ) from None
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.shape != (n_rows,):
         raise InvalidInput(f"sample_weight has shape {weights.shape}; it must have one weight per row, ({n_rows},).")
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise InvalidInput("sample_weight holds a negative or infinite weight, or NaN; weights must be at least 0.")
+        raise InvalidInput("sample_weight contains a negative or infinite weight or NaN; weights must be at least 0.")
     return weights
 
 
 def _scaled(
     sample_weights: NDArray[np.float64], class_weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
-    """The rows' weights in units of the largest power of two that none exceeds, and that unit.
+    """Return the weights of rows in units of the largest power of two that is at most the largest weight, and the unit.
 
-    Growth multiplies weights, which must not overflow or vanish; a power of two changes no digit of them.
+    Growth multiplies weights, which must neither overflow nor underflow. Scaling by a power of two is exact.
     """
     with np.errstate(over="ignore", under="ignore"):
         weights = sample_weights * class_weights
     largest = float(weights.max())
     if largest == 0:
-        raise InvalidInput("all rows have weight zero; give at least one row a positive weight.")
-    if not _LIGHTEST <= largest * len(weights) <= _HEAVIEST:
+        raise InvalidInput("all rows have weight zero; at least one row needs a positive weight.")
+    if not _MIN_TOTAL_WEIGHT <= largest * len(weights) <= _MAX_TOTAL_WEIGHT:
         raise InvalidInput(
-            f"the largest weight of the {len(weights)} rows is {largest:g}; times the number of rows it must be "
-            f"between {_LIGHTEST:.0e} and {_HEAVIEST:.0e}. Scale all weights by the same number: only their ratios "
-            "shape a tree."
+            f"the largest of the {len(weights)} weights is {largest:g}; multiplied by the number of rows it must be "
+            f"between {_MIN_TOTAL_WEIGHT:.0e} and {_MAX_TOTAL_WEIGHT:.0e}. Scale all weights by the same factor; "
+            "trees depend only on their ratios."
         )
     exponent = math.frexp(largest)[1] - 1
     with np.errstate(under="ignore"):
@@ -127,23 +130,23 @@ def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray
     X = training_rows(estimator, X)
     y = label_column(y)
     if y.shape[0] != X.shape[0]:
-        raise InvalidInput(f"X has {X.shape[0]} rows and y has {y.shape[0]} labels; they must be as many.")
+        raise InvalidInput(f"X has {X.shape[0]} rows and y has {y.shape[0]} labels; the numbers must be equal.")
     if y.dtype.kind == "f":
         if not np.isfinite(y).all():
-            raise InvalidInput("y contains NaN or infinity; drop those rows, a label cannot be missing.")
+            raise InvalidInput("y contains NaN or infinity; remove those rows, since every row needs a label.")
         if (y != np.floor(y)).any():
             raise InvalidInput(
-                "Unknown label type: continuous. Labels are classes; if fractions are names of classes, give them as "
+                "Unknown label type: continuous. Labels are classes; if the fractions are class names, pass them as "
                 "objects or as text."
             )
     return X, y
 
 
 def label_column(y: Any) -> NDArray[Any]:
-    """Labels (row,); a column (row, 1) passes with scikit-learn's warning."""
+    """Return labels (row,). A column (row, 1) is accepted with scikit-learn's warning."""
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
-        from sklearn.exceptions import DataConversionWarning  # noqa: PLC0415  (too slow an import for a rare case)
+        from sklearn.exceptions import DataConversionWarning  # noqa: PLC0415  (the import is slow and rarely needed)
 
         text = "A column-vector y was passed when a 1d array was expected. Please change its shape to (n_samples,)."
         warnings.warn(text, DataConversionWarning, stacklevel=5)
@@ -154,9 +157,10 @@ def label_column(y: Any) -> NDArray[Any]:
 
 
 def class_codes(classes: NDArray[Any], y: Any) -> tuple[NDArray[np.int64], int]:
-    """Class numbers of the labels y, and how many labels are not among `classes`; those are numbered after them.
+    """Return the class numbers of labels y (row,), and the number of labels that are not among `classes`.
 
-    A class may be rare enough to occur in a test part alone, or lose all its training labels to noise.
+    Unlisted labels are numbered after the listed ones. A class may occur only in the test part, or lose all its
+    training labels to noise.
     """
     labels = encode_labels(y)
     position = {label: k for k, label in enumerate(classes.tolist())}
@@ -167,7 +171,8 @@ def class_codes(classes: NDArray[Any], y: Any) -> tuple[NDArray[np.int64], int]:
 
 
 def prediction_rows(estimator: Any, X: Any) -> NDArray[Any]:
-    """Rows for the votes, in any order: float32 where it holds every number exactly, else float64; finite or NaN.
+    """Return rows to predict, finite or NaN: float32 if it represents every number exactly, otherwise float64.
+
     Raises InvalidInput and TypeError.
     """
     if _needs_no_cast(estimator, X) and not has_infinity(X):
@@ -176,7 +181,7 @@ def prediction_rows(estimator: Any, X: Any) -> NDArray[Any]:
 
 
 def _narrowed(X: NDArray[Any]) -> NDArray[Any]:
-    """Integers and what was float32 before need half the memory; the same comparisons hold."""
+    """Return float32 rows if they equal X, such as for integers; comparisons are the same in half the memory."""
     if X.dtype == np.float64 and X.flags.carray:
         narrow = np.empty(X.shape, dtype=np.float32)
         if narrow_exactly(X, narrow):
@@ -185,7 +190,7 @@ def _narrowed(X: NDArray[Any]) -> NDArray[Any]:
 
 
 def _needs_no_cast(estimator: Any, X: Any) -> bool:
-    """Whether X is what the checks, which take longer than one row's prediction, would return as it is."""
+    """Return whether the checks, which take longer than predicting one row, would return X unchanged."""
     return (
         type(X) is np.ndarray
         and (X.dtype == np.float32 or X.dtype == np.float64)
@@ -197,16 +202,17 @@ def _needs_no_cast(estimator: Any, X: Any) -> bool:
     )
 
 
-def class_weight_of_rows(labels: EncodedLabels, class_weight: ClassWeight) -> NDArray[np.float64]:
-    """The class weight of each row. "balanced" = rows / (classes * rows of the class). Mapping keys are labels or
-    their text.
+def class_weight_per_row(labels: EncodedLabels, class_weight: ClassWeight) -> NDArray[np.float64]:
+    """Return the class weight of each row, (row,).
+
+    "balanced" is n_rows / (n_classes * n_rows_in_class). The keys of a mapping are labels or their text.
     """
-    weights: NDArray[np.float64] = class_weights_of(labels, class_weight)[labels.codes]
+    weights: NDArray[np.float64] = class_weight_per_class(labels, class_weight)[labels.codes]
     return weights
 
 
-def class_weights_of(labels: EncodedLabels, class_weight: ClassWeight) -> NDArray[np.float64]:
-    """The weight of each class, (class,)."""
+def class_weight_per_class(labels: EncodedLabels, class_weight: ClassWeight) -> NDArray[np.float64]:
+    """Return the weight of each class, (class,)."""
     n_classes = len(labels.classes)
     if class_weight is None:
         return np.ones(n_classes)
@@ -222,6 +228,6 @@ def _from_mapping(classes: list[Any], class_weight: Mapping[Hashable, float]) ->
     unknown = set(by_text) - {str(label) for label in classes}
     if missing and unknown:
         raise InvalidParameter(
-            f"class_weight names {sorted(unknown)}, which are no labels of y; the labels are {classes}."
+            f"class_weight has the keys {sorted(unknown)}, which are not labels of y; the labels are {classes}."
         )
     return np.array([class_weight.get(k, by_text.get(str(k), 1.0)) for k in classes], dtype=np.float64)

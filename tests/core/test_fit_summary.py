@@ -26,9 +26,9 @@ def test_every_kind(kind, n_classes):
     estimator = small(kind).fit(X, y)
     found = estimator.fit_summary(noise_rate=0.1)
     assert json.loads(json.dumps(found._asdict(), allow_nan=False)) == found._asdict()
-    assert found.facts["loss"] == {"kind": "gini"}
-    assert found.facts["node_count"] == sum(len(nodes.feature) for nodes in estimator.trees_)
-    assert ("stop_reason" in found.facts) == ("n_rounds" in found.facts) == ("boost" in kind)
+    assert found.fitted["loss"] == {"kind": "gini"}
+    assert found.fitted["node_count"] == sum(len(nodes.feature) for nodes in estimator.trees_)
+    assert ("stop_reason" in found.fitted) == ("n_rounds" in found.fitted) == ("boost" in kind)
     assert bool(found.metrics) == (kind == "rmboost")
     assert (found.certificate is not None) == (kind == "rmboost" and n_classes == 2)
 

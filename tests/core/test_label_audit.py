@@ -149,7 +149,7 @@ def test_rows_in_every_bag_are_not_judged():
 
 def test_class_weights_are_refused():
     X, _, given = blobs(100)
-    with pytest.raises(core.InvalidParameter, match=r"class_weight is \{0: 0\}; an audit"):
+    with pytest.raises(core.InvalidParameter, match=r"class_weight is \{0: 0\}; it is not supported"):
         core.audit_labels(X, given, small_forest(class_weight={0: 0}), random_state=0)
 
 
