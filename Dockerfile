@@ -8,7 +8,7 @@ WORKDIR /src
 # The locked packages come first: a change of our own code does not install them again.
 COPY requirements.lock ./
 RUN pip install --require-hashes --requirement requirements.lock
-COPY pyproject.toml README.md ./
+COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY core core
 COPY workers workers

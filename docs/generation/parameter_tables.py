@@ -2,7 +2,7 @@
 
 import inspect
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import core
@@ -28,23 +28,17 @@ def estimators() -> str:
 
 
 def losses() -> str:
-    """Return the table of losses and the table of their parameters."""
-    names = table(
-        ("loss", "other names", "class", "meaning"),
-        (
-            (code(kind), ", ".join(map(code, loss.aliases)), code(loss.__name__), loss.help)
-            for kind, loss in core.LOSSES.items()
-        ),
+    """Return the table of losses, and one section per loss: its class, what it is, and its parameters."""
+    overview = table(
+        ("loss", "other names", "meaning"),
+        ((code(kind), ", ".join(map(code, loss.aliases)), loss.help) for kind, loss in core.LOSSES.items()),
     )
-    rows = [(kind, parameter) for kind in core.LOSSES for parameter in loss_parameters(kind)]
-    return page((names, _table_by_owner("loss", rows)))
+    return page((overview, *(_loss(kind, loss) for kind, loss in core.LOSSES.items())))
 
 
 def noise_kinds() -> str:
-    """Return the table of noise kinds and the table of their parameters."""
-    names = table(("kind", "meaning"), ((code(kind), _summary(noise)) for kind, noise in core.NOISE_KINDS.items()))
-    rows = [(kind, parameter) for kind in core.NOISE_KINDS for parameter in noise_parameters(kind)]
-    return page((names, _table_by_owner("kind", rows)))
+    """Return one section per kind of noise: what it does, and its parameters."""
+    return page(_section(kind, _summary(noise), noise_parameters(kind)) for kind, noise in core.NOISE_KINDS.items())
 
 
 def shown_values(parameter: Parameter) -> str:
@@ -55,26 +49,21 @@ def shown_values(parameter: Parameter) -> str:
 
 
 def _estimator(kind: str, estimator: type) -> str:
-    declared = estimator_parameters(kind)
-    return page(
-        (
-            f"## `{kind}`",
-            f"`core.{estimator.__name__}`. {_summary(estimator)}",
-            table(("parameter", "values", "default", "meaning"), map(_row, declared)),
-        )
-    )
+    return _section(kind, f"`core.{estimator.__name__}`. {_summary(estimator)}", estimator_parameters(kind))
+
+
+def _loss(kind: str, loss: type) -> str:
+    return _section(kind, f"`core.{loss.__name__}`. {_summary(loss)}", loss_parameters(kind))
+
+
+def _section(kind: str, description: str, declared: Sequence[Parameter]) -> str:
+    parameters = table(("parameter", "values", "default", "meaning"), map(_row, declared)) if declared else ""
+    return page((f"## `{kind}`", description, parameters))
 
 
 def _row(parameter: Parameter) -> tuple[str, str, str, str]:
     name = f"{code(parameter.name)} (Python only)" if parameter.server_side else code(parameter.name)
     return name, shown_values(parameter), _default(parameter.default), parameter.help
-
-
-def _table_by_owner(owner: str, rows: Iterable[tuple[str, Parameter]]) -> str:
-    return table(
-        (owner, "parameter", "values", "default", "meaning"),
-        ((code(kind), *_row(parameter)) for kind, parameter in rows),
-    )
 
 
 def _alternative(alternative: Alternative) -> str:

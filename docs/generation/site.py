@@ -28,6 +28,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("mermaid", MermaidDiagram)
     app.connect("source-read", partial(_read_page, _builders()))
     app.connect("autodoc-process-docstring", _convert_docstring)
+    app.connect("autodoc-skip-member", _skip_undescribed_field)
     app.connect("build-finished", _refuse_other_hosts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -66,3 +67,8 @@ def _refuse_other_hosts(app: Sphinx, failure: Exception | None) -> None:
 def _convert_docstring(app: Sphinx, what: str, name: str, documented: Any, options: Any, lines: list[str]) -> None:
     fields = list(docstrings.parameter_fields(documented)) if what == "class" else []
     lines[:] = [*docstrings.to_restructured_text(lines), "", *fields]
+
+
+def _skip_undescribed_field(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out fields of named tuples that only have Python's own description; the signature lists them."""
+    return True if (getattr(member, "__doc__", None) or "").startswith("Alias for field number") else None

@@ -66,11 +66,12 @@ def test_built_package_holds_everything_the_service_reads(tmp_path: Path) -> Non
         copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
         sources.mkdir(exist_ok=True)
         copy(ROOT / source, sources / source)
-    suffixes = {".py", ".parquet"}
+    suffixes = {".py", ".parquet", ".typed"}
     needed = {str(path.relative_to(sources)) for path in sources.rglob("*") if path.suffix in suffixes}
     pip = [sys.executable, "-m", "pip", "wheel", "-qq", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(sources)], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     packed = set(zipfile.ZipFile(wheel).namelist())
-    assert "app/demo/data/optdigits.parquet" in needed
+    assert {"app/demo/data/optdigits.parquet", "core/py.typed"} <= needed
     assert needed - packed == set()
+    assert any(name.endswith("/licenses/LICENSE") for name in packed)
