@@ -1,8 +1,12 @@
-"""The README says what is so: its commands run as they stand, its table lists the settings that exist."""
+"""README and documentation: their commands run as they are printed, their links and file names exist."""
 
 import json
+import os
 import re
+import statistics
 import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +15,15 @@ from app.settings import _Environment
 from tests.service_process import RunningService
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text()
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("**/*.md"))]
+PICTURE = re.compile(r'(?:src|srcset)="([^"]+)"')
+TUTORIAL = (DOCS / "tutorial.md").read_text()
+#: Pages whose commands continue those of the tutorial.
+GUIDES = [page for page in sorted(DOCS.glob("how-to/*.md")) if "```bash" in page.read_text()]
+#: A machine that has not compiled the kernels yet needs minutes for them.
+LONGEST_SECONDS = 600
 
 
 def section(title: str) -> str:
@@ -21,47 +32,112 @@ def section(title: str) -> str:
     return found[1]
 
 
-def bash_blocks(text: str) -> list[str]:
-    return re.findall(r"^```bash\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+def blocks(language: str, text: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-def test_commands_with_curl_run_as_they_stand(tmp_path: Path) -> None:
-    """The walk, and what later sections do with its data set."""
-    script = "".join(bash_blocks(section("A walk with curl") + section("Models, losses, parameters")))
-    assert "/predict" in script
-    assert "/audits" in script
-    assert "/sweeps" in script
-    with RunningService(tmp_path / "home") as service:
-        walked = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script],
-            cwd=tmp_path,
-            env=service.environment,
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
-    assert walked.returncode == 0, walked.stdout + walked.stderr
-    assert "\nsucceeded\n" in walked.stdout
-    header, *wrong = (tmp_path / "wrong-labels.csv").read_text().splitlines()
-    assert header == '"row","given_label","suggested_label","quality","is_issue"'
-    assert wrong
-    curve = r"(?:entropy|misclassification) 0\.[02] accuracy 0\.\d+ 0\.\d+ \["
-    assert len(re.findall(curve, walked.stdout)) == 4
-    one = json.loads(re.findall(r'\{"model".*?\}\}(?=\{|$)', walked.stdout.strip(), re.DOTALL)[0])
+def run_bash(script: str, folder: Path, environment: dict[str, str]) -> str:
+    """Return what the script prints; it stops at the first command that fails."""
+    finished = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_SECONDS,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return finished.stdout
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    with RunningService(tmp_path_factory.mktemp("service") / "home") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("commands")
+
+
+@pytest.fixture(scope="module")
+def tutorial(service: RunningService, folder: Path) -> str:
+    """What the commands of the tutorial print."""
+    return run_bash("".join(blocks("bash", TUTORIAL)), folder, service.environment)
+
+
+@pytest.fixture(scope="module")
+def run_guide(service: RunningService, folder: Path, tutorial: str) -> Callable[[str], str]:
+    """Run the commands of a guide with the variables and the data set of the tutorial."""
+    first_steps = "".join(blocks("bash", TUTORIAL)[:2])
+    return lambda script: run_bash(first_steps + script, folder, service.environment)
+
+
+def test_commands_of_the_readme_run_as_they_are_printed(service: RunningService, tmp_path: Path) -> None:
+    printed = run_bash("".join(blocks("bash", section("Over HTTP"))), tmp_path, service.environment)
+    answer = json.loads(printed[printed.rindex('{"model"') :])
+    assert answer["label"] == "yes"
+    assert answer["model"]["name"] == "loans"
+
+
+def test_commands_of_the_tutorial_run_as_they_are_printed(tutorial: str) -> None:
+    assert "\nsucceeded\n" in tutorial
+    one = json.loads(re.findall(r'\{"model".*?\}\}(?=\{|$)', tutorial.strip(), re.DOTALL)[0])
     assert one["label"] == "yes"
     assert one["model"]["name"] == "loans"
 
 
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda page: page.name)
+def test_commands_of_a_guide_run_as_they_are_printed(guide: Path, run_guide: Callable[[str], str]) -> None:
+    printed = run_guide("".join(blocks("bash", guide.read_text())))
+    assert not re.findall(r'"state":"(?:failed|cancelled)"', printed)
+
+
+def test_guides_show_audits_sweeps_and_predictions() -> None:
+    shown = "".join(block for guide in GUIDES for block in blocks("bash", guide.read_text()))
+    assert "/predict" in shown
+    assert "/audits" in shown
+    assert "/sweeps" in shown
+
+
+def test_an_audit_stores_the_wrong_labels(run_guide: Callable[[str], str], folder: Path) -> None:
+    run_guide("".join(blocks("bash", (DOCS / "how-to" / "audit-labels.md").read_text())))
+    header, *wrong = (folder / "wrong-labels.csv").read_text().splitlines()
+    assert header == '"row","given_label","suggested_label","quality","is_issue"'
+    assert wrong
+
+
+def test_a_sweep_prints_a_score_for_each_cell(run_guide: Callable[[str], str]) -> None:
+    printed = run_guide("".join(blocks("bash", (DOCS / "how-to" / "compare-under-noise.md").read_text())))
+    curve = r"(?:entropy|misclassification) 0\.[02] accuracy 0\.\d+ 0\.\d+ \["
+    assert len(re.findall(curve, printed)) == 4
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks("python", page.read_text())], ids=lambda page: page.name
+)
+def test_python_runs_as_it_is_printed(page: Path, tmp_path: Path) -> None:
+    script = "".join(blocks("python", page.read_text()))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "-c", script]
+    finished = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout
+
+
 def test_start_commands_are_targets_of_the_makefile() -> None:
-    commands = "".join(bash_blocks(section("Start"))).split("\n")
+    commands = "".join(blocks("bash", section("Start"))).split("\n")
     makefile = (ROOT / "Makefile").read_text()
     for command in filter(None, commands):
         assert re.search(rf"^{command.removeprefix('make ')}:", makefile, re.MULTILINE), command
 
 
 def test_settings_table_lists_every_setting_once() -> None:
-    documented = re.findall(r"^\| `(\w+)` \|", section("Settings"), re.MULTILINE)
+    documented = re.findall(r"^\| `(\w+)` \|", (DOCS / "reference" / "settings.md").read_text(), re.MULTILINE)
     existing = [
         str(field.validation_alias or f"BRISTLECONE_{name.upper()}")
         for name, field in _Environment.model_fields.items()
@@ -69,11 +145,20 @@ def test_settings_table_lists_every_setting_once() -> None:
     assert sorted(documented) == sorted(existing)
 
 
+def test_table_of_the_noise_curve_holds_the_cells_of_its_picture() -> None:
+    page = (DOCS / "benchmarks.md").read_text()
+    cells = json.loads((DOCS / "images" / "noise_curve.json").read_text())
+    for name in {cell["estimator"] for cell in cells}:
+        accuracies = [cell["accuracies"] for cell in cells if cell["estimator"] == name]
+        shown = [f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}" for values in accuracies]
+        assert f"| {name} | {' | '.join(shown)} |" in page
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_and_file_names_lead_somewhere(page: Path) -> None:
     text = page.read_text()
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
-    for link in links:
+    for link in links + PICTURE.findall(text):
         assert (page.parent / link).exists(), link
-    for name in re.findall(r"`((?:app|core|workers|migrations|docs|tests)/[\w./-]+)`", text):
+    for name in re.findall(r"`((?:app|benchmarks|core|workers|migrations|docs|tests)/[\w./-]+)`", text):
         assert (ROOT / name).exists(), name
