@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tutorial(service: RunningService, folder: Path) -> str:
     """What the commands of the tutorial print."""
-    return run_bash("".join(blocks("bash", TUTORIAL)), folder, service.environment)
+    return run_bash("echo\n".join(blocks("bash", TUTORIAL)), folder, service.environment)
 
 
 @pytest.fixture(scope="module")
