@@ -1,4 +1,4 @@
-"""The command `bristlecone`: every way to start a part of the service."""
+"""Command line of the service: `bristlecone`."""
 
 import argparse
 import os
@@ -16,21 +16,21 @@ from app.operations.supervisor import serve
 from app.settings import Settings, load_settings
 from app.storage.schema import upgrade_to_head
 
-#: A request line with a value for each of ten thousand columns still fits.
-LONGEST_REQUEST_HEAD_BYTES = 1024**2
-#: Open connections get this long when the API stops; the supervisor waits a little longer.
+#: Room for a request line with values of ten thousand columns.
+MAX_REQUEST_HEAD_BYTES = 1024**2
+#: How long the API waits for open connections when it stops; the supervisor waits a little longer.
 API_GRACE_SECONDS = 8
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code: 0, 1 when it could not be done, 2 for a wrong command line."""
+    """Run one command and return the exit code: 0, 1 if the command failed, 2 if the command line is wrong."""
     options = _parser().parse_args(arguments)
     configure_logging()
     command: Callable[[Settings, argparse.Namespace], None] = options.command
     try:
         command(load_settings(), options)
     except ValidationError as error:
-        return _fail("\n".join(_setting_fault(fault["loc"], fault["msg"]) for fault in error.errors()))
+        return _fail("\n".join(_setting_error(item["loc"], item["msg"]) for item in error.errors()))
     except (StartRefused, DemoFailed) as error:
         return _fail(str(error))
     except KeyboardInterrupt:
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="bristlecone", description="Train and serve tree models on data whose labels cannot be fully trusted."
+        prog="bristlecone", description="Train and serve tree models on data with unreliable labels."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, line in _COMMANDS:
@@ -57,7 +57,7 @@ def _serve(settings: Settings, options: argparse.Namespace) -> None:
 
 def _api(settings: Settings, options: argparse.Namespace) -> None:
     require_private_address(settings)
-    # Requests are logged by the service itself, which leaves out query strings: they hold people's data.
+    # The service logs requests itself, without query strings: they contain personal data.
     uvicorn.run(
         "app.main:create_app",
         factory=True,
@@ -68,12 +68,12 @@ def _api(settings: Settings, options: argparse.Namespace) -> None:
         server_header=False,
         log_config=None,
         timeout_graceful_shutdown=API_GRACE_SECONDS,
-        h11_max_incomplete_event_size=LONGEST_REQUEST_HEAD_BYTES,
+        h11_max_incomplete_event_size=MAX_REQUEST_HEAD_BYTES,
     )
 
 
 def _worker(settings: Settings, options: argparse.Namespace) -> None:
-    # Another program, not an import: the API's package knows nothing of the workers'.
+    # Run as a program: the package `app` does not import `workers`.
     os.execv(sys.executable, [sys.executable, "-m", "workers"])
 
 
@@ -86,15 +86,15 @@ def _demo(settings: Settings, options: argparse.Namespace) -> None:
 
 
 _COMMANDS = (
-    ("serve", _serve, "run API, worker and, without REDIS_URL, a private Redis until Ctrl-C"),
-    ("api", _api, "run the API alone"),
-    ("worker", _worker, "run one worker alone"),
-    ("migrate", _migrate, "bring the database schema up to date, then end"),
+    ("serve", _serve, "run the API, a worker and, unless REDIS_URL is set, a private Redis, until Ctrl-C"),
+    ("api", _api, "run only the API"),
+    ("worker", _worker, "run only a worker"),
+    ("migrate", _migrate, "bring the database schema up to date"),
     ("demo", _demo, "start a service, train three models on noisy labels and compare them"),
 )
 
 
-def _setting_fault(location: tuple[int | str, ...], message: str) -> str:
+def _setting_error(location: tuple[int | str, ...], message: str) -> str:
     if not location:
         return message
     name = str(location[-1]).upper()

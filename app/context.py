@@ -1,4 +1,4 @@
-"""What one API or worker process holds open, built once at its start and passed down."""
+"""Resources of one API or worker process: opened once at its start and handed down."""
 
 from dataclasses import dataclass
 
@@ -15,6 +15,8 @@ from app.trained_models.store import ArtifactStore
 
 @dataclass(frozen=True)
 class ServiceContext:
+    """Settings, database, stores and open models of one process."""
+
     settings: Settings
     engine: Engine
     sessions: SessionFactory
@@ -28,7 +30,7 @@ class ServiceContext:
 
 
 def open_context(settings: Settings) -> ServiceContext:
-    """Make the state folders when they are missing, and connect. Call it after a fork, never before."""
+    """Create missing state folders and open all resources. Call this after a fork, never before."""
     stores = (settings.datasets_folder, settings.artifacts_folder, settings.issues_folder)
     for folder in (settings.home, settings.staging_folder, *stores):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Errors that a client is told about. No FastAPI here, so that workers may import it.
+"""Errors that are shown to clients. This module does not import FastAPI, so that workers can use it.
 
 ServiceError
 ├── NotFound              404
@@ -8,7 +8,7 @@ ServiceError
 ├── Invalid               422, with pointers to the offending fields
 ├── TooManyRequests       429
 └── Unavailable           503
-Nouns derive their own from these (`app.<noun>.errors`); each kind of fault has its own stable `code`.
+The errors of each noun derive from these (`app.<noun>.errors`). Each kind of error has its own stable `code`.
 """
 
 import json
@@ -19,33 +19,36 @@ from typing import Any, ClassVar, Self
 
 @dataclass(frozen=True)
 class FieldError:
-    """`pointer`: JSON pointer into the request body (`/model/loss`), or `query/NAME`, `header/NAME`, `path/NAME`."""
+    """Error of one field.
+
+    pointer: JSON pointer into the request body (`/model/loss`), or `query/NAME`, `header/NAME`, `path/NAME`.
+    """
 
     pointer: str
     detail: str
 
 
-#: The longest name that a column may have; a pointer must not make an answer of the request's own size.
-MAX_STEP_CHARACTERS = 500
-#: Names or values in one message.
-MAX_NAMED = 10
+#: Length of the longest column name. Longer names are cut, so that an answer is never as large as the request.
+MAX_TOKEN_CHARACTERS = 500
+#: Most names or values that one message lists.
+MAX_LISTED = 10
 
 
 def pointer_token(name: str) -> str:
-    """`name` as one step of a JSON pointer (RFC 6901)."""
-    short = name if len(name) <= MAX_STEP_CHARACTERS else name[:MAX_STEP_CHARACTERS] + "…"
-    # JSON text may hold half of a surrogate pair, which no answer can carry.
+    """Return `name` as one reference token of a JSON pointer (RFC 6901)."""
+    short = name if len(name) <= MAX_TOKEN_CHARACTERS else name[:MAX_TOKEN_CHARACTERS] + "…"
+    # JSON can contain a lone surrogate, which cannot be encoded in an answer.
     return short.encode("utf-8", "backslashreplace").decode().replace("~", "~0").replace("/", "~1")
 
 
 def some_of(values: Sequence[Any]) -> str:
-    """The first few of `values`, and how many there are beside them, for a message that has to stay short."""
-    listed = ", ".join(f"{value!r:.100}" for value in values[:MAX_NAMED])
-    return listed if len(values) <= MAX_NAMED else f"{listed} and {len(values) - MAX_NAMED} more"
+    """Return the first few of `values` and how many more there are, for a message that must stay short."""
+    listed = ", ".join(f"{value!r:.100}" for value in values[:MAX_LISTED])
+    return listed if len(values) <= MAX_LISTED else f"{listed} and {len(values) - MAX_LISTED} more"
 
 
 class ServiceError(Exception):
-    """Something the client asked for cannot be done; `detail` names the value, the rule and the way out."""
+    """Error of a request. `detail` names the value, the rule and how to solve the problem."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
@@ -58,12 +61,12 @@ class ServiceError(Exception):
 
     @classmethod
     def at(cls, pointer: str, detail: str) -> Self:
-        """This error about exactly one field."""
+        """Return this error for one field."""
         return cls(detail, [FieldError(pointer, detail)])
 
     @classmethod
     def about(cls, problems: Sequence[FieldError]) -> Self:
-        """This error about several fields, with what is wrong with each."""
+        """Return this error for several fields."""
         return cls("; ".join(problem.detail for problem in problems), problems)
 
 
@@ -92,12 +95,12 @@ class InvalidJson(Invalid):
 
     @classmethod
     def because(cls, error: Exception) -> Self:
-        """error: what the JSON parser raised, a ValueError or a RecursionError."""
+        """Return the error for a ValueError or RecursionError of the JSON parser."""
         if isinstance(error, json.JSONDecodeError):
             return cls(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.")
         if isinstance(error, RecursionError):
-            return cls("The body is nested too deeply; no request needs that many levels.")
-        return cls("The body is not JSON in UTF-8, or holds a number with thousands of digits.")
+            return cls("The body is nested too deeply; send JSON with fewer levels.")
+        return cls("The body is not JSON in UTF-8, or contains a number with thousands of digits.")
 
 
 class TooManyRequests(ServiceError):

@@ -1,10 +1,10 @@
-"""One line per event on standard error, with the request or job it belongs to."""
+"""Log lines on standard error, each with the request or job that it belongs to."""
 
 import logging
 import time
 from contextvars import ContextVar
 
-#: The request or job that the running code works for; "-" outside of both.
+#: Request or job of the running code; "-" if there is none.
 correlation: ContextVar[str] = ContextVar("correlation", default="-")
 
 
@@ -19,7 +19,7 @@ class _Formatter(logging.Formatter):
 
 
 def configure_logging(level: int = logging.INFO) -> None:
-    """Send everything to standard error; libraries that set up handlers of their own are made to propagate."""
+    """Send all logs to standard error. Handlers that libraries have installed are removed."""
     handler = logging.StreamHandler()
     handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(name)s [%(correlation)s] %(message)s"))
     logging.basicConfig(level=level, handlers=[handler], force=True)
@@ -27,10 +27,10 @@ def configure_logging(level: int = logging.INFO) -> None:
         library = logging.getLogger(name)
         library.handlers.clear()
         library.propagate = True
-    # uvicorn writes its own line for each request, query string included, as soon as anybody listens to this logger.
+    # uvicorn logs each request with its query string as soon as this logger has a handler.
     access = logging.getLogger("uvicorn.access")
     access.handlers.clear()
     access.propagate = False
-    # A task that ran says nothing about its job, which has lines of its own.
+    # These lines say nothing about the job, which has log lines of its own.
     for name in ("alembic.runtime.plugins", "celery.app.trace", "celery.worker.strategy"):
         logging.getLogger(name).setLevel(logging.WARNING)

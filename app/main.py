@@ -1,4 +1,4 @@
-"""The application: lifespan, routers, handlers. No logic."""
+"""Composition root of the API: lifespan, middleware, routers and error handlers."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -29,14 +29,14 @@ from app.trained_models import endpoints as trained_models
 from app.training import endpoints as training
 from core import service_api
 
-DESCRIPTION = """Train tree models on data whose labels cannot be fully trusted, and ask them for predictions.
+DESCRIPTION = """Train tree models on data with unreliable labels, and predict with them.
 
-Upload a table (`POST /datasets`), train (`POST /train`), watch the job (`GET /jobs/{id}`), predict (`/predict`).
+Upload a table (`POST /datasets`), train (`POST /train`), follow the job (`GET /jobs/{id}`), predict (`/predict`).
 Errors are `application/problem+json` with a stable `code`."""
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """The ASGI application; reads the environment when no settings are given."""
+    """Return the ASGI application. Settings are read from the environment if `settings` is None."""
     configure_logging()
     settings = settings or load_settings()
     app = FastAPI(
@@ -46,7 +46,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=_lifespan,
     )
     app.state.settings = settings
-    # Inside of the two below, unlike FastAPI's own `max_body_size`: its answers are explained and logged.
+    # Added before the two below, so that its answers are explained and logged, unlike those of `max_body_size`.
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.limits.max_body_bytes)
     app.add_middleware(ExplainBodyLimit, max_body_bytes=settings.limits.max_body_bytes)
     app.add_middleware(RequestLog)

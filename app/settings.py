@@ -1,4 +1,4 @@
-"""Settings of one service, read once from the environment and passed down; nothing else reads the environment."""
+"""Settings of the service, read once from the environment. No other module reads the environment."""
 
 import hashlib
 import os
@@ -22,7 +22,7 @@ class _Group(BaseModel):
 
 
 class DatabaseSettings(_Group):
-    """`url` is a SQLAlchemy URL: `sqlite:///…` or `postgresql+psycopg://…`."""
+    """`url`: a SQLAlchemy URL, `sqlite:///…` or `postgresql+psycopg://…`."""
 
     url: str
     busy_timeout_seconds: float = 30.0
@@ -30,15 +30,15 @@ class DatabaseSettings(_Group):
 
 
 class BrokerSettings(_Group):
-    """`url` as Celery takes it: `redis://…`, `rediss://…` or `redis+socket://…`."""
+    """`url`: a Celery broker URL, `redis://…`, `rediss://…` or `redis+socket://…`."""
 
     url: str
-    #: Where the supervisor starts a Redis of its own; None when REDIS_URL names one.
+    #: Socket of the private Redis that the supervisor starts; None if REDIS_URL is set.
     socket_path: Path | None = None
 
 
 class Limits(_Group):
-    """What one client may ask for; passing a limit is answered with the limit's name."""
+    """Limits on requests. An answer that refuses a request names the limit."""
 
     max_upload_bytes: int = Field(4 * 1024 * MEBIBYTE, gt=0)
     max_body_bytes: int = Field(64 * MEBIBYTE, gt=0)
@@ -51,7 +51,7 @@ class Limits(_Group):
 
 
 class JobSettings(_Group):
-    """Timing of claims and of the upkeep that every process runs; see docs/explanation/architecture.md."""
+    """Timing of leases and of the maintenance that every process runs; see docs/explanation/architecture.md."""
 
     lease_seconds: float = Field(20.0, gt=0)
     renew_interval_seconds: float = Field(1.0, gt=0)
@@ -67,13 +67,13 @@ class JobSettings(_Group):
         if self.lease_seconds < 3 * self.renew_interval_seconds:
             raise ValueError(
                 f"lease_seconds is {self.lease_seconds}; it must be at least three times renew_interval_seconds "
-                f"({self.renew_interval_seconds}), or a late renewal costs a job its worker"
+                f"({self.renew_interval_seconds}), because otherwise one late renewal ends the lease"
             )
         return self
 
 
 class _Environment(BaseSettings):
-    """The variables themselves. Names without the prefix are the ones that hosting platforms set."""
+    """Environment variables. Those without the prefix are set by hosting platforms."""
 
     model_config = SettingsConfigDict(
         env_prefix="BRISTLECONE_", extra="ignore", populate_by_name=True, env_ignore_empty=True
@@ -127,7 +127,7 @@ class _Environment(BaseSettings):
 
 
 class Settings(_Group):
-    """Everything that differs between two installations."""
+    """All settings of one installation."""
 
     home: Path
     host: str
@@ -152,7 +152,7 @@ class Settings(_Group):
 
     @property
     def staging_folder(self) -> Path:
-        """Unfinished files. Inside `home`, so that a finished one can be renamed into place."""
+        """Folder of unfinished files. It is inside `home`, so that a rename moves a finished file into place."""
         return self.home / "staging"
 
     @property
@@ -165,10 +165,10 @@ class Settings(_Group):
 
 
 def load_settings() -> Settings:
-    """Read the environment.
+    """Return the settings that the environment defines.
 
     Raises:
-        pydantic.ValidationError: a variable has a value of the wrong type or out of bounds.
+        pydantic.ValidationError: a variable has the wrong type or is out of bounds.
     """
     environment = _Environment()
     home = environment.home.expanduser().resolve()
@@ -179,29 +179,29 @@ def load_settings() -> Settings:
         allow_open_network=environment.allow_open_network,
         database=DatabaseSettings(url=_database_url(environment.database_url, home)),
         broker=_broker(environment.redis_url, home),
-        limits=Limits(**_given(environment, Limits)),
-        jobs=JobSettings(**_given(environment, JobSettings)),
+        limits=Limits(**_set_values(environment, Limits)),
+        jobs=JobSettings(**_set_values(environment, JobSettings)),
     )
 
 
-def _given(environment: _Environment, group: type[_Group]) -> Mapping[str, Any]:
+def _set_values(environment: _Environment, group: type[_Group]) -> Mapping[str, Any]:
     values = {name: getattr(environment, name, None) for name in group.model_fields}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _database_url(given: str | None, home: Path) -> str:
-    if not given:
+def _database_url(url: str | None, home: Path) -> str:
+    if not url:
         return f"sqlite:///{home / 'bristlecone.db'}"
-    # Hosting platforms hand out the short scheme, which SQLAlchemy would read as psycopg2.
+    # Hosting platforms provide the short scheme, for which SQLAlchemy would use psycopg2.
     for scheme in ("postgres://", "postgresql://"):
-        if given.startswith(scheme):
-            return "postgresql+psycopg://" + given.removeprefix(scheme)
-    return given
+        if url.startswith(scheme):
+            return "postgresql+psycopg://" + url.removeprefix(scheme)
+    return url
 
 
-def _broker(given: str | None, home: Path) -> BrokerSettings:
-    if given:
-        return BrokerSettings(url=given.replace("unix://", "redis+socket://", 1))
+def _broker(url: str | None, home: Path) -> BrokerSettings:
+    if url:
+        return BrokerSettings(url=url.replace("unix://", "redis+socket://", 1))
     path = _socket_path(home)
     return BrokerSettings(url=f"redis+socket://{quote(str(path))}", socket_path=path)
 

@@ -1,4 +1,4 @@
-"""Every table of the service, imported for its side effect on `Base.metadata`."""
+"""All tables of the service. Importing this module registers them in `Base.metadata`, for Alembic and tests."""
 
 from app.audits.tables import AuditRow
 from app.datasets.tables import DatasetRow

@@ -1,7 +1,8 @@
-"""The stored form of a data set: one Parquet file of plain numbers, whatever was uploaded.
+"""Stored form of a data set: a Parquet file of plain numbers, whatever the format of the upload.
 
-Column `f0`, `f1`, … per feature and `target`. Numeric features keep the narrowest type that holds them exactly;
-categories and labels are indices into the sorted lists of the data set's row. Missing values are null.
+The columns are `f0`, `f1`, … for the features, and `target`. Numeric features have the narrowest type that represents
+them exactly. Categories and labels are indices into the sorted lists in the row of the data set. Missing values are
+null.
 """
 
 import os
@@ -21,8 +22,8 @@ from app.settings import MEBIBYTE
 
 _TARGET = "target"
 
-#: A row group is what writing and reading hold in memory. Every column of it costs some bytes of metadata too, so that
-#: wide tables get larger ones.
+#: Reading and writing hold one row group in memory. Each column of a row group needs some bytes of metadata, so wide
+#: tables have larger row groups.
 _MIN_ROW_GROUP_BYTES = 8 * MEBIBYTE
 _MIN_COLUMN_CHUNK_BYTES = 8 * 1024
 _MATRIX_DTYPE = b"bristlecone.matrix_dtype"
@@ -30,9 +31,10 @@ _MATRIX_DTYPE = b"bristlecone.matrix_dtype"
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """X: (n_rows, n_features) float32 or float64, Fortran order, NaN = missing; categories are their indices.
+    """Data set as arrays.
 
-    X is float32 exactly when no value loses anything by it. y: int64 (n_rows,), indices into the data set's classes.
+    X: (n_rows, n_features), Fortran order; NaN = missing, categories are their indices. Its type is float32 if that
+    represents all values exactly, else float64. y: int64 (n_rows,), indices into the classes of the data set.
     """
 
     X: npt.NDArray[np.float32] | npt.NDArray[np.float64]
@@ -41,7 +43,7 @@ class TrainingTable:
 
 @dataclass(frozen=True)
 class Encoder:
-    """Turns converted columns into stored ones."""
+    """Encodes converted columns in their stored form."""
 
     columns: Sequence[Column]
     features: Sequence[FeatureProfile]
@@ -54,7 +56,7 @@ class Encoder:
         return pa.schema([*fields, pa.field(_TARGET, pa.int32())], metadata={_MATRIX_DTYPE: dtype})
 
     def encode(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """batch: the features' columns and then the target's, as the reader gives them."""
+        """Return the stored columns of a batch, which has the columns of the features and then of the target."""
         converted = [column.convert(array) for column, array in zip(self.columns, batch.columns, strict=True)]
         stored = [self._feature(profile, values) for profile, values in zip(self.features, converted, strict=False)]
         return pa.record_batch([*stored, self._target(converted[-1])], schema=self.schema)
@@ -67,13 +69,13 @@ class Encoder:
 
     def _target(self, values: pa.Array) -> pa.Array:
         if pa.types.is_floating(values.type):
-            # Arrow tells -0.0 from 0.0; as labels they are one.
+            # Arrow distinguishes -0.0 from 0.0; as labels they are equal.
             values = pc.add(values, 0.0)
         return pc.index_in(values, pa.array(self.target.labels, values.type))
 
 
 def write_table(path: Path, encoder: Encoder, batches: Iterator[pa.RecordBatch]) -> None:
-    """Write all batches to a new file at `path` and force it to disk."""
+    """Write all batches to a new file and force it to disk."""
     schema = encoder.schema
     with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
         for group in _row_groups(encoder.encode(batch) for batch in batches):
@@ -96,7 +98,7 @@ def _row_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def read_table(path: Path) -> TrainingTable:
-    """Fill X and y one row group at a time: memory is the arrays and one group."""
+    """Return the whole table, read one row group at a time. Only the arrays and one group are in memory."""
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         dtype = np.dtype((file.schema_arrow.metadata or {})[_MATRIX_DTYPE].decode())
         n_rows, n_features = file.metadata.num_rows, file.metadata.num_columns - 1
@@ -120,14 +122,14 @@ def _with_nan(column: pa.ChunkedArray, dtype: np.dtype[np.floating]) -> npt.NDAr
     if column.null_count == 0:
         values: npt.NDArray[np.number] = column.to_numpy()
         return values
-    # Filled after the cast: integers have no NaN, and Arrow's own way to numpy would go through float64.
-    wanted = pa.from_numpy_dtype(dtype)
-    filled: npt.NDArray[np.number] = pc.fill_null(column.cast(wanted, safe=False), float("nan")).to_numpy()
+    # Filled after the cast: integers have no NaN, and Arrow would convert them to float64 first.
+    target_type = pa.from_numpy_dtype(dtype)
+    filled: npt.NDArray[np.number] = pc.fill_null(column.cast(target_type, safe=False), float("nan")).to_numpy()
     return filled
 
 
 def read_head(path: Path, limit: int) -> list[list[float | int | None]]:
-    """The first `limit` rows as columns of stored values, the target's last."""
+    """Return the first `limit` rows as columns of stored values, the target last."""
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         batch = next(file.iter_batches(batch_size=limit, use_threads=False))
     return [column.to_pylist() for column in batch.columns]

@@ -1,4 +1,4 @@
-"""What the values of each column are, decided over the whole file, and turning a column into exactly that."""
+"""Types of columns, detected from the whole file, and conversion of columns to their types."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,10 @@ class ValueType(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """`from_text`: the file has no types of its own; blanks and the words for "missing" are taken out of its text."""
+    """Column and its type.
+
+    from_text: whether the file has no types; then surrounding blanks and texts that mean "missing" are removed.
+    """
 
     name: str
     values: ValueType
@@ -40,7 +43,7 @@ class Column:
         return self.values.kind
 
     def convert(self, array: pa.Array) -> pa.Array:
-        """`array` as integers of any width, float64, bool or string; missing values (NaN too) are null."""
+        """Return `array` as integers of any width, float64, bool or string. Missing values, NaN included, are null."""
         match self.values:
             case ValueType.INTEGER:
                 return array if pa.types.is_integer(array.type) else _cast(array, pa.int64())
@@ -52,34 +55,36 @@ class Column:
         return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
-def resolve_columns(reader: TableReader, names: Sequence[str], asked: Mapping[str, ColumnKind]) -> dict[str, Column]:
-    """The type of each named column: what `asked` says, else what all of its values allow.
+def resolve_columns(
+    reader: TableReader, names: Sequence[str], requested: Mapping[str, ColumnKind]
+) -> dict[str, Column]:
+    """Return the type of each column: the requested one, otherwise the one that all of its values have.
 
-    Text is numeric when every present value is a number, boolean when every one is true or false. A column without
-    any value is numeric.
+    Text is numeric if every value that is present is a number, and boolean if every one is true or false. A column
+    without values is numeric.
 
     Raises:
-        UnsupportedColumnType: dates, lists and the like.
-        NotNumeric: `asked` says numeric, but a value is not a number.
+        UnsupportedColumnType: the file declares dates, lists or the like.
+        NotNumeric: a column is requested as numeric, but a value is not a number.
     """
-    resolved = {name: _declared(name, reader, asked.get(name)) for name in names}
+    resolved = {name: _declared(name, reader, requested.get(name)) for name in names}
     undecided = {
-        name: _TextColumn(may_be_numeric=asked.get(name) is not ColumnKind.CATEGORICAL)
+        name: _TextColumn(may_be_numeric=requested.get(name) is not ColumnKind.CATEGORICAL)
         for name, values in resolved.items()
         if values is None
     }
-    _decide(reader, undecided, asked)
+    _decide(reader, undecided, requested)
     return {name: Column(name, values or undecided[name].values, reader.is_text) for name, values in resolved.items()}
 
 
-def _decide(reader: TableReader, undecided: Mapping[str, "_TextColumn"], asked: Mapping[str, ColumnKind]) -> None:
+def _decide(reader: TableReader, undecided: Mapping[str, "_TextColumn"], requested: Mapping[str, ColumnKind]) -> None:
     if not undecided:
         return
     first_row = 1
     for batch in reader.batches(list(undecided)):
         for name, array in zip(undecided, batch.columns, strict=True):
             undecided[name].add(as_text(array), first_row)
-            if asked.get(name) is ColumnKind.NUMERIC:
+            if requested.get(name) is ColumnKind.NUMERIC:
                 _require_numeric(name, undecided[name])
         first_row += batch.num_rows
 
@@ -88,24 +93,24 @@ def _require_numeric(name: str, column: "_TextColumn") -> None:
     if column.first_text is not None:
         row, value = column.first_text
         detail = (
-            f"column {name!r} is asked to be numeric, but row {row} holds {value[:80]!r}; "
-            "correct the value, leave it empty if it is missing, or let the column be categorical"
+            f"column {name!r} must be numeric according to types, but row {row} contains {value[:80]!r}; "
+            "correct the value, leave it empty if it is missing, or make the column categorical"
         )
         raise NotNumeric.at(column_pointer("types", name), detail)
 
 
-def _declared(name: str, reader: TableReader, asked: ColumnKind | None) -> ValueType | None:
-    """The type as the file or the request declares it; None when the text itself has to be looked at."""
+def _declared(name: str, reader: TableReader, requested: ColumnKind | None) -> ValueType | None:
+    """Return the type that the file or the request declares, or None if it has to be detected from text."""
     stored = reader.schema.field(name).type
     if pa.types.is_dictionary(stored):
         stored = stored.value_type
     if _is_text(stored):
-        # In a file with types of its own, text was meant as text.
-        return None if reader.is_text or asked is ColumnKind.NUMERIC else ValueType.TEXT
-    found = _value_type(name, stored)
-    if asked is None or asked is found.kind:
-        return found
-    return ValueType.TEXT if asked is ColumnKind.CATEGORICAL else ValueType.INTEGER
+        # In a file with types, a column of text is meant as text.
+        return None if reader.is_text or requested is ColumnKind.NUMERIC else ValueType.TEXT
+    declared = _value_type(name, stored)
+    if requested is None or requested is declared.kind:
+        return declared
+    return ValueType.TEXT if requested is ColumnKind.CATEGORICAL else ValueType.INTEGER
 
 
 def _value_type(name: str, stored: pa.DataType) -> ValueType:
@@ -125,14 +130,14 @@ def _is_text(stored: pa.DataType) -> bool:
 
 def _unsupported(name: str, stored: pa.DataType) -> UnsupportedColumnType:
     detail = (
-        f"column {name!r} has the type {str(stored)[:80]}; numbers, booleans and text can be used: "
-        "name the column in `exclude`, or write it as one of these"
+        f"column {name!r} has the type {str(stored)[:80]}; it must contain numbers, booleans or text. Leave it out "
+        "with `exclude`, or convert it to one of these types"
     )
     return UnsupportedColumnType.at("/file", detail)
 
 
 class _TextColumn:
-    """What the texts seen so far still allow the column to be."""
+    """Types that are still possible for a column of text, after the values seen so far."""
 
     def __init__(self, may_be_numeric: bool) -> None:
         self._real = self._integer = may_be_numeric
@@ -163,7 +168,7 @@ class _TextColumn:
             self._real = self._integer = False
             index = _first_text(array)
             self.first_text = first_row + index, array[index].as_py()
-        # Arrow reads 0x1f as an integer although it is no float; it counts only when both agree.
+        # Arrow parses 0x1f as an integer but not as a float; it counts as a number only if both succeed.
         self._integer = self._integer and _try_cast(array, pa.int64()) is not None
 
 
@@ -172,7 +177,7 @@ def _all_boolean(array: pa.Array) -> bool:
 
 
 def _first_text(array: pa.Array) -> int:
-    """The index of the first value that is no number, by bisection: a prefix casts exactly when it is all numbers."""
+    """Return the index of the first value that is not a number, by bisection over prefixes that can be cast."""
     numbers, texts = 0, len(array)
     while texts - numbers > 1:
         middle = (numbers + texts) // 2
@@ -184,7 +189,7 @@ def _first_text(array: pa.Array) -> int:
 
 
 def as_text(array: pa.Array) -> pa.Array:
-    """Values as trimmed text, whole numbers without a point; missing ones are null."""
+    """Return the values as text, whole numbers without a decimal point. Missing values are null."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if _is_text(array.type):
@@ -199,7 +204,7 @@ def _require_utf8(array: pa.Array) -> None:
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise NotUtf8.at("/file", "a column of text holds bytes that are not UTF-8; write it again as UTF-8") from error
+        raise NotUtf8.at("/file", "a column of text contains bytes that are not UTF-8; encode it as UTF-8") from error
 
 
 def _clean(array: pa.Array) -> pa.Array:
@@ -208,18 +213,18 @@ def _clean(array: pa.Array) -> pa.Array:
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
 
 
-def _cast(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+def _cast(array: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if _is_text(array.type):
-        numbers = _try_cast(array, wanted)
-        return numbers if numbers is not None else _clean(array).cast(wanted)
-    return array.cast(wanted, safe=False)
+        numbers = _try_cast(array, target)
+        return numbers if numbers is not None else _clean(array).cast(target)
+    return array.cast(target, safe=False)
 
 
-def _try_cast(array: pa.Array, wanted: pa.DataType) -> pa.Array | None:
+def _try_cast(array: pa.Array, target: pa.DataType) -> pa.Array | None:
     try:
-        return array.cast(wanted)
+        return array.cast(target)
     except pa.ArrowInvalid:
         return None
 

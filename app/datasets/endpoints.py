@@ -1,4 +1,4 @@
-"""/datasets: upload, list, look at and delete tables."""
+"""/datasets: upload, list, read and delete data sets."""
 
 import sys
 import uuid
@@ -26,7 +26,7 @@ MAX_HEAD_ROWS = 1_000
 
 
 def router(limits: Limits) -> APIRouter:
-    """The routes; `limits` are named in their documentation."""
+    """Return the routes, whose documentation names the limits."""
     routes = APIRouter(prefix="/datasets", tags=["data sets"])
     routes.add_api_route(
         "",
@@ -37,24 +37,24 @@ def router(limits: Limits) -> APIRouter:
         description=_upload_description(limits),
         response_model=Dataset,
         responses={
-            200: {"model": Dataset, "description": "The same content, target, exclude and types were there already"},
+            200: {"model": Dataset, "description": "The same content, target, exclude and types exist as a data set"},
             **responses(*UPLOAD_ERRORS),
         },
         openapi_extra={"requestBody": upload_request_body()},
-        # Counted while it is received, where the answer can name the limit; the framework's answer is plain text.
+        # The size is counted while the body is received, so that the answer can name the limit.
         max_body_size=sys.maxsize,
     )
     routes.add_api_route(
         "", list_datasets, methods=["GET"], summary="List data sets", responses=responses(InvalidCursor, UnknownSort)
     )
     routes.add_api_route(
-        "/{dataset_id}", get_dataset, methods=["GET"], summary="One data set", responses=responses(DatasetNotFound)
+        "/{dataset_id}", get_dataset, methods=["GET"], summary="Get a data set", responses=responses(DatasetNotFound)
     )
     routes.add_api_route(
         "/{dataset_id}/rows",
         get_rows,
         methods=["GET"],
-        summary="The first rows of a data set",
+        summary="Get the first rows of a data set",
         responses=responses(DatasetNotFound),
     )
     routes.add_api_route(
@@ -62,7 +62,7 @@ def router(limits: Limits) -> APIRouter:
         remove_dataset,
         methods=["DELETE"],
         status_code=204,
-        summary="Delete a data set that no job or model refers to",
+        summary="Delete a data set that no job and no model uses",
         responses=responses(DatasetNotFound, DatasetInUse),
     )
     return routes
@@ -70,11 +70,12 @@ def router(limits: Limits) -> APIRouter:
 
 def _upload_description(limits: Limits) -> str:
     return (
-        "CSV, TSV (with a header line), Parquet or Arrow IPC, as it is or as gzip or zstd; as a multipart form, or as "
-        "the raw body with its own `Content-Type` and the other fields in the query. The answer is 201, or 200 with "
-        "the existing data set when the same content, target, exclude and types are there already. At most "
-        f"{limits.max_upload_bytes:,} bytes after decompression, {limits.max_rows:,} rows, {limits.max_columns:,} "
-        f"columns, {limits.max_categories:,} categories a column and {limits.max_classes:,} classes."
+        "The file is CSV or TSV with a header line, Parquet, or Arrow IPC; it can be compressed with gzip or zstd. "
+        "Send it as a multipart form, or as the raw body with its own `Content-Type` and the other fields in the "
+        "query. The answer is 201, or 200 with the existing data set if there is one with the same content, target, "
+        f"exclude and types. Limits: {limits.max_upload_bytes:,} bytes after decompression, {limits.max_rows:,} rows, "
+        f"{limits.max_columns:,} columns, {limits.max_categories:,} categories per column and "
+        f"{limits.max_classes:,} classes."
     )
 
 
@@ -99,11 +100,11 @@ def _store(context: DatasetResources, upload: ReceivedUpload) -> StoredDataset:
     options = UploadOptions(fields.target, name, fields.exclude, fields.types or {})
     with store.staged() as path:
         file = decompressed(upload.file, path, limits.max_upload_bytes)
-        return store_upload(context.sessions, store, limits, file, upload.promised, options)
+        return store_upload(context.sessions, store, limits, file, upload.declared, options)
 
 
 def _query_pointer(pointer: str) -> str:
-    """A raw body is the file itself; everything else is in the query."""
+    """Return the pointer for an upload whose body is the file itself, with all other fields in the query."""
     if pointer.startswith("/"):
         return "/" if pointer == "/file" else f"query{pointer}"
     return pointer
@@ -112,12 +113,12 @@ def _query_pointer(pointer: str) -> str:
 def list_datasets(
     context: Context,
     page: PageParameters,
-    name: Annotated[FilterText | None, Query(description="only those with this name")] = None,
-    sha256: Annotated[FilterText | None, Query(description="only those of this content")] = None,
-    target: Annotated[FilterText | None, Query(description="only those with this label column")] = None,
+    name: Annotated[FilterText | None, Query(description="return only data sets with this name")] = None,
+    sha256: Annotated[FilterText | None, Query(description="return only data sets with this content")] = None,
+    target: Annotated[FilterText | None, Query(description="return only data sets with this label column")] = None,
 ) -> Page[Dataset]:
-    given = {"name": name, "sha256": sha256, "target": target}
-    filters = {field: value for field, value in given.items() if value is not None}
+    fields = {"name": name, "sha256": sha256, "target": target}
+    filters = {field: value for field, value in fields.items() if value is not None}
     with reading(context.sessions) as session:
         rows, next_cursor = _service(session, context).page(page, filters)
     return Page(items=[Dataset.model_validate(row) for row in rows], next_cursor=next_cursor)
@@ -131,7 +132,7 @@ def get_dataset(dataset_id: uuid.UUID, context: Context) -> Dataset:
 def get_rows(
     dataset_id: uuid.UUID,
     context: Context,
-    limit: Annotated[int, Query(ge=1, le=MAX_HEAD_ROWS, description="how many rows at most")] = 50,
+    limit: Annotated[int, Query(ge=1, le=MAX_HEAD_ROWS, description="most rows to return")] = 50,
 ) -> DatasetRows:
     head = read_head(context.sessions, context.dataset_store, context.settings.limits, dataset_id, limit)
     return DatasetRows(columns=head.columns, rows=head.rows)

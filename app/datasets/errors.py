@@ -1,4 +1,4 @@
-"""What can be wrong with an upload. Each kind of fault has its own code, and points at the field that has to change.
+"""Errors of data sets. Each kind of error has its own code and points at the field that has to change.
 
 DatasetFileMissing       500
 DatasetFileDamaged       500
@@ -39,7 +39,7 @@ class DatasetFileDamaged(ServiceError):
 
 
 class UploadInterrupted(ServiceError):
-    status, code, title = 400, "upload_interrupted", "The upload broke off"
+    status, code, title = 400, "upload_interrupted", "The upload was interrupted"
 
 
 class MalformedMultipart(ServiceError):
@@ -63,11 +63,11 @@ class NoRows(Invalid):
 
 
 class FileTypeMismatch(Invalid):
-    code, title = "file_type_mismatch", "The file is not what its name says"
+    code, title = "file_type_mismatch", "The file does not have the declared type"
 
 
 class UnknownFileType(Invalid):
-    code, title = "unknown_file_type", "The kind of file is not known"
+    code, title = "unknown_file_type", "The type of the file is unknown"
 
 
 class UnreadableFile(Invalid):
@@ -79,7 +79,7 @@ class NotUtf8(Invalid):
 
 
 class NulCharacter(Invalid):
-    code, title = "nul_character", "The text holds a NUL character"
+    code, title = "nul_character", "The text contains a NUL character"
 
 
 class DuplicateColumn(Invalid):
@@ -107,7 +107,7 @@ class TargetExcluded(Invalid):
 
 
 class NoFeatures(Invalid):
-    code, title = "no_features", "No feature is left"
+    code, title = "no_features", "There are no features"
 
 
 class MissingLabel(Invalid):
@@ -154,7 +154,7 @@ class MixedColumn(Invalid):
     code, title = "mixed_column", "A column mixes kinds of values"
 
 
-#: What an upload may be answered with, for the route's documentation.
+#: Errors of an upload, for the documentation of the route.
 UPLOAD_ERRORS: tuple[type[ServiceError], ...] = (
     UploadInterrupted, MalformedMultipart, UploadTooLarge, UnsupportedUploadType,
     EmptyFile, NoRows, FileTypeMismatch, UnknownFileType, UnreadableFile, NotUtf8, NulCharacter, DuplicateColumn,
@@ -165,10 +165,10 @@ UPLOAD_ERRORS: tuple[type[ServiceError], ...] = (
 
 
 def repoint(error: ServiceError, place: Callable[[str], str]) -> None:
-    """Move the error's pointers to where this request carries the fields (query, inline data)."""
+    """Replace the pointers of the error by those of a request that has the fields in another place."""
     error.errors = tuple(FieldError(place(item.pointer), item.detail) for item in error.errors)
 
 
 def column_pointer(field: str, column: str) -> str:
-    """JSON pointer to `column` below `field`: `/types/age`."""
+    """Return the JSON pointer to `column` below `field`, such as `/types/age`."""
     return f"/{field}/{pointer_token(column)}"

@@ -1,4 +1,4 @@
-"""What kind of file the bytes are, what their name says, and taking off gzip or zstd."""
+"""File formats: the declared one, the detected one, and decompression."""
 
 import csv
 import hashlib
@@ -26,7 +26,7 @@ class FileFormat(StrEnum):
 TEXT_FORMATS = {FileFormat.CSV, FileFormat.TSV}
 ARROW_FORMATS = {FileFormat.ARROW_FILE, FileFormat.ARROW_STREAM}
 
-_FORMAT_OF_SUFFIX = {
+_FORMATS_BY_SUFFIX = {
     ".csv": FileFormat.CSV,
     ".txt": FileFormat.CSV,
     ".tsv": FileFormat.TSV,
@@ -40,7 +40,7 @@ _FORMAT_OF_SUFFIX = {
 }
 _COMPRESSED_SUFFIXES = {".gz", ".gzip", ".zst", ".zstd"}
 
-FORMAT_OF_MEDIA_TYPE = {
+FORMATS_BY_MEDIA_TYPE = {
     "text/csv": FileFormat.CSV,
     "text/tab-separated-values": FileFormat.TSV,
     "application/vnd.apache.parquet": FileFormat.PARQUET,
@@ -53,7 +53,7 @@ _COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 @dataclass(frozen=True)
 class PlainFile:
-    """A decompressed file. sha256 and n_bytes are of these bytes."""
+    """Decompressed file. sha256 and n_bytes refer to the decompressed bytes."""
 
     path: Path
     sha256: str
@@ -61,29 +61,29 @@ class PlainFile:
 
 
 def named_format(file_name: str) -> FileFormat | None:
-    """What the ending of `file_name` promises, below an ending for compression; None when it promises nothing."""
+    """Return the format of the extension of `file_name`, below one of a compression; None if it is unknown."""
     suffixes = [suffix.lower() for suffix in Path(file_name).suffixes]
     if suffixes and suffixes[-1] in _COMPRESSED_SUFFIXES:
         suffixes.pop()
-    return _FORMAT_OF_SUFFIX.get(suffixes[-1]) if suffixes else None
+    return _FORMATS_BY_SUFFIX.get(suffixes[-1]) if suffixes else None
 
 
 def stem(file_name: str) -> str:
-    """`file_name` without folders and the endings that name a format or a compression."""
+    """Return `file_name` without folders and without the extensions of formats and compressions."""
     name = file_name.replace("\\", "/").rsplit("/", 1)[-1]
-    for endings in (_COMPRESSED_SUFFIXES, set(_FORMAT_OF_SUFFIX)):
-        base, dot, ending = name.rpartition(".")
-        if base and dot + ending.lower() in endings:
+    for suffixes in (_COMPRESSED_SUFFIXES, set(_FORMATS_BY_SUFFIX)):
+        base, dot, extension = name.rpartition(".")
+        if base and dot + extension.lower() in suffixes:
             name = base
     return name
 
 
 def decompressed(received: PlainFile, target: Path, max_bytes: int) -> PlainFile:
-    """`received` itself, or its decompressed bytes in `target` when they begin as gzip or zstd do.
+    """Return `received`, or the file `target` with its decompressed bytes if it is compressed with gzip or zstd.
 
     Raises:
-        UploadTooLarge: more than `max_bytes` came out; no more than that was written.
-        UnreadableFile: the compressed data is damaged or cut off.
+        UploadTooLarge: there are more than `max_bytes` decompressed bytes; no more than that were written.
+        UnreadableFile: the compressed data is damaged or incomplete.
     """
     with received.path.open("rb") as source:
         head = source.read(4)
@@ -105,21 +105,22 @@ def _decompressed_chunk(source: pa.CompressedInputStream, codec: str) -> bytes:
     try:
         chunk: bytes = source.read(CHUNK_BYTES)
     except (OSError, pa.ArrowException) as error:
-        detail = f"the {codec} data is damaged or cut off; compress the file again and upload it whole"
+        detail = f"the {codec} data is damaged or incomplete; compress the file again and upload all of it"
         raise UnreadableFile.at("/file", detail) from error
     return chunk
 
 
 def too_large(max_bytes: int) -> UploadTooLarge:
+    """Return the error of an upload with more decompressed bytes than the limit."""
     detail = (
         f"the file has more than {max_bytes} bytes after decompression, the limit BRISTLECONE_MAX_UPLOAD_BYTES; "
-        "upload fewer rows, or ask the operator to raise the limit"
+        "upload fewer rows, or raise the limit"
     )
     return UploadTooLarge.at("/file", detail)
 
 
-def detect_format(path: Path, promised: FileFormat | None) -> FileFormat:
-    """The format of the bytes, which has to agree with the promised one.
+def detect_format(path: Path, declared: FileFormat | None) -> FileFormat:
+    """Return the format of the bytes, which must be the declared one if there is one.
 
     Raises:
         EmptyFile, NotUtf8, FileTypeMismatch, UnknownFileType.
@@ -127,15 +128,15 @@ def detect_format(path: Path, promised: FileFormat | None) -> FileFormat:
     head, tail = _ends(path)
     if not head.strip():
         raise EmptyFile.at("/file", "the file is empty; upload a header line and at least one row")
-    found = _binary_format(head, tail, promised)
-    if found is None and promised not in (None, *TEXT_FORMATS):
-        raise _mismatch(promised, "is not one")
-    if found is not None:
-        if promised in (None, found) or {promised, found} <= ARROW_FORMATS:
-            return found
-        raise _mismatch(promised, f"is a {found}")
-    _require_text(head, promised)
-    return promised or FileFormat.CSV
+    detected = _binary_format(head, tail, declared)
+    if detected is None and declared not in (None, *TEXT_FORMATS):
+        raise _mismatch(declared, "is not one")
+    if detected is not None:
+        if declared in (None, detected) or {declared, detected} <= ARROW_FORMATS:
+            return detected
+        raise _mismatch(declared, f"is a {detected}")
+    _require_text(head, declared)
+    return declared or FileFormat.CSV
 
 
 def _ends(path: Path) -> tuple[bytes, bytes]:
@@ -145,9 +146,9 @@ def _ends(path: Path) -> tuple[bytes, bytes]:
         return head, source.read(4)
 
 
-def _binary_format(head: bytes, tail: bytes, promised: FileFormat | None) -> FileFormat | None:
-    # A text may begin with "PAR1" as well, so a file that promises text must also end like Parquet.
-    if head.startswith(b"PAR1") and (tail == b"PAR1" or promised not in TEXT_FORMATS):
+def _binary_format(head: bytes, tail: bytes, declared: FileFormat | None) -> FileFormat | None:
+    # Text can begin with "PAR1" as well, so a file that is declared as text must also end like Parquet.
+    if head.startswith(b"PAR1") and (tail == b"PAR1" or declared not in TEXT_FORMATS):
         return FileFormat.PARQUET
     if head.startswith(b"ARROW1\0\0"):
         return FileFormat.ARROW_FILE
@@ -156,23 +157,23 @@ def _binary_format(head: bytes, tail: bytes, promised: FileFormat | None) -> Fil
     return None
 
 
-def _require_text(head: bytes, promised: FileFormat | None) -> None:
+def _require_text(head: bytes, declared: FileFormat | None) -> None:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotUtf8.at("/file", "the file is UTF-16 text; save it as UTF-8")
     if b"\0" in head:
-        if promised is not None:
-            raise _mismatch(promised, "holds binary data")
-        detail = "the file is none of CSV, TSV, Parquet and Arrow IPC (each also as gzip or zstd)"
+        if declared is not None:
+            raise _mismatch(declared, "contains binary data")
+        detail = "the type of the file is unknown; upload CSV, TSV, Parquet or Arrow IPC, also as gzip or zstd"
         raise UnknownFileType.at("/file", detail)
 
 
-def _mismatch(promised: FileFormat | None, finding: str) -> FileTypeMismatch:
-    detail = f"the name or content type of the file says {promised}, but the file {finding}; rename or convert it"
+def _mismatch(declared: FileFormat | None, finding: str) -> FileTypeMismatch:
+    detail = f"the name or content type of the file declares {declared}, but the file {finding}; rename or convert it"
     return FileTypeMismatch.at("/file", detail)
 
 
 def sniff_delimiter(header: str) -> str:
-    """The delimiter that splits the beginning of `header` into most fields; a comma when none does."""
+    """Return the delimiter that splits the beginning of `header` into the most fields; a comma if none splits it."""
     beginning = header[:SNIFFED_BYTES]
     counts = {mark: len(next(csv.reader([beginning], delimiter=mark))) for mark in (",", ";", "\t")}
     return max(counts, key=lambda mark: counts[mark])

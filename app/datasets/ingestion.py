@@ -1,4 +1,4 @@
-"""From an uploaded file to a canonical one: check, profile, encode; three passes, nothing kept but statistics."""
+"""Conversion of an uploaded file to its stored form: detect types, profile, encode, in three passes over the file."""
 
 import difflib
 import hashlib
@@ -29,7 +29,7 @@ from app.settings import Limits
 
 @dataclass(frozen=True)
 class UploadOptions:
-    """What a client says about a file: the fields of `POST /datasets`."""
+    """Fields of `POST /datasets` beside the file."""
 
     target: str
     name: str
@@ -37,27 +37,29 @@ class UploadOptions:
     types: Mapping[str, ColumnKind] = field(default_factory=dict)
 
     def fingerprint(self, content_sha256: str) -> str:
-        """The identity of the data set: same content, same meaning of its columns. The name does not count."""
-        meaning = [content_sha256, self.target, sorted(set(self.exclude)), sorted(self.types.items())]
-        return hashlib.sha256(json.dumps(meaning).encode()).hexdigest()
+        """Return the identity of the data set: its content and the roles and types of its columns, but not its name."""
+        identity = [content_sha256, self.target, sorted(set(self.exclude)), sorted(self.types.items())]
+        return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class IngestedTable:
+    """Profile of a table."""
+
     n_rows: int
     features: list[FeatureProfile]
     target: TargetProfile
 
 
 def ingest(
-    file: PlainFile, promised: FileFormat | None, options: UploadOptions, limits: Limits, canonical: Path
+    file: PlainFile, declared: FileFormat | None, options: UploadOptions, limits: Limits, canonical: Path
 ) -> IngestedTable:
-    """Write the canonical form of `file` to the new path `canonical` and return what is in it.
+    """Write the stored form of `file` to the new path `canonical` and return its profile.
 
     Raises:
-        app.errors.Invalid: one of `app.datasets.errors`, pointing at the field of the upload that has to change.
+        app.errors.Invalid: an error of `app.datasets.errors` that points at the field of the upload that has to change.
     """
-    reader = open_table(file.path, detect_format(file.path, promised), limits)
+    reader = open_table(file.path, detect_format(file.path, declared), limits)
     names = _used_columns(reader.schema.names, options)
     resolved = resolve_columns(reader, names, options.types)
     columns = [resolved[name] for name in names]
@@ -67,21 +69,21 @@ def ingest(
 
 
 def _used_columns(names: Sequence[str], options: UploadOptions) -> list[str]:
-    """The features in file order, then the target."""
+    """Return the names of the features in file order, and then of the target."""
     if options.target not in names:
         raise UnknownTarget.at("/target", _unknown(options.target, names))
     for index, name in enumerate(options.exclude):
         if name not in names:
             raise UnknownExclude.at(f"/exclude/{index}", _unknown(name, names))
         if name == options.target:
-            detail = f"{name!r} is the target and cannot be excluded; name another target or keep the column"
+            detail = f"{name!r} is the target and cannot be excluded; choose another target or keep the column"
             raise TargetExcluded.at(f"/exclude/{index}", detail)
     for name in options.types:
         if name not in names:
             raise UnknownTypedColumn.at(column_pointer("types", name), _unknown(name, names))
     features = [name for name in names if name != options.target and name not in set(options.exclude)]
     if not features:
-        detail = "no column is left beside the target; upload features too, or exclude fewer columns"
+        detail = "there is no column beside the target; upload features as well, or exclude fewer columns"
         raise NoFeatures.at("/exclude" if options.exclude else "/file", detail)
     return [*features, options.target]
 

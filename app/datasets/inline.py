@@ -1,4 +1,4 @@
-"""Columns of JSON values as a file, so that inline data takes the same way as an upload."""
+"""Inline data: columns of JSON values are written to a file and then processed like an upload."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -18,9 +18,9 @@ def write_columns(path: Path, columns: Mapping[str, list[Any]]) -> PlainFile:
 
     Raises:
         UnequalColumns: not all columns have the same number of values.
-        MixedColumn: a column mixes numbers, booleans and text, or holds something else.
+        MixedColumn: a column mixes numbers, booleans and text, or contains something else.
         InfiniteValue: a whole number is too large for a 64-bit float.
-        NotUtf8: a name or a text holds half of a surrogate pair.
+        NotUtf8: a name or a text contains a lone surrogate.
     """
     _check_lengths(columns)
     arrays = [_array(name, values) for name, values in columns.items()]
@@ -37,14 +37,18 @@ def _check_lengths(columns: Mapping[str, list[Any]]) -> None:
     first = next(iter(lengths), "")
     for name, length in lengths.items():
         if length != lengths[first]:
-            detail = f"column {name!r} has {length} values, column {first!r} has {lengths[first]}; give all the same"
+            detail = (
+                f"column {name!r} has {length} values and column {first!r} has {lengths[first]}; all columns "
+                "need the same number of values"
+            )
             raise UnequalColumns.at(column_pointer("file", name), detail)
 
 
 def _array(name: str, values: list[Any]) -> pa.Array:
     kinds = {_KINDS.get(type(value), "an array or object") for value in values if value is not None}
     if len(kinds) > 1 or "an array or object" in kinds:
-        detail = f"column {name!r} holds {' and '.join(sorted(kinds))}; a column holds numbers, booleans or text only"
+        contents = " and ".join(sorted(kinds))
+        detail = f"column {name!r} contains {contents}; a column must contain only numbers, only booleans or only text"
         raise MixedColumn.at(column_pointer("file", name), detail)
     _require_encodable(name, (name,))
     if kinds == {"number"}:
@@ -60,7 +64,7 @@ def _require_encodable(name: str, texts: Iterable[str | None]) -> None:
             (text or "").encode()
         except UnicodeEncodeError as error:
             detail = (
-                f"column {name!r:.100} holds {text!r:.100}, half of a surrogate pair; send text that UTF-8 can write"
+                f"column {name!r:.100} contains {text!r:.100} with a lone surrogate; send text that UTF-8 can encode"
             )
             raise NotUtf8.at(column_pointer("file", name), detail) from error
 
@@ -72,10 +76,10 @@ def _numbers(name: str, values: list[Any]) -> pa.Array:
     try:
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
     except OverflowError as error:
-        detail = f"column {name!r:.100} holds a whole number beyond 1.8e308, the largest that can be kept; scale it"
+        detail = f"column {name!r:.100} contains a whole number beyond 1.8e308, the largest float; rescale it"
         raise InfiniteValue.at(column_pointer("file", name), detail) from error
 
 
 def inline_pointer(pointer: str) -> str:
-    """Where inline data carries what an upload would have at `pointer`."""
+    """Return the place in inline data of what an upload has at `pointer`."""
     return "/data/columns" + pointer.removeprefix("/file") if pointer.startswith("/file") else "/data" + pointer

@@ -1,4 +1,4 @@
-"""What a data set's columns hold: counts, ranges, categories and classes, gathered batch by batch."""
+"""Profiles of columns: counts, ranges, categories and classes, computed batch by batch."""
 
 import math
 from collections import Counter
@@ -22,17 +22,17 @@ from app.settings import Limits
 
 Label = int | float | bool | str
 
-#: Distinct values of a numeric column are counted exactly up to this many, then `distinct` is null. A wide table gets
-#: fewer a column, so that all of its sets together stay below `_DISTINCT_VALUES_IN_ALL`.
+#: Distinct values of a numeric column are counted up to this many; if there are more, `distinct` is null. The limit is
+#: lower in a wide table, so that all columns together have at most `_MAX_DISTINCT_IN_TOTAL`.
 MAX_DISTINCT = 10_000
-_DISTINCT_VALUES_IN_ALL = 8_000_000
+_MAX_DISTINCT_IN_TOTAL = 8_000_000
 
 _FLOAT32_INTEGERS = 2**24
 
 
 @dataclass(frozen=True)
 class FeatureProfile:
-    """One entry of `Dataset.features`, and how its column is stored: an Arrow number type."""
+    """Profile of a feature: an entry of `Dataset.features`, and the Arrow type in which its column is stored."""
 
     name: str
     kind: ColumnKind
@@ -46,6 +46,7 @@ class FeatureProfile:
     fits_float32: bool
 
     def as_json(self) -> dict[str, Any]:
+        """Return the profile as it is stored in the row of the data set."""
         return {
             "name": self.name,
             "kind": str(self.kind),
@@ -60,22 +61,26 @@ class FeatureProfile:
 
 @dataclass(frozen=True)
 class TargetProfile:
-    """labels and counts in class order."""
+    """Profile of the target. labels and counts are in class order."""
 
     labels: list[Label]
     counts: list[int]
 
     def as_json(self) -> list[dict[str, Any]]:
+        """Return the classes as they are stored in the row of the data set."""
         return [{"label": label, "count": count} for label, count in zip(self.labels, self.counts, strict=True)]
 
 
 def feature_profiler(column: Column, n_columns: int, limits: Limits) -> "NumericProfiler | CategoricalProfiler":
+    """Return a profiler for a feature of a table with `n_columns` columns."""
     if column.kind is ColumnKind.NUMERIC:
-        return NumericProfiler(column, min(MAX_DISTINCT, _DISTINCT_VALUES_IN_ALL // n_columns))
+        return NumericProfiler(column, min(MAX_DISTINCT, _MAX_DISTINCT_IN_TOTAL // n_columns))
     return CategoricalProfiler(column, limits.max_categories)
 
 
 class NumericProfiler:
+    """Computes the profile of a numeric feature."""
+
     def __init__(self, column: Column, max_distinct: int) -> None:
         self._column = column
         self._max_distinct = max_distinct
@@ -87,7 +92,7 @@ class NumericProfiler:
         self._fits_float32 = True
 
     def add(self, values: pa.Array, first_row: int) -> None:
-        """values: integers or float64 with nulls, as `Column.convert` makes them."""
+        """Add a batch. values: integers or float64 with nulls, from `Column.convert`."""
         self._missing += values.null_count
         if values.null_count == len(values):
             return
@@ -105,8 +110,8 @@ class NumericProfiler:
         if self._column.values is ValueType.REAL and self._fits_float32:
             self._fits_float32 = _fits_float32(values)
         if self._distinct is not None:
-            found = pc.unique(values.drop_null()).to_numpy(zero_copy_only=False)
-            self._distinct = np.union1d(self._distinct, found) if len(self._distinct) else np.sort(found)
+            distinct = pc.unique(values.drop_null()).to_numpy(zero_copy_only=False)
+            self._distinct = np.union1d(self._distinct, distinct) if len(self._distinct) else np.sort(distinct)
             if len(self._distinct) > self._max_distinct:
                 self._distinct = None
 
@@ -145,8 +150,8 @@ def _mean(sums: list[float], count: int) -> float | None:
 def _infinite(name: str, values: pa.Array, first_row: int) -> InfiniteValue:
     index = pc.index(pc.fill_null(pc.is_inf(values), False), True).as_py()
     detail = (
-        f"column {name!r} holds an infinite number in row {first_row + index}; "
-        "leave the value empty if it is missing, or put a finite bound in its place"
+        f"column {name!r} contains an infinite number in row {first_row + index}; "
+        "leave the value empty if it is missing, or replace it by a finite number"
     )
     return InfiniteValue.at("/file", detail)
 
@@ -158,17 +163,19 @@ def _fits_float32(values: pa.Array) -> bool:
 
 
 def narrowest_integer(low: int, high: int) -> pa.DataType:
-    """The Arrow integer of fewest bits that holds low..high; unsigned when nothing is negative."""
-    bits = next(width for width in (8, 16, 32, 64) if _holds(width, low, high))
+    """Return the narrowest Arrow integer type for low..high; an unsigned one if `low` is not negative."""
+    bits = next(width for width in (8, 16, 32, 64) if _can_represent(width, low, high))
     return getattr(pa, f"{'u' if low >= 0 else ''}int{bits}")()
 
 
-def _holds(bits: int, low: int, high: int) -> bool:
+def _can_represent(bits: int, low: int, high: int) -> bool:
     bound: int = 2 ** (bits - 1)
     return high < 2 * bound if low >= 0 else -bound <= low and high < bound
 
 
 class CategoricalProfiler:
+    """Computes the profile of a categorical feature."""
+
     def __init__(self, column: Column, max_categories: int) -> None:
         self._column = column
         self._max_categories = max_categories
@@ -176,11 +183,11 @@ class CategoricalProfiler:
         self._missing = 0
 
     def add(self, values: pa.Array, first_row: int) -> None:
-        """values: text or booleans with nulls, as `Column.convert` makes them."""
+        """Add a batch. values: text or booleans with nulls, from `Column.convert`."""
         self._missing += values.null_count
-        found = pc.unique(values.cast(pa.string()).drop_null()).to_pylist()
-        self._categories.update(found)
-        if any("\0" in category for category in found):
+        categories = pc.unique(values.cast(pa.string()).drop_null()).to_pylist()
+        self._categories.update(categories)
+        if any("\0" in category for category in categories):
             raise nul_character(self._column.name)
         if len(self._categories) > self._max_categories:
             raise self._too_many()
@@ -188,7 +195,7 @@ class CategoricalProfiler:
     def _too_many(self) -> TooManyCategories:
         detail = (
             f"column {self._column.name!r} has more than {self._max_categories} categories, the limit "
-            "BRISTLECONE_MAX_CATEGORIES; leave it out with `exclude`, or give its type as numeric if it holds numbers"
+            "BRISTLECONE_MAX_CATEGORIES; exclude it, or declare it as numeric in `types` if it contains numbers"
         )
         return TooManyCategories.at("/file", detail)
 
@@ -209,17 +216,20 @@ class CategoricalProfiler:
 
 
 def nul_character(name: str) -> NulCharacter:
-    return NulCharacter.at("/file", f"column {name!r} holds text with a NUL character; take the character out")
+    """Return the error of a column with a NUL character."""
+    return NulCharacter.at("/file", f"column {name!r} contains text with a NUL character; remove the character")
 
 
 class TargetProfiler:
+    """Computes the profile of the target."""
+
     def __init__(self, column: Column, max_classes: int) -> None:
         self._column = column
         self._max_classes = max_classes
         self._counts: Counter[Label] = Counter()
 
     def add(self, values: pa.Array, first_row: int) -> None:
-        """values: as `Column.convert` makes them."""
+        """Add a batch. values: from `Column.convert`."""
         if values.null_count:
             self._raise_missing(first_row + pc.index(pc.is_null(values), True).as_py())
         for entry in pc.value_counts(values):
@@ -232,14 +242,14 @@ class TargetProfiler:
             raise TooManyClasses.at("/target", detail)
 
     def _raise_missing(self, row: int) -> None:
-        detail = f"the target {self._column.name!r} has no label in row {row}; label the row or take it out"
+        detail = f"the target {self._column.name!r} has no label in row {row}; add the label or remove the row"
         raise MissingLabel.at("/target", detail)
 
     def finish(self) -> TargetProfile:
         self._check()
         labels = sorted(self._counts)
         counts = [self._counts[label] for label in labels]
-        # Beyond 2^53 a double is no longer one integer among its neighbours.
+        # Beyond 2^53 a float does not stand for one integer alone.
         if all(isinstance(label, float) and label.is_integer() and abs(label) <= 2**53 for label in labels):
             labels = [int(label) for label in labels]
         return TargetProfile(labels, counts)
@@ -248,13 +258,13 @@ class TargetProfiler:
         if len(self._counts) == 1:
             (label,) = self._counts
             detail = (
-                f"the target {self._column.name!r} holds only the class {label!r}; "
-                "a model needs at least two classes: add rows of another class or choose another target"
+                f"the target {self._column.name!r} contains only the class {label!r}, but a model needs at least two; "
+                "add rows of another class or choose another target"
             )
             raise SingleClass.at("/target", detail)
         for label in self._counts:
             if isinstance(label, str) and "\0" in label:
                 raise nul_character(self._column.name)
             if isinstance(label, float) and math.isinf(label):
-                detail = f"the target {self._column.name!r} holds an infinite number; a label must be finite"
+                detail = f"the target {self._column.name!r} contains an infinite number; replace it by a finite label"
                 raise InfiniteValue.at("/target", detail)

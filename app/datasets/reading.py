@@ -1,6 +1,7 @@
-"""Files as Arrow record batches, any number of passes, with memory bounded by one batch.
+"""Readers of files as Arrow record batches, for any number of passes, with one batch in memory.
 
-CSV cells arrive as text; `app.datasets.column_types` decides what they are. What counts as missing is settled here.
+Cells of CSV files are read as text; `app.datasets.column_types` detects their types. This module defines which texts
+mean that a value is missing.
 """
 
 import codecs
@@ -20,8 +21,8 @@ from app.datasets.errors import DuplicateColumn, InvalidColumnName, NoRows, NotU
 from app.datasets.formats import FileFormat, sniff_delimiter
 from app.settings import MEBIBYTE, Limits
 
-#: Cells of a CSV or TSV file that mean "no value", after blanks around them are taken off. "?" is among them because
-#: the classic repositories of tabular data write it so; taken as text, it would make a numeric column categorical.
+#: Cells of a CSV or TSV file, without surrounding blanks, that mean that the value is missing. "?" is used by the
+#: classic repositories of tabular data; read as text, it would make a numeric column categorical.
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
 
 MAX_NAME_CHARACTERS = 500
@@ -30,16 +31,21 @@ _CSV_BLOCK_BYTES = MEBIBYTE
 
 
 class TableReader(Protocol):
-    """`schema` names all columns of the file; `batches` gives the asked ones, in that order, from the start."""
+    """Reader of one file. `schema` has all columns of the file.
+
+    is_text: whether all columns are read as text, because the file has no types.
+    """
 
     schema: pa.Schema
     is_text: bool
 
-    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]: ...
+    def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield all rows, with these columns in this order."""
+        ...
 
 
 def open_table(path: Path, file_format: FileFormat, limits: Limits) -> TableReader:
-    """Read the header and check the column names.
+    """Return a reader of the file, after its column names were checked.
 
     Raises:
         UnreadableFile, NotUtf8, NoRows, DuplicateColumn, InvalidColumnName, TooManyColumns.
@@ -58,24 +64,25 @@ def open_table(path: Path, file_format: FileFormat, limits: Limits) -> TableRead
 
 def _check_names(names: list[str], limits: Limits) -> None:
     if len(names) > limits.max_columns:
-        detail = f"the file has {len(names)} columns; the limit BRISTLECONE_MAX_COLUMNS is {limits.max_columns}"
+        limit = f"the limit BRISTLECONE_MAX_COLUMNS is {limits.max_columns}"
+        detail = f"the file has {len(names)} columns; {limit}: upload fewer columns, or raise the limit"
         raise TooManyColumns.at("/file", detail)
     for position, name in enumerate(names, 1):
         if not name or len(name) > MAX_NAME_CHARACTERS or "\0" in name:
             detail = (
                 f"column {position} needs a name of 1 to {MAX_NAME_CHARACTERS} characters without NUL; "
-                "name it in the header (a row number can then be left out with `exclude`)"
+                "name it in the header (a column of row numbers can then be left out with `exclude`)"
             )
             raise InvalidColumnName.at("/file", detail)
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise DuplicateColumn.at("/file", f"the column name {name!r} appears twice; rename one of the columns")
+            raise DuplicateColumn.at("/file", f"two columns have the name {name!r}; rename one of them")
         seen.add(name)
 
 
 @contextmanager
-def _faults_of_file() -> Iterator[None]:
+def _explained_errors() -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, csv.Error, UnicodeDecodeError) as error:
@@ -90,15 +97,16 @@ def _explained(error: Exception) -> NotUtf8 | UnreadableFile:
         return NotUtf8.at("/file", f"the text{where} is not valid UTF-8; save the file as UTF-8")
     fields = re.search(r"Expected (\d+) columns, got (\d+)", message)
     if fields:
-        detail = f"there are {fields[2]} fields{where} but {fields[1]} in the header; check delimiter and quotes"
+        detail = f"there are {fields[2]} fields{where} but {fields[1]} in the header; correct delimiter or quotes"
         return UnreadableFile.at("/file", detail)
     if "straddling" in message:
-        detail = f"a row is longer than {_CSV_BLOCK_BYTES // 2} bytes or a quote is never closed; check the quotes"
+        detail = f"a row is longer than {_CSV_BLOCK_BYTES // 2} bytes or a quote is never closed; correct the quotes"
         return UnreadableFile.at("/file", detail)
-    return UnreadableFile.at("/file", f"the file{where} is damaged or cut off; write it again and upload it whole")
+    return UnreadableFile.at("/file", f"the file{where} is damaged or incomplete; write it again and upload all of it")
 
 
 def rows_per_batch(n_columns: int) -> int:
+    """Return the size of batches of a table with so many columns."""
     return max(1, min(65_536, _CELLS_PER_BATCH // max(1, n_columns)))
 
 
@@ -107,7 +115,7 @@ class _CsvReader:
 
     def __init__(self, path: Path, delimiter: str | None) -> None:
         self._path = path
-        with _faults_of_file():
+        with _explained_errors():
             header, self._delimiter = _csv_header(path, delimiter)
             _require_closed_quotes(path, self._delimiter)
         self._raw_names = {name.strip(): name for name in header}
@@ -115,10 +123,10 @@ class _CsvReader:
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         raw_names = [self._raw_names[name] for name in names]
-        with _faults_of_file():
+        with _explained_errors():
             reader = pa_csv.open_csv(
                 self._path,
-                # One thread, because only then do errors name their row.
+                # With one thread, errors name their row.
                 pa_csv.ReadOptions(use_threads=False, block_size=_CSV_BLOCK_BYTES),
                 pa_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
                 pa_csv.ConvertOptions(
@@ -143,22 +151,22 @@ def _csv_header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
     header = next((row for row in csv.reader(lines, delimiter=mark) if row), [])
     if not lines.read().strip("\r\n"):
         if is_whole:
-            raise NoRows.at("/file", "the file has a header line but no rows")
-        detail = f"the header takes more than {_CSV_BLOCK_BYTES} bytes; check its line end and its quotes"
+            raise NoRows.at("/file", "the file has a header line but no rows; add rows")
+        detail = f"the header has more than {_CSV_BLOCK_BYTES} bytes; correct its line end or its quotes"
         raise UnreadableFile.at("/file", detail)
     return header, mark
 
 
 def _require_closed_quotes(path: Path, delimiter: str) -> None:
-    """An opened quote that is never closed would swallow all rows below it without a complaint."""
+    """Raise UnreadableFile if a quote is never closed, because all rows below it would silently be read as one text."""
     n_quotes = last_quote = offset = 0
     with path.open("rb") as source:
         while chunk := source.read(_CSV_BLOCK_BYTES):
-            if found := chunk.count(b'"'):
-                n_quotes += found
+            if count := chunk.count(b'"'):
+                n_quotes += count
                 last_quote = offset + chunk.rindex(b'"')
             offset += len(chunk)
-        # An odd number alone is no fault: a quote inside an unquoted field is text.
+        # An odd number alone is not an error: a quote inside an unquoted field is text.
         if n_quotes % 2 and _opens_field(source, last_quote, delimiter):
             line = _line_at(source, last_quote)
             raise UnreadableFile.at("/file", f"the quote opened in line {line} is never closed; close or remove it")
@@ -184,12 +192,12 @@ class _ParquetReader:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with _faults_of_file(), pq.ParquetFile(path) as file:
+        with _explained_errors(), pq.ParquetFile(path) as file:
             self.schema: pa.Schema = file.schema_arrow
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         size = rows_per_batch(len(names))
-        with _faults_of_file(), pq.ParquetFile(self._path, page_checksum_verification=True) as file:
+        with _explained_errors(), pq.ParquetFile(self._path, page_checksum_verification=True) as file:
             for batch in file.iter_batches(batch_size=size, columns=list(names), use_threads=False):
                 yield batch.select(list(names))
 
@@ -199,7 +207,7 @@ class _ArrowReader:
 
     def __init__(self, path: Path, file_format: FileFormat) -> None:
         self._path, self._format = path, file_format
-        with _faults_of_file(), pa.memory_map(str(path)) as source:
+        with _explained_errors(), pa.memory_map(str(path)) as source:
             reader = pa.ipc.open_file(source) if self._has_footer else pa.ipc.open_stream(source)
             self.schema: pa.Schema = reader.schema
 
@@ -209,10 +217,10 @@ class _ArrowReader:
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         size = rows_per_batch(len(names))
-        with _faults_of_file(), pa.memory_map(str(self._path)) as source:
+        with _explained_errors(), pa.memory_map(str(self._path)) as source:
             for batch in self._stored_batches(source):
                 chosen = batch.select(list(names))
-                # Arrow trusts offsets in the file; a hostile one would read outside its buffers.
+                # Arrow trusts the offsets in the file; a manipulated one would make it read outside of its buffers.
                 chosen.validate(full=True)
                 for start in range(0, chosen.num_rows, size):
                     yield chosen.slice(start, size)

@@ -1,4 +1,4 @@
-"""Request bodies to files: multipart or raw, written as they arrive, so that memory does not grow with the file."""
+"""Request bodies of uploads, multipart or raw, written to a file as they arrive. Memory does not grow with the file."""
 
 import hashlib
 from collections import defaultdict
@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 from app.datasets.errors import MalformedMultipart, UnsupportedUploadType, UploadInterrupted
 from app.datasets.formats import (
     CHUNK_BYTES,
-    FORMAT_OF_MEDIA_TYPE,
+    FORMATS_BY_MEDIA_TYPE,
     FileFormat,
     PlainFile,
     named_format,
@@ -24,10 +24,10 @@ from app.datasets.formats import (
 )
 from app.settings import MEBIBYTE
 
-#: Everything beside the file in a multipart body, its headers and boundaries included.
+#: Most bytes beside the file in a multipart body, including headers and boundaries.
 MAX_FORM_BYTES = 4 * MEBIBYTE
 
-#: What a part counts for besides its own bytes, so that empty parts without headers are not free.
+#: Each part counts as this many bytes more, so that empty parts count as well.
 PART_BYTES = 64
 
 Fields = dict[str, list[str]]
@@ -35,11 +35,11 @@ Fields = dict[str, list[str]]
 
 @dataclass(frozen=True)
 class ReceivedUpload:
-    """`fields_in`: where the fields came from, `body` or `query`, for pointers. `file` may still be compressed."""
+    """Upload as it was received. file: may be compressed. fields_in: `body` or `query`, for pointers."""
 
     file: PlainFile
     file_name: str
-    promised: FileFormat | None
+    declared: FileFormat | None
     fields: Fields
     fields_in: str
 
@@ -51,7 +51,7 @@ class _Body(Protocol):
 
 
 async def receive(request: Request, path: Path, max_bytes: int) -> ReceivedUpload:
-    """Stream the body's file to the new file `path`; the caller removes it.
+    """Write the file of the request body to the new file `path`, which the caller removes.
 
     Raises:
         UploadTooLarge, UploadInterrupted, UnsupportedUploadType, MalformedMultipart.
@@ -64,12 +64,12 @@ async def receive(request: Request, path: Path, max_bytes: int) -> ReceivedUploa
         try:
             await _pump(request, body)
         except ClientDisconnect as error:
-            raise UploadInterrupted("the connection closed before the file was complete; send it again") from error
+            raise UploadInterrupted("the connection was closed before the file was complete; send it again") from error
         return body.finish()
 
 
 def is_form(request: Request) -> bool:
-    """Whether the fields are in the body beside the file; otherwise the body is the file."""
+    """Return whether the body is a form with the file and the fields. Otherwise the body is the file."""
     return _media_type(request)[0] == "multipart/form-data"
 
 
@@ -89,7 +89,7 @@ async def _pump(request: Request, body: _Body) -> None:
 
 
 class _FileSink:
-    """Counts, hashes and writes the bytes of the file."""
+    """Writer of the file, which also counts and hashes its bytes."""
 
     def __init__(self, path: Path, out: BinaryIO, max_bytes: int) -> None:
         self._path, self._out, self._max_bytes = path, out, max_bytes
@@ -111,17 +111,19 @@ def _body(request: Request, sink: _FileSink) -> _Body:
     media_type, options = _media_type(request)
     if media_type == "multipart/form-data" and options.get(b"boundary"):
         return _MultipartBody(options[b"boundary"], sink)
-    if media_type in FORMAT_OF_MEDIA_TYPE:
-        return _RawBody(request, FORMAT_OF_MEDIA_TYPE[media_type], sink)
-    listed = ", ".join(["multipart/form-data (with its boundary)", *FORMAT_OF_MEDIA_TYPE])
-    given = f"the content type {media_type[:80]!r} is not known" if media_type else "the body has no content type"
-    detail = f"{given}; send one of {listed}"
+    if media_type in FORMATS_BY_MEDIA_TYPE:
+        return _RawBody(request, FORMATS_BY_MEDIA_TYPE[media_type], sink)
+    listed = ", ".join(["multipart/form-data (with its boundary)", *FORMATS_BY_MEDIA_TYPE])
+    problem = f"the content type {media_type[:80]!r} is unknown" if media_type else "the body has no content type"
+    detail = f"{problem}; send one of {listed}"
     raise UnsupportedUploadType.at("header/Content-Type", detail)
 
 
 class _RawBody:
-    def __init__(self, request: Request, promised: FileFormat, sink: _FileSink) -> None:
-        self._promised, self._sink = promised, sink
+    """Body that is the file itself; the fields are in the query."""
+
+    def __init__(self, request: Request, declared: FileFormat, sink: _FileSink) -> None:
+        self._declared, self._sink = declared, sink
         self._fields: Fields = defaultdict(list)
         for name, value in request.query_params.multi_items():
             self._fields[name].append(value)
@@ -130,11 +132,11 @@ class _RawBody:
         self._sink.write(data)
 
     def finish(self) -> ReceivedUpload:
-        return ReceivedUpload(self._sink.finish(), "", self._promised, self._fields, fields_in="query")
+        return ReceivedUpload(self._sink.finish(), "", self._declared, self._fields, fields_in="query")
 
 
 class _MultipartBody:
-    """The part `file` goes to the sink, every other part is a short text field."""
+    """Multipart body. The part `file` is written to the sink; every other part is a short text field."""
 
     def __init__(self, boundary: bytes, sink: _FileSink) -> None:
         self._sink = sink
@@ -167,13 +169,13 @@ class _MultipartBody:
 
     def finish(self) -> ReceivedUpload:
         if not self._complete:
-            raise MalformedMultipart("the multipart body ends before its closing boundary; send it again, whole")
+            raise MalformedMultipart("the multipart body ends before its closing boundary; send all of it")
         if len(self._files) != 1:
             kind = "missing" if not self._files else "too_many_files"
             error = {"type": kind, "loc": ("body", "file"), "msg": "upload one file at a time"}
             raise RequestValidationError([error], body={"file": None})
-        file_name, promised = self._files[0]
-        return ReceivedUpload(self._sink.finish(), file_name, promised, self._fields, fields_in="body")
+        file_name, declared = self._files[0]
+        return ReceivedUpload(self._sink.finish(), file_name, declared, self._fields, fields_in="body")
 
     def _form_part(self, data: bytes, start: int, end: int) -> bytes:
         self._count(end - start)
@@ -182,8 +184,10 @@ class _MultipartBody:
     def _count(self, n_bytes: int) -> None:
         self._form_bytes += n_bytes
         if self._form_bytes > MAX_FORM_BYTES:
-            detail = f"the fields beside the file take more than {MAX_FORM_BYTES} bytes, {PART_BYTES} for each included"
-            raise MalformedMultipart(f"{detail}; send fewer or shorter ones")
+            raise MalformedMultipart(
+                f"the fields beside the file have more than {MAX_FORM_BYTES} bytes, counting {PART_BYTES} more for "
+                "each field; send fewer or shorter fields"
+            )
 
     def _headers_start(self) -> None:
         self._count(PART_BYTES)
@@ -203,8 +207,8 @@ class _MultipartBody:
         self._field = None
         media_type, _ = parse_options_header(self._headers.get(b"content-type"))
         file_name = options.get(b"filename", b"").decode("utf-8", "replace")
-        promised = named_format(file_name) or FORMAT_OF_MEDIA_TYPE.get(media_type.decode("latin-1").lower())
-        self._files.append((file_name, promised))
+        declared = named_format(file_name) or FORMATS_BY_MEDIA_TYPE.get(media_type.decode("latin-1").lower())
+        self._files.append((file_name, declared))
 
     def _part_data(self, data: bytes, start: int, end: int) -> None:
         if self._field is not None:

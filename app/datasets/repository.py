@@ -15,6 +15,8 @@ _SORTABLE = {"created_at": DatasetRow.created_at, "name": DatasetRow.name, "n_ro
 
 
 class DatasetRepository:
+    """Data sets in the database."""
+
     def __init__(self, session: Session) -> None:
         self._session = session
 
@@ -32,17 +34,17 @@ class DatasetRepository:
         return _record(row)
 
     def delete(self, dataset_id: uuid.UUID) -> bool:
-        """Whether the row was still there.
+        """Delete the row. Return whether it existed.
 
         Raises:
-            sqlalchemy.exc.IntegrityError: another table refers to the row; the transaction can go on.
+            sqlalchemy.exc.IntegrityError: another table refers to the row; the transaction can continue.
         """
         with self._session.begin_nested():
             query = delete(DatasetRow).where(DatasetRow.id == dataset_id).returning(DatasetRow.id)
             return self._session.scalar(query) is not None
 
-    def holders(self, dataset_id: uuid.UUID) -> dict[str, int]:
-        """How many rows refer to the data set, by the name of their table."""
+    def references(self, dataset_id: uuid.UUID) -> dict[str, int]:
+        """Return how many rows of each table refer to the data set, by the name of the table."""
         counts: dict[str, int] = {}
         for table in Base.metadata.sorted_tables:
             for column in _references(table):

@@ -1,4 +1,4 @@
-"""What clients send and see of data sets."""
+"""Requests and answers about data sets."""
 
 import json
 import uuid
@@ -28,26 +28,26 @@ _EXAMPLE_FEATURES = [
 
 
 class UploadFields(BaseModel):
-    """The fields beside the file, from the form or from the query."""
+    """Fields of an upload beside the file, from the form or from the query."""
 
     model_config = ConfigDict(extra="forbid")
 
-    target: Annotated[str, Field(min_length=1, description="the column that holds the labels")]
-    name: Annotated[NameText | None, Field(description="a name to find it by; the file's own by default")] = None
+    target: Annotated[str, Field(min_length=1, description="column with the labels")]
+    name: Annotated[NameText | None, Field(description="name of the data set; default: the name of the file")] = None
     exclude: Annotated[list[str], Field(description="columns to leave out; repeatable")] = []
     types: Annotated[
         Json[dict[str, ColumnKind]] | None,
-        Field(description='JSON object `{column: "numeric" | "categorical"}` for columns to be read otherwise'),
+        Field(description='JSON object `{column: "numeric" | "categorical"}` with types that replace detected ones'),
     ] = None
 
     @classmethod
     def from_fields(cls, fields: Fields, source: str) -> "UploadFields":
-        """source: `body` or `query`.
+        """Return the validated fields. source: `body` or `query`, where they come from.
 
         Raises:
             RequestValidationError: a field is missing, unknown, given twice or not valid.
         """
-        values = {name: given if name == "exclude" or len(given) > 1 else given[0] for name, given in fields.items()}
+        values = {name: texts if name == "exclude" or len(texts) > 1 else texts[0] for name, texts in fields.items()}
         try:
             return cls.model_validate(values)
         except ValidationError as error:
@@ -57,7 +57,7 @@ class UploadFields(BaseModel):
 
 
 def _parsed(types: str | list[str] | None) -> Any:
-    """`types` as an object, so that an error inside it can be pointed at."""
+    """Return `types` as an object, so that a pointer to an error inside it can be found."""
     try:
         return json.loads(types) if isinstance(types, str) else types
     except ValueError:
@@ -65,50 +65,58 @@ def _parsed(types: str | list[str] | None) -> Any:
 
 
 class ClassCount(BaseModel):
+    """Class of the target."""
+
     label: Annotated[Label, Field(examples=["bad"])]
     count: Annotated[int, Field(examples=[300])]
 
 
 class Feature(BaseModel):
+    """Profile of a feature."""
+
     name: str
     kind: ColumnKind
     missing: Annotated[int, Field(description="rows without a value")]
-    min: Annotated[int | float | None, Field(description="null for a categorical feature, or without any value")]
+    min: Annotated[int | float | None, Field(description="null for a categorical or an empty feature")]
     max: int | float | None
     mean: float | None
-    distinct: Annotated[int | None, Field(description="different values; null when there are too many to count")]
+    distinct: Annotated[int | None, Field(description="number of distinct values; null if there are too many")]
     categories: Annotated[list[str] | None, Field(description="sorted; null for a numeric feature")]
 
 
 class Dataset(BaseModel):
+    """Uploaded table with its roles and the profiles of its columns."""
+
     model_config = ConfigDict(from_attributes=True)
 
     id: uuid.UUID
     name: Annotated[str, Field(examples=["german-credit"])]
-    sha256: Annotated[str, Field(description="of the uploaded file after decompression")]
+    sha256: Annotated[str, Field(description="SHA-256 of the uploaded file after decompression")]
     n_rows: Annotated[int, Field(examples=[1000])]
-    n_bytes: Annotated[int, Field(description="of the uploaded file after decompression", examples=[52143])]
+    n_bytes: Annotated[int, Field(description="size of the uploaded file after decompression", examples=[52143])]
     target: Annotated[str, Field(examples=["risk"])]
     classes: Annotated[
         list[ClassCount],
         Field(
-            description="in class order: sorted, numerically when all labels are numbers",
+            description="in class order: sorted, numerically if all labels are numbers",
             examples=[[{"label": "bad", "count": 300}, {"label": "good", "count": 700}]],
         ),
     ]
-    features: Annotated[list[Feature], Field(description="in the file's column order", examples=[_EXAMPLE_FEATURES])]
+    features: Annotated[list[Feature], Field(description="in the order of the file", examples=[_EXAMPLE_FEATURES])]
     created_at: datetime
 
 
 class DatasetRows(BaseModel):
-    columns: Annotated[list[str], Field(description="the features and, last, the target", examples=[["age", "risk"]])]
+    """Rows of a data set as they were uploaded."""
+
+    columns: Annotated[list[str], Field(description="the features, then the target", examples=[["age", "risk"]])]
     rows: Annotated[
         list[list[Label | None]], Field(description="in file order; null = missing", examples=[[[41, "good"]]])
     ]
 
 
 def upload_request_body() -> dict[str, Any]:
-    """The OpenAPI description of both forms of upload."""
+    """Return the OpenAPI description of both forms of an upload."""
     binary = {"type": "string", "format": "binary"}
     fields = UploadFields.model_json_schema()["properties"]
     form = {"type": "object", "required": ["file", "target"], "properties": {"file": binary, **fields}}

@@ -1,4 +1,8 @@
-"""What can be done with data sets. Files first, rows second when storing; rows first, files second when deleting."""
+"""Storing, reading and deleting data sets.
+
+The file is stored before the row is committed, and deleted after the deletion of the row was committed: a file without
+a row wastes space, but a row without a file is a loss.
+"""
 
 import uuid
 from collections.abc import Iterator
@@ -29,19 +33,23 @@ from app.storage.staging import ORPHAN_AFTER_SECONDS
 
 @dataclass(frozen=True)
 class StoredDataset:
+    """Data set, and whether this upload created it."""
+
     dataset: DatasetRecord
     created: bool
 
 
 @dataclass(frozen=True)
 class TableHead:
-    """rows: category names, labels and numbers; None = missing. The target is the last column."""
+    """First rows of a data set. rows: category names, labels and numbers; None = missing. The target is last."""
 
     columns: list[str]
     rows: list[list[Any]]
 
 
 class DatasetService:
+    """Data sets within one transaction."""
+
     def __init__(self, session: Session, store: DatasetStore, limits: Limits) -> None:
         self._session = session
         self._repository = DatasetRepository(session)
@@ -49,28 +57,29 @@ class DatasetService:
         self._limits = limits
 
     def get(self, dataset_id: uuid.UUID) -> DatasetRecord:
-        """Raises DatasetNotFound."""
-        row = self._repository.get(dataset_id)
-        if row is None:
+        """Return the data set. Raises DatasetNotFound."""
+        dataset = self._repository.get(dataset_id)
+        if dataset is None:
             raise _not_found(dataset_id)
-        return row
+        return dataset
 
     def named_at(self, pointer: str, dataset_id: uuid.UUID) -> DatasetRecord:
-        """The data set that a request names at `pointer`, which the error then points at. Raises DatasetNotFound."""
+        """Return the data set that a request names at `pointer`. Raises DatasetNotFound, which has that pointer."""
         try:
             return self.get(dataset_id)
         except DatasetNotFound as error:
             raise DatasetNotFound.at(pointer, error.detail) from error
 
     def page(self, page: PageQuery, filters: dict[str, str]) -> tuple[list[DatasetRecord], str | None]:
+        """Return one page of the data sets with these values, and the cursor of the next page."""
         return self._repository.page(page, filters)
 
     def stored(self, fingerprint: str) -> DatasetRecord | None:
-        """The data set with this identity, if its file is there as well."""
+        """Return the data set with this fingerprint, or None if its row or its file does not exist."""
         return self._repository.by_fingerprint(fingerprint) if self._store.holds(fingerprint) else None
 
     def register(self, file: PlainFile, options: UploadOptions, table: IngestedTable, canonical: Path) -> StoredDataset:
-        """Move the canonical file into the store and add its row, unless somebody else was faster."""
+        """Move the file into the store and insert its row, unless another upload has stored the data set already."""
         with self._registering(file, options, table, canonical) as stored:
             return stored
 
@@ -78,7 +87,7 @@ class DatasetService:
     def _registering(
         self, file: PlainFile, options: UploadOptions, table: IngestedTable, canonical: Path
     ) -> Iterator[StoredDataset]:
-        """The row at once, the file when the block has ended without an error."""
+        """Insert the row before the block, and store the file after the block unless it raises."""
         fingerprint = options.fingerprint(file.sha256)
         lock(self._session, fingerprint)
         dataset, created = self._repository.by_fingerprint(fingerprint), False
@@ -90,10 +99,10 @@ class DatasetService:
 
     @contextmanager
     def storing_columns(self, columns: dict[str, list[Any]], target: str, name: str) -> Iterator[DatasetRecord]:
-        """Store columns of JSON values as a data set like any other, unless the block raises: then nothing stays.
+        """Store columns of JSON values as a data set. If the block raises, nothing is stored.
 
         Raises:
-            app.errors.Invalid: as for an upload, pointing below `/data`.
+            app.errors.Invalid: the errors of an upload, with pointers below `/data`.
         """
         options = UploadOptions(target=target, name=name)
         with self._store.staged() as staged, self._store.staged() as canonical:
@@ -107,20 +116,20 @@ class DatasetService:
                 yield stored.dataset
 
     def delete(self, dataset_id: uuid.UUID) -> str:
-        """Remove the row and return its fingerprint. Raises DatasetNotFound, DatasetInUse."""
-        row = self.get(dataset_id)
-        lock(self._session, row.fingerprint)
+        """Delete the row and return its fingerprint. Raises DatasetNotFound, DatasetInUse."""
+        dataset = self.get(dataset_id)
+        lock(self._session, dataset.fingerprint)
         try:
             if not self._repository.delete(dataset_id):
                 raise _not_found(dataset_id)
         except IntegrityError as error:
             raise self._in_use(dataset_id) from error
-        return row.fingerprint
+        return dataset.fingerprint
 
     def _in_use(self, dataset_id: uuid.UUID) -> DatasetInUse:
-        holders = self._repository.holders(dataset_id)
-        listed = ", ".join(f"{name.replace('_', ' ')} ({count})" for name, count in holders.items())
-        way_out = "cancel its jobs or wait for them, and delete its models first"
+        references = self._repository.references(dataset_id)
+        listed = ", ".join(f"{name.replace('_', ' ')} ({count})" for name, count in references.items())
+        way_out = "cancel its jobs or wait until they have ended, and delete its models first"
         detail = f"the data set {dataset_id} is used by {listed or 'other records'}; {way_out}"
         return DatasetInUse.at("path/dataset_id", detail)
 
@@ -130,22 +139,22 @@ def store_upload(
     store: DatasetStore,
     limits: Limits,
     file: PlainFile,
-    promised: FileFormat | None,
+    declared: FileFormat | None,
     options: UploadOptions,
 ) -> StoredDataset:
-    """Store a decompressed upload. No transaction is open while the file is read; it is committed on return."""
+    """Store a decompressed upload and commit it. No transaction is open while the file is read."""
     with reading(sessions) as session:
         existing = DatasetService(session, store, limits).stored(options.fingerprint(file.sha256))
     if existing is not None:
         return StoredDataset(existing, created=False)
     with store.staged() as canonical:
-        table = ingest(file, promised, options, limits, canonical)
+        table = ingest(file, declared, options, limits, canonical)
         with writing(sessions) as session:
             return DatasetService(session, store, limits).register(file, options, table, canonical)
 
 
 def delete_dataset(sessions: SessionFactory, store: DatasetStore, limits: Limits, dataset_id: uuid.UUID) -> None:
-    """Raises DatasetNotFound, DatasetInUse."""
+    """Delete a data set and its file. Raises DatasetNotFound, DatasetInUse."""
     with writing(sessions) as session:
         fingerprint = DatasetService(session, store, limits).delete(dataset_id)
     with writing(sessions) as session:
@@ -162,24 +171,30 @@ def remove_unreferenced(
 def read_head(
     sessions: SessionFactory, store: DatasetStore, limits: Limits, dataset_id: uuid.UUID, limit: int
 ) -> TableHead:
-    """The first rows as they were uploaded. Raises DatasetNotFound, DatasetFileMissing, DatasetFileDamaged."""
+    """Return the first rows as they were uploaded.
+
+    Raises:
+        DatasetNotFound, DatasetFileMissing, DatasetFileDamaged.
+    """
     with reading(sessions) as session:
-        row = DatasetService(session, store, limits).get(dataset_id)
+        dataset = DatasetService(session, store, limits).get(dataset_id)
     try:
-        stored = store.head(row.fingerprint, limit)
+        stored = store.head(dataset.fingerprint, limit)
     except DatasetFileMissing:
-        # Deleted since the row was read? Then that is the answer; otherwise the file is really lost.
+        # If the data set was deleted since its row was read, this raises DatasetNotFound. Otherwise the file is lost.
         with reading(sessions) as session:
             DatasetService(session, store, limits).get(dataset_id)
         raise
-    dictionaries = [*(feature["categories"] for feature in row.features), [entry["label"] for entry in row.classes]]
-    columns = [_named(values, names) for values, names in zip(stored, dictionaries, strict=True)]
-    names = [*(feature["name"] for feature in row.features), row.target]
+    labels = [entry["label"] for entry in dataset.classes]
+    value_lists = [*(feature["categories"] for feature in dataset.features), labels]
+    columns = [_decoded(values, names) for values, names in zip(stored, value_lists, strict=True)]
+    names = [*(feature["name"] for feature in dataset.features), dataset.target]
     return TableHead(names, [list(values) for values in zip(*columns, strict=True)])
 
 
 def _not_found(dataset_id: uuid.UUID) -> DatasetNotFound:
-    return DatasetNotFound.at("path/dataset_id", f"there is no data set {dataset_id}; GET /datasets lists all")
+    detail = f"there is no data set {dataset_id}; GET /datasets lists all data sets"
+    return DatasetNotFound.at("path/dataset_id", detail)
 
 
 def _row(file: PlainFile, fingerprint: str, options: UploadOptions, table: IngestedTable) -> DatasetRow:
@@ -195,7 +210,7 @@ def _row(file: PlainFile, fingerprint: str, options: UploadOptions, table: Inges
     )
 
 
-def _named(values: list[Any], names: list[Any] | None) -> list[Any]:
+def _decoded(values: list[Any], names: list[Any] | None) -> list[Any]:
     if names is None:
         return values
     return [None if value is None else names[value] for value in values]

@@ -1,4 +1,4 @@
-"""Uploaded tables. The rows themselves are files in the store; this is what is known about them."""
+"""Table of data sets. Their contents are files in the store."""
 
 from typing import Any
 
@@ -9,12 +9,14 @@ from app.storage.orm import Base, CreatedMixin, IdMixin
 
 
 class DatasetRow(IdMixin, CreatedMixin, Base):
+    """Uploaded table."""
+
     __tablename__ = "datasets"
 
     name: Mapped[str] = mapped_column(String(200), index=True)
     #: SHA-256 of the decompressed upload.
     sha256: Mapped[str] = mapped_column(String(64), index=True)
-    #: SHA-256 over content, target, exclude and types: two uploads with the same one are the same data set.
+    #: SHA-256 of content, target, exclude and types. Two uploads with the same fingerprint are the same data set.
     fingerprint: Mapped[str] = mapped_column(String(64), unique=True)
     n_rows: Mapped[int] = mapped_column(BigInteger)
     n_bytes: Mapped[int] = mapped_column(BigInteger)

@@ -1,4 +1,4 @@
-"""GET /healthz: the process answers. GET /readyz: everything it needs answers too."""
+"""GET /healthz: whether the process answers. GET /readyz: whether everything it depends on answers as well."""
 
 import logging
 import os
@@ -31,24 +31,30 @@ Context = Annotated[HealthResources, Depends(resources)]
 
 
 class Health(BaseModel):
+    """Answer of a process that is alive."""
+
     status: str = Field(examples=["ok"])
 
 
 class Readiness(BaseModel):
+    """Outcome of each readiness check."""
+
     status: str = Field(examples=["ready"], description="`ready` or `not_ready`")
     checks: dict[str, str] = Field(examples=[{"database": "ok", "broker": "ok", "store": "ok", "migrations": "ok"}])
-    oldest_queued_seconds: float | None = Field(description="how long the oldest queued job has waited; null if none")
+    oldest_queued_seconds: float | None = Field(
+        description="how long the oldest queued job has been waiting; null if none is queued"
+    )
 
 
-@router.get("/healthz", summary="Whether this process is alive")
+@router.get("/healthz", summary="Check whether this process is alive")
 def healthz() -> Health:
     return Health(status="ok")
 
 
 @router.get(
     "/readyz",
-    summary="Whether database, broker and store answer and the schema is current",
-    responses={503: {"model": Readiness, "description": "`checks` tells what is missing"}},
+    summary="Check whether database, broker and store answer and the schema is current",
+    responses={503: {"model": Readiness, "description": "At least one of `checks` is not `ok`"}},
 )
 def readyz(request: Request, response: Response, context: Context) -> Readiness:
     checks: dict[str, Callable[[], None]] = {
@@ -68,7 +74,7 @@ def _outcome(name: str, check: Callable[[], None]) -> str:
     try:
         check()
     except Exception as error:
-        # The client learns which part is away; the reason may hold addresses and stays in the log.
+        # The client is told which part is unavailable. The reason can contain addresses, so it is only logged.
         log.warning("readiness: %s is not available: %s", name, error)
         return "unavailable"
     return "ok"
@@ -87,7 +93,7 @@ def _use_store(context: HealthResources) -> None:
 
 def _compare_schema(context: HealthResources) -> None:
     if not is_current(context.engine):
-        raise RuntimeError("the database is not at the newest migration; run: bristlecone migrate")
+        raise RuntimeError("the newest migration has not been run; run: bristlecone migrate")
 
 
 def _queue_age(context: HealthResources) -> float | None:

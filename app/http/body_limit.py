@@ -1,4 +1,4 @@
-"""Says which limit a body has passed; the framework refuses such a body with a bare 413 of its own."""
+"""Error answers for bodies that are too large."""
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -7,12 +7,12 @@ from app.http.error_handlers import MEDIA_TYPE, problem_response
 
 
 class ExplainBodyLimit:
-    """Replaces a 413 that is no problem document yet by one that names `max_body_bytes`."""
+    """Middleware that replaces the bare 413 answer of the framework by a problem document that names the limit."""
 
     def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
         self._app = app
         self._detail = (
-            f"The body is larger than {max_body_bytes} bytes (limit BRISTLECONE_MAX_BODY_BYTES); send less at once."
+            f"The body is larger than {max_body_bytes} bytes (limit BRISTLECONE_MAX_BODY_BYTES); send less per request."
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""ETags: when a client's copy is still good (RFC 9110, section 13.1.2)."""
+"""Conditional requests with ETags (RFC 9110, section 13.1.2)."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from fastapi import Response
 
 
 def names_tag(if_none_match: str | None, etag: str) -> bool:
-    """Whether the header lists `etag` (given with its quotes). Weak and strong tags count as equal."""
+    """Return whether the header lists `etag`, which includes its quotes. Weak and strong tags compare equal."""
     if if_none_match is None:
         return False
     listed = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
@@ -14,4 +14,5 @@ def names_tag(if_none_match: str | None, etag: str) -> bool:
 
 
 def not_modified(etag: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the 304 answer."""
     return Response(status_code=304, headers={"ETag": etag, **(headers or {})})

@@ -1,4 +1,7 @@
-"""From exceptions to RFC 9457 problem details. Only known classes become 4xx; a bug stays a 500 with a logged trace."""
+"""Error handlers, which answer with RFC 9457 problem details.
+
+Only known exception classes become 4xx answers. Any other exception becomes a 500 answer, and its trace is logged.
+"""
 
 import json
 import logging
@@ -23,12 +26,14 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class ProblemError(BaseModel):
+    """Error of one field of the request."""
+
     pointer: str = Field(examples=["/model/n_estimators"])
     detail: str = Field(examples=["Input should be greater than or equal to 1"])
 
 
 class Problem(BaseModel):
-    """The body of every error answer (RFC 9457)."""
+    """Body of every error answer (RFC 9457)."""
 
     type: str = Field(examples=["about:blank"])
     title: str = Field(examples=["Invalid request"])
@@ -51,7 +56,7 @@ def problem_response(
 
 
 def responses(*errors: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
-    """The `responses=` of a route that may raise these, so that OpenAPI names their codes."""
+    """Return the `responses=` of a route that can raise these errors, so that OpenAPI lists their codes."""
     codes: dict[int, list[str]] = {}
     for error in errors:
         codes.setdefault(error.status, []).append(error.code)
@@ -65,11 +70,12 @@ def responses(*errors: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
 
 
 def install(app: FastAPI) -> None:
+    """Add the error handlers to the application."""
     app.add_exception_handler(ServiceError, _service_error)
     app.add_exception_handler(RequestValidationError, _request_validation_error)
     app.add_exception_handler(HTTPException, _http_exception)
-    for away in (OperationalError, NoFreeConnection):
-        app.add_exception_handler(away, _database_away)
+    for unavailable in (OperationalError, NoFreeConnection):
+        app.add_exception_handler(unavailable, _database_unavailable)
 
 
 def _service_error(request: Request, error: Exception) -> JSONResponse:
@@ -81,22 +87,22 @@ def _request_validation_error(request: Request, error: Exception) -> JSONRespons
     assert isinstance(error, RequestValidationError)
     if isinstance(error.__cause__, json.JSONDecodeError):
         return _service_error(request, InvalidJson.because(error.__cause__))
-    if isinstance(error.body, bytes) and error.body:  # FastAPI leaves what does not call itself JSON unread
-        given = request.headers.get("content-type", "")
-        detail = f"{given!r:.100} cannot be read here; send JSON with Content-Type: application/json"
+    if isinstance(error.body, bytes) and error.body:  # FastAPI does not parse a body without a JSON content type
+        media_type = request.headers.get("content-type", "")
+        detail = f"{media_type!r:.100} cannot be read here; send JSON with Content-Type: application/json"
         return _service_error(request, UnsupportedMediaType.at("header/Content-Type", detail))
     reasons: dict[str, list[str]] = {}
     for item in error.errors():
         reasons.setdefault(_pointer(item, error.body), []).append(_reason(item))
-    errors = [FieldError(pointer, "; or: ".join(dict.fromkeys(found))) for pointer, found in reasons.items()]
+    errors = [FieldError(pointer, "; or: ".join(dict.fromkeys(texts))) for pointer, texts in reasons.items()]
     detail = f"The request is not valid at {', '.join(reasons)}; see errors for the rule of each field."
     return problem_response(422, Invalid.code, Invalid.title, detail, errors)
 
 
 def _pointer(item: Mapping[str, Any], body: Any) -> str:
-    """pydantic's location as a JSON pointer into the body, or `query/NAME` and the like.
+    """Return the location of a pydantic error as a JSON pointer into the body, or as `query/NAME` and the like.
 
-    Names of union members stand in the location although the client never wrote them; they are left out.
+    Pydantic adds names of union members to the location. They are not in the body, so they are left out.
     """
     source, *rest = item["loc"] or ("body",)
     if source != "body":
@@ -112,34 +118,34 @@ def _pointer(item: Mapping[str, Any], body: Any) -> str:
     return "/" + "/".join(written)
 
 
-_KINDER_REASONS = {
-    "union_tag_not_found": "the key 'kind' is missing; it says which of the alternatives this is",
-    "extra_forbidden": "this key is not known here; remove it or check its spelling",
+_CLEARER_REASONS = {
+    "union_tag_not_found": "the key 'kind' is missing; it selects one of the alternatives",
+    "extra_forbidden": "this key is unknown here; remove it or correct its spelling",
     "missing": "this field is required",
 }
 
 
 def _reason(item: Mapping[str, Any]) -> str:
     if item["type"] == "value_error":
-        return str(item["msg"]).removeprefix("Value error, ")  # what was raised, which names the value itself
-    return f"{_KINDER_REASONS.get(item['type'], item['msg'])}{_shown(item)}"
+        return str(item["msg"]).removeprefix("Value error, ")  # the text of the ValueError, which names the value
+    return f"{_CLEARER_REASONS.get(item['type'], item['msg'])}{_shown_input(item)}"
 
 
-def _shown(item: Mapping[str, Any]) -> str:
-    given = item.get("input")
-    if given is None or isinstance(given, bool):
-        return "" if item["type"] == "missing" else f" (got {json.dumps(given)})"
-    return f" (got {given!r:.80})" if isinstance(given, str | int | float) else ""
+def _shown_input(item: Mapping[str, Any]) -> str:
+    value = item.get("input")
+    if value is None or isinstance(value, bool):
+        return "" if item["type"] == "missing" else f" (got {json.dumps(value)})"
+    return f" (got {value!r:.80})" if isinstance(value, str | int | float) else ""
 
 
-#: Codes of what the framework itself refuses.
+#: Codes of errors that the framework raises.
 HTTP_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
 
 
 def _http_exception(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     if error.status_code == 400 and isinstance(error.__cause__, ValueError | RecursionError):
-        # The framework could not parse the body, and says no more than that.
+        # The framework only says that it could not parse the body.
         return _service_error(request, InvalidJson.because(error.__cause__))
     phrase = HTTPStatus(error.status_code).phrase
     code = HTTP_CODES.get(error.status_code, HTTP_CODES[400])
@@ -149,15 +155,16 @@ def _http_exception(request: Request, error: Exception) -> JSONResponse:
     return response
 
 
-def _database_away(request: Request, error: Exception) -> JSONResponse:
+def _database_unavailable(request: Request, error: Exception) -> JSONResponse:
     log.error("the database did not answer", exc_info=error)
-    detail = "The database does not answer. Nothing was changed; try again in a moment."
+    detail = "The database does not answer. Nothing was changed; try again later."
     response = problem_response(503, "database_unavailable", Unavailable.title, detail)
     response.headers["Retry-After"] = "5"
     return response
 
 
 def bug_response(request: Request, error: Exception) -> JSONResponse:
+    """Log an exception that no handler knows, and return the 500 answer."""
     log.error("unhandled error in %s %s", request.method, quote(request.url.path), exc_info=error)
-    detail = "Something went wrong on our side. The log holds the details under this answer's X-Request-Id."
+    detail = "An internal error occurred. The log has the details under the X-Request-Id of this answer."
     return problem_response(500, ServiceError.code, ServiceError.title, detail)

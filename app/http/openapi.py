@@ -1,4 +1,4 @@
-"""The OpenAPI document: FastAPI's, with our problem details in place of its own shape of errors."""
+"""OpenAPI document: that of FastAPI, with problem details instead of its own error schemas."""
 
 from typing import Any
 
@@ -11,6 +11,8 @@ _PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
 def install(app: FastAPI) -> None:
+    """Make the application serve this document."""
+
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
             app.openapi_schema = _with_problems(
@@ -34,7 +36,7 @@ def _with_problems(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_invalid_requests(responses: dict[str, Any]) -> None:
-    """FastAPI adds its own 422 to every route that takes anything and declares none."""
+    """Replace the 422 response that FastAPI adds to each route with parameters that does not declare its own."""
     invalid = responses.get("422")
     if invalid is not None and "application/json" in invalid["content"]:
         content = {MEDIA_TYPE: {"schema": _PROBLEM}}

@@ -1,4 +1,7 @@
-"""Gives every request an id, logs one line for it, and answers for code that failed. Never logs a query string."""
+"""Middleware that gives every request an id, logs one line for it, and answers if the code raises.
+
+Query strings are never logged.
+"""
 
 import logging
 import re
@@ -20,7 +23,7 @@ _ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 class RequestLog:
-    """The outermost middleware, so that each answer, also one about a bug, carries the request's id."""
+    """Outermost middleware, so that every answer has the id of its request, even after an internal error."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -53,5 +56,5 @@ class RequestLog:
 
 
 def _request_id(scope: Scope) -> str:
-    given = Headers(scope=scope).get(HEADER, "")
-    return given if _ACCEPTABLE_ID.fullmatch(given) else uuid.uuid4().hex
+    request_id = Headers(scope=scope).get(HEADER, "")
+    return request_id if _ACCEPTABLE_ID.fullmatch(request_id) else uuid.uuid4().hex

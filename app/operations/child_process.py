@@ -1,4 +1,4 @@
-"""One child of the supervisor: started in a session of its own, started again when it dies, stopped for good."""
+"""Child processes of the supervisor: started in their own session, restarted if they die, stopped at the end."""
 
 import contextlib
 import ctypes
@@ -16,7 +16,7 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 FIRST_DELAY_SECONDS = 0.2
-LONGEST_DELAY_SECONDS = 10.0
+MAX_DELAY_SECONDS = 10.0
 STEADY_AFTER_SECONDS = 30.0
 
 _PR_SET_PDEATHSIG = 1
@@ -24,7 +24,7 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class ChildCommand:
-    """What to run. `output` is the file its output is added to; `None` leaves it on the terminal."""
+    """Command of a child process. `output`: file that its output is appended to; None = the terminal."""
 
     name: str
     arguments: Sequence[str]
@@ -33,9 +33,9 @@ class ChildCommand:
 
 
 def spawn(command: ChildCommand, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    """Start `command` in a session of its own, so that Ctrl-C on the terminal reaches only the caller.
+    """Start `command` in its own session, so that Ctrl-C on the terminal reaches only the caller.
 
-    On Linux the child gets SIGTERM when the caller dies without having stopped it.
+    On Linux the child gets SIGTERM if the caller dies without having stopped it.
     """
     with contextlib.ExitStack() as stack:
         output = stack.enter_context(command.output.open("ab")) if command.output else None
@@ -56,13 +56,16 @@ def _death_signal_setter(parent_pid: int) -> Callable[[], None] | None:
 
 def _die_with(parent_pid: int, libc: ctypes.CDLL) -> None:
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    # The parent may have died between fork and prctl; the signal would then never come.
+    # If the parent died between fork and prctl, the signal would never come.
     if os.getppid() != parent_pid:
         os._exit(1)
 
 
 class ChildProcess:
-    """A child that is kept alive: back-off of 0.2 s doubling to 10 s, forgotten after 30 s of life."""
+    """Child process that is restarted if it dies.
+
+    The delay before a restart doubles from 0.2 s to 10 s. It is reset once the child has run for 30 s.
+    """
 
     def __init__(self, command: ChildCommand, environment: Mapping[str, str]) -> None:
         self.name = command.name
@@ -73,11 +76,11 @@ class ChildProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """`None` while it runs; negative when a signal ended it."""
+        """Exit code of the child: None while it runs, negative if a signal ended it."""
         return self._process.poll()
 
     def keep_alive(self) -> None:
-        """Note a death, and start the child again once its delay is over. Never blocks."""
+        """Restart the child if it has died and its delay is over. Never blocks."""
         if self.exit_code is None:
             return
         now = time.monotonic()
@@ -85,17 +88,17 @@ class ChildProcess:
             self._note_death(now)
         elif now >= self._restart_at:
             self._start()
-            log.info("%s started again as process %d", self.name, self._process.pid)
+            log.info("%s restarted as process %d", self.name, self._process.pid)
 
     def stop(self, *, at_once: Callable[[], bool]) -> None:
-        """SIGTERM, then SIGKILL to the whole group after `stop_seconds` or as soon as `at_once()` is true."""
+        """Send SIGTERM, then SIGKILL to the whole group after `stop_seconds` or as soon as `at_once()` is true."""
         if self.exit_code is None:
             self._process.terminate()
         deadline = time.monotonic() + self._command.stop_seconds
         while self.exit_code is None and time.monotonic() < deadline and not at_once():
             time.sleep(0.02)
         if self.exit_code is None:
-            log.warning("%s did not stop in time and is killed", self.name)
+            log.warning("%s did not stop in time; killing it", self.name)
         self._kill_group()
         self._process.wait()
 
@@ -108,15 +111,15 @@ class ChildProcess:
         if now - self._started_at >= STEADY_AFTER_SECONDS:
             self._delay_seconds = FIRST_DELAY_SECONDS
         log.warning(
-            "%s ended (%s); starting it again in %.1f s",
+            "%s ended (%s); restarting it in %.1f s",
             self.name,
             describe_exit(self.exit_code),
             self._delay_seconds,
         )
-        # Orphans of a dead worker would go on computing beside their successor.
+        # Otherwise children of a dead worker would go on computing beside the new one.
         self._kill_group()
         self._restart_at = now + self._delay_seconds
-        self._delay_seconds = min(2 * self._delay_seconds, LONGEST_DELAY_SECONDS)
+        self._delay_seconds = min(2 * self._delay_seconds, MAX_DELAY_SECONDS)
 
     def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -124,7 +127,7 @@ class ChildProcess:
 
 
 def describe_exit(exit_code: int | None) -> str:
-    """`exit code 3` or `SIGKILL`."""
+    """Return a text such as `exit code 3` or `SIGKILL`."""
     if exit_code is not None and exit_code < 0:
         return signal.Signals(-exit_code).name
     return f"exit code {exit_code}"

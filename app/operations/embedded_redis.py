@@ -1,4 +1,4 @@
-"""The private Redis of the embedded service: one process on a Unix socket that only its owner can open."""
+"""Private Redis of the embedded service, on a Unix socket that only its owner can open."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ STOP_SECONDS = 10.0
 
 
 def redis_command(socket_path: Path, data_folder: Path, log_file: Path) -> ChildCommand:
-    """Append-only, without a TCP port. The wheel's `redis-server` needs no installation."""
+    """Return the command of an append-only server without a TCP port. The executable is part of a wheel."""
     settings = {
         "port": "0",
         "unixsocket": str(socket_path),
@@ -32,36 +32,36 @@ def redis_command(socket_path: Path, data_folder: Path, log_file: Path) -> Child
 
 
 def prepare_socket(socket_path: Path) -> None:
-    """Make the private folder, and clear away the socket file of a server that is gone.
+    """Create the private folder, and remove the socket file of a server that no longer runs.
 
     Raises:
-        StartRefused: a server answers on the socket, or the folder is open to other users.
+        StartRefused: a server answers on the socket, or other users can open the folder.
     """
     folder = socket_path.parent
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = folder.stat()
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise StartRefused(f"the folder {folder} must belong to you and be closed to others (chmod 700)")
+        raise StartRefused(f"the folder {folder} must belong to you and be closed to other users; run chmod 700 on it")
     if answers(socket_path):
-        raise StartRefused(f"a Redis server already runs on {socket_path}; stop it or set BRISTLECONE_HOME")
+        raise StartRefused(f"a Redis server already runs on {socket_path}; stop it, or change BRISTLECONE_HOME")
     socket_path.unlink(missing_ok=True)
 
 
 def wait_until_loaded(socket_path: Path, alive: Callable[[], bool]) -> None:
-    """Return once the server has read its append-only file and takes commands.
+    """Wait until the server has read its append-only file and accepts commands.
 
     Raises:
-        StartRefused: it ended, or did not get that far within 30 s.
+        StartRefused: it ended, or was not ready within 30 s.
     """
     deadline = time.monotonic() + START_SECONDS
     while not answers(socket_path):
         if not alive() or time.monotonic() > deadline:
-            raise StartRefused("the embedded Redis did not start; its log is logs/redis.log in the home folder")
+            raise StartRefused("the embedded Redis did not start; see logs/redis.log in the home folder for the reason")
         time.sleep(0.02)
 
 
 def answers(socket_path: Path) -> bool:
-    """Whether a server on the socket answers PING (one that still loads its file does not count)."""
+    """Return whether a server on the socket answers PING. A server that still loads its file does not."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(1.0)
         try:

@@ -1,6 +1,6 @@
-"""HTTP to this very machine. A proxy from the environment is for the world outside and could not reach it."""
+"""HTTP requests to this machine. They ignore proxies of the environment, which could not reach it."""
 
 from urllib.request import ProxyHandler, build_opener
 
-#: As `urllib.request.urlopen`, without proxies.
+#: Like `urllib.request.urlopen`, but without proxies.
 open_loopback = build_opener(ProxyHandler({})).open

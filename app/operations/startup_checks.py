@@ -1,4 +1,4 @@
-"""What must hold before a process of the service is started; each refusal names the way out."""
+"""Checks before a process of the service is started. Each error says how to solve the problem."""
 
 import contextlib
 import fcntl
@@ -11,25 +11,25 @@ from app.settings import Settings
 
 
 class StartRefused(Exception):
-    """The service cannot start as it is set up; the message is for the person at the terminal."""
+    """The service cannot start with these settings. The message is shown on the terminal."""
 
 
 def require_private_address(settings: Settings) -> None:
-    """Without API keys the service answers everybody who reaches it, so nobody else may reach it.
+    """Refuse an address that other machines can reach, because the service answers requests without API keys.
 
     Raises:
-        StartRefused: the address is not a loopback one and BRISTLECONE_ALLOW_OPEN_NETWORK is not set.
+        StartRefused: the address is not a loopback address and BRISTLECONE_ALLOW_OPEN_NETWORK is not set.
     """
     if settings.allow_open_network or is_loopback(settings.host):
         return
     raise StartRefused(
-        f"BRISTLECONE_HOST={settings.host} would open the service, which asks for no key, to the network; "
-        "use 127.0.0.1, or set BRISTLECONE_ALLOW_OPEN_NETWORK=1 if something in front of it decides who may come in"
+        f"BRISTLECONE_HOST={settings.host} would open the service, which needs no API key, to the network; use "
+        "127.0.0.1, or set BRISTLECONE_ALLOW_OPEN_NETWORK=1 if a reverse proxy authenticates all requests"
     )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` (a name or an address) can be reached from this machine only."""
+    """Return whether `host` (a name or an address) can only be reached from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -37,30 +37,30 @@ def is_loopback(host: str) -> bool:
 
 
 def require_free_port(settings: Settings) -> None:
-    """Find out before anything is started that nobody else listens.
+    """Check that the port is free, before anything is started.
 
     Raises:
-        StartRefused: the port is taken, or the address is not one of this machine.
+        StartRefused: the port is in use, or the address does not belong to this machine.
     """
     try:
-        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
-        family, kind, protocol, _, address = found[0]
+        addresses = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = addresses[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
         raise StartRefused(
             f"cannot listen on {settings.host} port {settings.port} ({error.strerror}); "
-            "stop what listens there, or set BRISTLECONE_PORT to a free port"
+            "stop the program that uses the port, or set BRISTLECONE_PORT to a free one"
         ) from error
 
 
 @contextlib.contextmanager
 def exclusive_home(settings: Settings) -> Iterator[None]:
-    """Hold the home folder for this process alone; the lock ends with the process, however it ends.
+    """Lock the home folder for this process. The lock ends with the process, even if the process is killed.
 
     Raises:
-        StartRefused: another service holds it.
+        StartRefused: another service has the lock.
     """
     for folder in (settings.home, settings.run_folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""`bristlecone serve`: one API, one worker and, when no broker is given, a private Redis, as one service.
+"""Supervisor of the embedded service: an API, a worker and, unless REDIS_URL is set, a private Redis.
 
-The supervisor starts the parts in the order of their needs, starts a part again that dies, and stops all of
-them in the reverse order. It never handles a request or a job itself.
+It starts the processes in the order in which they need each other, restarts a process that dies, and stops them in
+reverse order. It does not handle requests or jobs itself.
 """
 
 import logging
@@ -21,7 +21,7 @@ from app.storage.schema import upgrade_to_head
 
 log = logging.getLogger(__name__)
 
-#: The first start of a version compiles the kernels of predictions: some seconds, more on a busy machine.
+#: The first start of a version compiles the prediction kernels, which takes seconds, or longer on a busy machine.
 READY_SECONDS = 600.0
 EXPLAIN_AFTER_SECONDS = 5.0
 API_STOP_SECONDS = 10.0
@@ -33,7 +33,7 @@ def serve(settings: Settings) -> None:
     """Run the service until SIGINT, SIGTERM or SIGHUP.
 
     Raises:
-        StartRefused: it cannot start as it is set up, or a part ended while starting.
+        StartRefused: it cannot start with these settings, or a process ended while starting.
     """
     require_private_address(settings)
     with exclusive_home(settings):
@@ -42,22 +42,24 @@ def serve(settings: Settings) -> None:
 
 
 def service_url(settings: Settings) -> str:
-    """Where a person on this machine finds the API."""
+    """Return the URL of the API for a browser on this machine."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
     return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
 
 
 class Supervisor:
+    """Runs the processes of one service until it is asked to stop."""
+
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._children: list[ChildProcess] = []
         self._stop_requests = 0
-        # Children find the same home from any working directory.
+        # An absolute path, so that children find the home folder from any working directory.
         self._environment = {**os.environ, "BRISTLECONE_HOME": str(settings.home)}
 
     def run(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # What nohup or a shell's `&` has switched off stays off.
+            # Signals that nohup or the `&` of a shell has turned off stay ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._request_stop)
         try:
@@ -76,7 +78,7 @@ class Supervisor:
         self._start_python("api", ["-m", "app.cli", "api"], API_STOP_SECONDS)
         self._wait_until_ready()
         if not self._stop_requests:
-            # After the API, which has compiled the kernels of predictions; side by side they would both do it.
+            # Started after the API has compiled the prediction kernels; otherwise both would compile them.
             self._start_python("worker", ["-m", "workers"], WORKER_STOP_SECONDS)
             self._announce()
 
@@ -105,7 +107,7 @@ class Supervisor:
             if waited > READY_SECONDS:
                 raise StartRefused(f"{url} did not answer within {READY_SECONDS:.0f} s; see the log above")
             if waited > EXPLAIN_AFTER_SECONDS and not explained:
-                log.info("the first start of a version compiles kernels, which takes some seconds")
+                log.info("the first start of a version compiles kernels, which takes several seconds")
                 explained = True
             time.sleep(POLL_SECONDS)
 
@@ -122,13 +124,13 @@ class Supervisor:
         log.info("Docs  %s/docs", url)
         log.info("State %s", self._settings.home)
         if not self._settings.allow_open_network:
-            log.info("No API keys: the service answers on the loopback interface only. Ctrl-C stops it.")
+            log.info("Without API keys the service listens on the loopback interface only. Press Ctrl-C to stop it.")
 
     def _request_stop(self, number: int, frame: FrameType | None) -> None:
         self._stop_requests += 1
 
     def _stop(self) -> None:
-        log.info("stopping; once more (Ctrl-C) stops at once")
+        log.info("stopping; press Ctrl-C again to stop at once")
         patience = max(1, self._stop_requests)
         for child in reversed(self._children):
             child.stop(at_once=lambda: self._stop_requests > patience)

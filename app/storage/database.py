@@ -1,4 +1,4 @@
-"""Engines and sessions for SQLite and PostgreSQL, and the one place that commits."""
+"""Engines, sessions, transactions and locks for SQLite and PostgreSQL. No other module commits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,16 +16,16 @@ from app.settings import DatabaseSettings
 
 SessionFactory = sessionmaker[Session]
 
-#: A request that finds no free connection for this long is answered with 503.
+#: A request that gets no connection for this long is answered with 503.
 POOL_TIMEOUT_SECONDS = 10
 CONNECT_TIMEOUT_SECONDS = 5
 
-#: Execution option of a session that only reads; on SQLite it then takes no write lock.
+#: Execution option of a session that only reads. On SQLite it does not take the write lock.
 READ_ONLY = {"bristlecone_read_only": True}
 
 
 class epoch_now(FunctionElement[float]):
-    """The database's own clock in seconds since 1970. Leases use it, so that clocks of hosts need not agree."""
+    """Clock of the database in seconds since 1970. Leases use it, so that the clocks of hosts need not agree."""
 
     type = Float()
     inherit_cache = True
@@ -43,20 +43,20 @@ def _epoch_now_sqlite(element: epoch_now, compiler: SQLCompiler, **kw: Any) -> s
 
 
 def build_engine(settings: DatabaseSettings) -> Engine:
-    """An engine with safe defaults for its dialect. Engines must not cross a fork: build one per process."""
+    """Return an engine with safe defaults for its dialect. Engines must not cross a fork: build one per process."""
     pool = {"pool_size": settings.pool_size, "max_overflow": 0, "pool_timeout": POOL_TIMEOUT_SECONDS}
     if settings.url.startswith("sqlite"):
         engine = create_engine(settings.url, connect_args={"timeout": settings.busy_timeout_seconds}, **pool)
         event.listen(engine, "connect", _prepare_sqlite_connection)
         event.listen(engine, "begin", _begin_sqlite_transaction)
         return engine
-    # A host that swallows packets must not hold a heartbeat for longer than its lease.
+    # A host that drops packets must not block a heartbeat for longer than its lease.
     timeouts = {"connect_timeout": CONNECT_TIMEOUT_SECONDS, "tcp_user_timeout": 1000 * CONNECT_TIMEOUT_SECONDS}
     return create_engine(settings.url, pool_pre_ping=True, connect_args=timeouts, **pool)
 
 
 def _prepare_sqlite_connection(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
-    # The driver's own transaction handling begins too late for IMMEDIATE; `_begin_sqlite_transaction` does it.
+    # The driver would begin transactions too late for IMMEDIATE; `_begin_sqlite_transaction` begins them instead.
     connection.isolation_level = None
     cursor = connection.cursor()
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
@@ -65,32 +65,33 @@ def _prepare_sqlite_connection(connection: DBAPIConnection, record: ConnectionPo
 
 
 def _begin_sqlite_transaction(connection: Connection) -> None:
-    # A deferred transaction that later writes fails at once when somebody else wrote meanwhile; IMMEDIATE waits.
+    # A deferred transaction fails at its first write if another one has written meanwhile; an IMMEDIATE one waits.
     read_only = connection.get_execution_options().get("bristlecone_read_only", False)
     connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
 
 def session_factory(engine: Engine) -> SessionFactory:
+    """Return a factory of sessions whose objects can still be read after a commit."""
     return sessionmaker(engine, expire_on_commit=False)
 
 
 @contextmanager
 def writing(sessions: SessionFactory) -> Iterator[Session]:
-    """A session that commits when the block ends and rolls back when it raises."""
+    """Yield a session that commits when the block ends and rolls back if it raises."""
     with sessions() as session, session.begin():
         yield session
 
 
 @contextmanager
 def reading(sessions: SessionFactory) -> Iterator[Session]:
-    """A session for queries only; whatever it changes is lost. It connects at its first query."""
+    """Yield a session for queries only, which connects at its first query. Changes are not committed."""
     engine: Engine = sessions.kw["bind"]
     with sessions(bind=engine.execution_options(**READ_ONLY)) as session:
         yield session
 
 
 def lock(session: Session, name: str) -> None:
-    """Hold off everybody else who asks for the lock of this name until the transaction ends."""
-    # SQLite needs none: its writing transactions run one after the other.
+    """Take the lock of this name until the transaction ends; other transactions that want it wait."""
+    # SQLite needs no lock: its write transactions run one after the other.
     if session.get_bind().dialect.name == "postgresql":
         session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0))))

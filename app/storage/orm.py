@@ -1,4 +1,4 @@
-"""The declarative base that every table shares. `app.tables` imports all tables, for Alembic and for tests."""
+"""Declarative base and column types of all tables."""
 
 import uuid
 from dataclasses import fields
@@ -9,7 +9,7 @@ from sqlalchemy import JSON, DateTime, Dialect, MetaData, TypeDecorator, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-#: Named constraints, because Alembic can only alter what has a name.
+#: All constraints have names, because Alembic can only alter constraints with names.
 NAMING = {
     "ix": "ix_%(column_0_N_label)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -18,12 +18,12 @@ NAMING = {
     "pk": "pk_%(table_name)s",
 }
 
-#: JSON that PostgreSQL can index and compare, and SQLite stores as text. Nothing is NULL, not the JSON value null.
+#: JSONB on PostgreSQL, which can be indexed and compared; text on SQLite. None is stored as NULL, not as JSON null.
 Json = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A time in UTC, always with its zone on the Python side (SQLite stores none)."""
+    """Time in UTC. In Python it always has a time zone, although SQLite does not store one."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -42,10 +42,13 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 def utc_now() -> datetime:
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 class Base(DeclarativeBase):
+    """Base class of all tables."""
+
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {  # noqa: RUF012 (SQLAlchemy reads it as a class attribute)
         dict[str, Any]: Json,
@@ -56,12 +59,14 @@ class Base(DeclarativeBase):
 
 
 class IdMixin:
-    """A random id made by the server."""
+    """Mixin for a random id that the server makes."""
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
 
 
 class CreatedMixin:
+    """Mixin for the time at which a row was inserted."""
+
     created_at: Mapped[datetime] = mapped_column(default=utc_now, index=True)
 
 

@@ -1,4 +1,7 @@
-"""Cursor pages of a query: `limit`, `cursor`, `sort=field` or `sort=-field`; the key breaks ties."""
+"""Cursor pages of queries and of lists with a fixed order.
+
+A cursor contains the sort field, its value in the last row of the page, and the key of that row, which breaks ties.
+"""
 
 import base64
 import json
@@ -27,6 +30,8 @@ class UnknownSort(Invalid):
 
 
 class PageQuery(BaseModel):
+    """Page of a sorted list. `sort`: a field, or `-field` for descending order."""
+
     model_config = ConfigDict(frozen=True)
 
     limit: int
@@ -35,7 +40,7 @@ class PageQuery(BaseModel):
 
 
 class SliceQuery(BaseModel):
-    """A page of a list whose order is fixed: the cursor is a place in it."""
+    """Page of a list with a fixed order. The cursor is a position in it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -43,18 +48,18 @@ class SliceQuery(BaseModel):
     cursor: str | None
 
     def offset(self, list_name: str) -> int:
-        """Where the page begins. Raises InvalidCursor for one that `next_cursor` did not make for this list."""
+        """Return the position of the first item. Raises InvalidCursor if the cursor was not made for this list."""
         if self.cursor is None:
             return 0
-        made_for, place = _parts(self.cursor)[:2]
+        made_for, position = _parts(self.cursor)[:2]
         if made_for != list_name:
-            raise InvalidCursor.at("query/cursor", "the cursor belongs to another list; start again without one")
-        if type(place) is not int or not 0 <= place < _MAX_OFFSET:
+            raise InvalidCursor.at("query/cursor", "the cursor belongs to another list; start again without a cursor")
+        if type(position) is not int or not 0 <= position < _MAX_OFFSET:
             raise _damaged()
-        return place
+        return position
 
     def next_cursor(self, list_name: str, n_found: int) -> str | None:
-        """The cursor of the next page, when this one was asked for `limit + 1` items and found `n_found`."""
+        """Return the cursor of the next page, if a query for `limit + 1` items returned `n_found`."""
         return _encoded(list_name, self.offset(list_name) + self.limit) if n_found > self.limit else None
 
 
@@ -66,17 +71,18 @@ def paginate(
     sortable: Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]],
     key: InstrumentedAttribute[Any],
 ) -> tuple[list[Row], str | None]:
-    """One page of `query` and the cursor of the next. Rows without a value come last in both directions.
+    """Return one page of `query` and the cursor of the next one. Rows without a value come last in both directions.
 
-    sortable: public field name -> column. key: a unique column, the tie-break.
+    sortable: columns by public field name. key: a unique column, which breaks ties.
 
     Raises:
-        UnknownSort: `page.sort` names no sortable field.
-        InvalidCursor: `page.cursor` was not made by this list with this order.
+        UnknownSort: `page.sort` is not a sortable field.
+        InvalidCursor: `page.cursor` was not made for this list and order.
     """
     name, descending = page.sort.removeprefix("-"), page.sort.startswith("-")
     if name not in sortable:
-        raise UnknownSort.at("query/sort", f"cannot sort by {name!r}; sortable are {', '.join(sorted(sortable))}")
+        fields = ", ".join(sorted(sortable))
+        raise UnknownSort.at("query/sort", f"the list cannot be sorted by {name!r}; the fields to sort by are {fields}")
     column = sortable[name]
     if page.cursor is not None:
         query = query.where(_after(_decoded(page.cursor, page.sort, column, key), column, key, descending))
@@ -92,7 +98,7 @@ def paginate(
 
 
 def _nullable(column: ColumnElement[Any] | InstrumentedAttribute[Any]) -> bool:
-    # Asked for because an index on a column does not serve an order that begins with IS NULL.
+    # An index on a column cannot be used for an order that begins with IS NULL.
     return bool(getattr(column, "nullable", True))
 
 
@@ -120,7 +126,7 @@ def _encoded(*parts: Any) -> str:
 
 
 def _parts(cursor: str) -> list[Any]:
-    """What `_encoded` was given, or anything else of the client's making. Raises InvalidCursor."""
+    """Return the parts of a cursor, which may come from the client. Raises InvalidCursor."""
     try:
         parts = json.loads(base64.urlsafe_b64decode(cursor.encode()))
     except (ValueError, RecursionError) as error:
@@ -131,7 +137,7 @@ def _parts(cursor: str) -> list[Any]:
 
 
 def _damaged() -> InvalidCursor:
-    return InvalidCursor.at("query/cursor", "the cursor is damaged; start again without one")
+    return InvalidCursor.at("query/cursor", "the cursor is damaged; start again without a cursor")
 
 
 def _decoded(
@@ -142,7 +148,7 @@ def _decoded(
 ) -> tuple[Any, Any]:
     made_for, *last = _parts(cursor)
     if made_for != sort:
-        detail = f"the cursor belongs to sort={made_for!r:.100}; start again without one"
+        detail = f"the cursor belongs to sort={made_for!r:.100}; start again without a cursor"
         raise InvalidCursor.at("query/cursor", detail)
     try:
         value, last_key = last
@@ -152,7 +158,10 @@ def _decoded(
 
 
 def _typed(value: Any, column: ColumnElement[Any] | InstrumentedAttribute[Any]) -> Any:
-    """Raises ValueError, TypeError or OverflowError for what the column cannot hold, before the database would."""
+    """Return the value with the type of the column.
+
+    Raises ValueError, TypeError or OverflowError if the column cannot store it, before the database would.
+    """
     if value is None:
         return None
     wanted = column.type.python_type
@@ -160,13 +169,13 @@ def _typed(value: Any, column: ColumnElement[Any] | InstrumentedAttribute[Any]) 
         return datetime.fromisoformat(value).astimezone(UTC)
     typed = wanted(value)
     if not _fits(typed, 64 if isinstance(column.type, BigInteger) else 32):
-        raise ValueError("the column cannot hold this value")
+        raise ValueError("the column cannot store this value")
     return typed
 
 
 def _fits(value: Any, integer_bits: int) -> bool:
     if isinstance(value, str):
-        # Encoding refuses half of a surrogate pair, which no database takes.
+        # Encoding raises for a lone surrogate, which databases do not accept.
         return b"\0" not in value.encode()
     if isinstance(value, float):
         return math.isfinite(value)

@@ -1,14 +1,14 @@
-"""Unfinished files that a killed process left behind."""
+"""Unfinished files that killed processes left behind."""
 
 import time
 from pathlib import Path
 
-#: Longer than any upload or write of an artefact takes.
+#: Longer than any upload and any write of an artifact takes.
 ORPHAN_AFTER_SECONDS = 24 * 3600.0
 
 
 def remove_orphans(staging: Path, older_than_seconds: float = ORPHAN_AFTER_SECONDS) -> int:
-    """Delete files that nobody has written to for that long; how many went."""
+    """Delete the files that have not been written to for that long. Return how many were deleted."""
     n_removed = 0
     for path in staging.iterdir():
         try:
@@ -16,6 +16,6 @@ def remove_orphans(staging: Path, older_than_seconds: float = ORPHAN_AFTER_SECON
                 path.unlink()
                 n_removed += 1
         except FileNotFoundError:
-            # Its owner finished, or another process sweeps as well.
+            # Its writer has finished, or another process has deleted it.
             continue
     return n_removed
