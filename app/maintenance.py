@@ -6,7 +6,7 @@ from sqlalchemy.exc import OperationalError
 from app.audits import service as audits
 from app.context import ServiceContext
 from app.datasets import service as datasets
-from app.jobs.queue import BROKER_AWAY, forget_lost_messages, relay_owed
+from app.jobs.queue import BROKER_ERRORS, relay_messages, reset_lost_messages
 from app.jobs.recovery import settle_open_parents, take_back_lapsed
 from app.operations.maintenance import MaintenanceStep, MaintenanceThread
 from app.storage.staging import remove_orphans
@@ -22,14 +22,14 @@ def maintenance_thread(context: ServiceContext, celery: Celery) -> MaintenanceTh
     steps = [
         MaintenanceStep("take back lapsed jobs", lambda: take_back_lapsed(sessions, settings)),
         MaintenanceStep("settle parent jobs", lambda: settle_open_parents(sessions)),
-        MaintenanceStep("relay messages", lambda: relay_owed(sessions, celery)),
+        MaintenanceStep("relay messages", lambda: relay_messages(sessions, celery)),
         MaintenanceStep(
             "republish lost messages",
-            lambda: forget_lost_messages(sessions, celery, settings.republish_after_seconds),
+            lambda: reset_lost_messages(sessions, celery, settings.republish_after_seconds),
         ),
         MaintenanceStep("collect garbage", lambda: collect_garbage(context), GARBAGE_INTERVAL_SECONDS),
     ]
-    return MaintenanceThread(steps, settings.upkeep_interval_seconds, outages=(*BROKER_AWAY, OperationalError))
+    return MaintenanceThread(steps, settings.upkeep_interval_seconds, outages=(*BROKER_ERRORS, OperationalError))
 
 
 def collect_garbage(context: ServiceContext) -> int:

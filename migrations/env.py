@@ -1,4 +1,4 @@
-"""Alembic's entry: the URL comes from the caller or from the service's settings, never from a file."""
+"""Entry point of Alembic. The URL comes from the caller or from the settings of the service, never from a file."""
 
 import sqlite3
 from typing import Literal
@@ -19,15 +19,15 @@ def _database_settings() -> DatabaseSettings:
 
 
 def _rendered(kind: str, item: object, autogen: AutogenContext) -> str | Literal[False]:
-    # A version must not import app code: it would change its meaning when the app changes.
+    # A migration must not import code of the service, because a change of that code would change the migration.
     if kind == "type" and isinstance(item, UtcDateTime):
         return "sa.DateTime(timezone=True)"
     return False
 
 
 def _suspend_foreign_keys(connection: Connection) -> None:
-    # A table that is copied is dropped first, and ON DELETE CASCADE would empty its children. The pragma has no
-    # effect inside a transaction, so it goes past SQLAlchemy, which would begin one.
+    # Copying a table drops it, and ON DELETE CASCADE would then delete the rows that refer to it. The pragma has no
+    # effect inside a transaction, so it bypasses SQLAlchemy, which would begin one.
     driver: sqlite3.Connection = connection.connection.driver_connection  # type: ignore[assignment]
     driver.execute("PRAGMA foreign_keys=OFF")
 
@@ -35,7 +35,7 @@ def _suspend_foreign_keys(connection: Connection) -> None:
 def _refuse_dangling_rows(connection: Connection) -> None:
     dangling = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
     if dangling:
-        raise RuntimeError(f"the migration leaves {len(dangling)} rows that refer to nothing, first {dangling[0]}")
+        raise RuntimeError(f"the migration leaves {len(dangling)} dangling foreign keys, first {dangling[0]}")
 
 
 def run() -> None:
@@ -44,7 +44,7 @@ def run() -> None:
         with engine.connect() as connection:
             if connection.dialect.name == "sqlite":
                 _suspend_foreign_keys(connection)
-            # SQLite cannot alter constraints in place; batch mode copies the table instead.
+            # SQLite cannot alter constraints; batch mode copies the table instead.
             context.configure(
                 connection=connection, target_metadata=metadata, render_as_batch=True, render_item=_rendered
             )

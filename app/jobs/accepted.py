@@ -1,4 +1,4 @@
-"""What every route that queues a job takes and answers."""
+"""Dependencies of all routes that queue a job: the idempotency key and the answer."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -9,12 +9,13 @@ from app.jobs.records import JobRecord
 from app.jobs.schemas import JobOut
 
 IdempotencyKey = Annotated[
-    str | None, Header(min_length=1, max_length=200, description="the same key and body give the same job")
+    str | None,
+    Header(min_length=1, max_length=200, description="requests with the same key and body return the same job"),
 ]
 
 
 class Acceptance:
-    """Answers with a job that was queued and committed."""
+    """Makes the 202 answer of a job that was queued and committed."""
 
     def __init__(self, request: Request, response: Response, background: BackgroundTasks) -> None:
         self._wake_relay: Callable[[], None] = request.app.state.maintenance.wake
@@ -22,14 +23,14 @@ class Acceptance:
         self._background = background
 
     def of(self, job: JobRecord) -> JobOut:
-        # The relay then finds the job at once instead of at its next turn.
+        # The relay then publishes the job now instead of after its interval.
         self._background.add_task(self._wake_relay)
         self._response.headers["Location"] = f"/jobs/{job.id}"
         return JobOut.of(job)
 
 
 async def _acceptance(request: Request, response: Response, background: BackgroundTasks) -> Acceptance:
-    # Async, so that no thread of the pool is asked for it.
+    # Async, so that it runs without a thread of the pool.
     return Acceptance(request, response, background)
 
 

@@ -1,4 +1,4 @@
-"""GET /jobs, GET /jobs/{id}, POST /jobs/{id}/cancel."""
+"""GET /jobs, GET /jobs/{id} and POST /jobs/{id}/cancel."""
 
 import uuid
 from typing import Annotated
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/jobs", tags=["jobs"])
 @router.get(
     "",
     summary="List jobs, newest first",
-    description="The cells of sweeps are listed with `kind=sweep_cell` or with the sweep's id as `parent_id`.",
+    description="Cells of sweeps are listed only with `kind=sweep_cell` or with the id of their sweep as `parent_id`.",
     responses=responses(InvalidCursor, UnknownSort),
 )
 def list_jobs(
@@ -31,15 +31,15 @@ def list_jobs(
     kind: Annotated[JobKind | None, Query()] = None,
     state: Annotated[JobState | None, Query()] = None,
     dataset_id: Annotated[uuid.UUID | None, Query()] = None,
-    parent_id: Annotated[uuid.UUID | None, Query(description="the jobs that are parts of this one")] = None,
+    parent_id: Annotated[uuid.UUID | None, Query(description="return only child jobs of this job")] = None,
 ) -> Page[JobOut]:
     with reading(context.sessions) as session:
-        wanted = JobFilter(kind, state, dataset_id, parent_id)
-        rows, next_cursor = JobService(session, context.settings.limits).page(page, wanted)
-    return Page(items=[JobOut.of(row) for row in rows], next_cursor=next_cursor)
+        filters = JobFilter(kind, state, dataset_id, parent_id)
+        jobs, next_cursor = JobService(session, context.settings.limits).page(page, filters)
+    return Page(items=[JobOut.of(job) for job in jobs], next_cursor=next_cursor)
 
 
-@router.get("/{job_id}", summary="One job: its state, progress and result", responses=responses(JobNotFound))
+@router.get("/{job_id}", summary="Get the state, progress and result of a job", responses=responses(JobNotFound))
 def get_job(job_id: uuid.UUID, context: Context) -> JobOut:
     with reading(context.sessions) as session:
         return JobOut.of(JobService(session, context.settings.limits).get(job_id))
@@ -48,9 +48,9 @@ def get_job(job_id: uuid.UUID, context: Context) -> JobOut:
 @router.post(
     "/{job_id}/cancel",
     status_code=202,
-    summary="Stop a job",
-    description="A queued job is cancelled at once. A running one is `cancelling` until its worker has let go. With a "
-    "sweep all of its cells are stopped; a sweep of which one cell was cancelled ends as failed.",
+    summary="Cancel a job",
+    description="A queued job is cancelled at once. A running job is `cancelling` until its worker has stopped. "
+    "Cancelling a sweep cancels all of its cells. If only one cell is cancelled, the sweep ends as failed.",
     responses=responses(JobNotFound, JobAlreadyFinished),
 )
 def cancel_job(job_id: uuid.UUID, context: Context) -> JobOut:

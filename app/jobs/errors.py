@@ -1,4 +1,4 @@
-"""What can go wrong with a job, as far as a client is told."""
+"""Errors of jobs."""
 
 from app.errors import Conflict, Invalid, NotFound, TooManyRequests
 

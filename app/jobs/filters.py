@@ -1,4 +1,4 @@
-"""Which jobs a list shows."""
+"""Filters of lists of jobs."""
 
 import uuid
 from dataclasses import dataclass
@@ -8,9 +8,7 @@ from app.jobs.states import JobKind, JobState
 
 @dataclass(frozen=True)
 class JobFilter:
-    """Columns that must have these values; None = any. Parts of another job are listed only when asked for, by their
-    kind or by the job they are parts of.
-    """
+    """Values that columns must have; None = any. Child jobs are listed only if their kind or their parent is given."""
 
     kind: JobKind | None = None
     state: JobState | None = None

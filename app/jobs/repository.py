@@ -22,11 +22,12 @@ SORTABLE = {
     "attempt": JobRow.attempt,
 }
 
-
-_WAITS = (JobRow.state == JobState.QUEUED) & JobRow.kind.in_(WORKER_KINDS)
+_IS_WAITING = (JobRow.state == JobState.QUEUED) & JobRow.kind.in_(WORKER_KINDS)
 
 
 class JobRepository:
+    """Jobs in the database."""
+
     def __init__(self, session: Session) -> None:
         self._session = session
 
@@ -66,21 +67,21 @@ class JobRepository:
     def count_queued(self, *, children: bool) -> int:
         """Return how many jobs wait for a worker: child jobs only, or all others only."""
         is_counted = JobRow.parent_id.is_not(None) if children else JobRow.parent_id.is_(None)
-        query = select(func.count()).select_from(JobRow).where(_WAITS, is_counted)
+        query = select(func.count()).select_from(JobRow).where(_IS_WAITING, is_counted)
         return self._session.scalar(query) or 0
 
     def oldest_queued_age_seconds(self) -> float | None:
-        """Seconds since the longest-waiting job was queued, or None when none waits."""
-        query = select(func.min(JobRow.created_at)).where(_WAITS)
+        """Return how many seconds ago the oldest queued job was queued, or None if no job is queued."""
+        query = select(func.min(JobRow.created_at)).where(_IS_WAITING)
         oldest = self._session.scalar(query)
         return None if oldest is None else (utc_now() - oldest).total_seconds()
 
-    def page(self, page: PageQuery, wanted: JobFilter) -> tuple[list[JobRecord], str | None]:
+    def page(self, page: PageQuery, filters: JobFilter) -> tuple[list[JobRecord], str | None]:
         query: Select[JobRow] = select(JobRow)
-        for name, value in vars(wanted).items():
+        for name, value in vars(filters).items():
             query = query if value is None else query.where(getattr(JobRow, name) == value)
-        if wanted.kind is None and wanted.parent_id is None:
-            # A job of hundreds of parts would hide all others.
+        if filters.kind is None and filters.parent_id is None:
+            # Hundreds of child jobs would hide all other jobs.
             query = query.where(JobRow.parent_id.is_(None))
         rows, next_cursor = paginate(self._session, query, page, sortable=SORTABLE, key=JobRow.id)
         return [_record(row) for row in rows], next_cursor

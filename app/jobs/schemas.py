@@ -1,4 +1,4 @@
-"""Jobs as clients see them."""
+"""Answers about jobs."""
 
 import uuid
 from datetime import datetime
@@ -10,22 +10,22 @@ from app.jobs.records import JobRecord
 from app.jobs.states import PARENT_KINDS, JobKind, JobState
 from app.storage.orm import utc_now
 
-#: Where the results of a kind are read; a trained model has its own id instead.
+#: Routes of results by kind. The result of a training job is a trained model with its own id.
 _RESULT_PAGES = {JobKind.AUDIT: "/audits", JobKind.SWEEP: "/sweeps"}
 
 
 class Progress(BaseModel):
-    """How far a job is; all null until a worker has begun."""
+    """Progress of a job. All fields are null until a worker has claimed it."""
 
     phase: str | None = Field(
-        None, examples=["growing"], description="with cross-validation `fold 2 of 5: growing` until the last fit"
+        None, examples=["growing"], description="with cross-validation `fold 2 of 5: growing`, except in the last fit"
     )
     completed: int | None = Field(None, examples=[40])
     total: int | None = Field(None, examples=[100])
     unit: str | None = Field(None, examples=["trees"])
     fraction: float = Field(0.0, ge=0, le=1, description="of the whole job", examples=[0.42])
     eta_seconds: float | None = Field(
-        None, examples=[3.5], description="null before anything is known, and of a job that nobody runs"
+        None, examples=[3.5], description="null if it cannot be estimated yet, and if the job is not running"
     )
 
     @classmethod
@@ -40,6 +40,8 @@ class Progress(BaseModel):
 
 
 class JobError(BaseModel):
+    """Reason why a job failed."""
+
     code: str = Field(examples=["worker_lost"])
     message: str
 
@@ -49,10 +51,14 @@ class JobError(BaseModel):
 
 
 class JobResult(BaseModel):
+    """Link to the result of a job."""
+
     href: str = Field(examples=["/audits/0b9f4c38-7a0e-4c3c-9b53-0d3f1d1a2e6f"])
 
 
 class JobOut(BaseModel):
+    """Job in the background."""
+
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -85,16 +91,16 @@ class JobOut(BaseModel):
     id: uuid.UUID
     kind: JobKind
     state: JobState
-    attempt: int = Field(description="how often a worker has begun it")
+    attempt: int = Field(description="how many times a worker has claimed it")
     progress: Progress
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    request: dict[str, Any] = Field(description="as given, with defaults filled in")
-    model_id: uuid.UUID | None = Field(description="the trained model, once the job has succeeded")
-    result: JobResult | None = Field(description="what another job than training found, once it has succeeded")
-    parent_id: uuid.UUID | None = Field(description="the job that this one is a part of")
-    error: JobError | None = Field(description="why it failed")
+    request: dict[str, Any] = Field(description="the request with defaults filled in")
+    model_id: uuid.UUID | None = Field(description="the trained model, if the job has succeeded")
+    result: JobResult | None = Field(description="result of a job that does not train a model, if it has succeeded")
+    parent_id: uuid.UUID | None = Field(description="the parent job, if this is a child job")
+    error: JobError | None = Field(description="reason why it failed")
 
     @classmethod
     def of(cls, job: JobRecord) -> "JobOut":

@@ -1,4 +1,4 @@
-"""Submitting, reading and cancelling jobs."""
+"""Submission, reading and cancellation of jobs."""
 
 import hashlib
 import json
@@ -26,12 +26,14 @@ from app.storage.pages import PageQuery
 
 
 def request_sha256(request: dict[str, Any]) -> str:
-    """Equal for requests that mean the same: keys sorted, defaults filled in."""
+    """Return a digest of a request with defaults filled in. The order of its keys does not matter."""
     canonical = json.dumps(request, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 class JobService:
+    """Jobs within one transaction."""
+
     def __init__(self, session: Session, limits: Limits) -> None:
         self._session = session
         self._limits = limits
@@ -111,39 +113,41 @@ class JobService:
         if waiting + n_new > limit:
             more = f" and {n_new} more are too many" if n_new > 1 else ""
             raise TooManyQueuedJobs(
-                f"{waiting} jobs are waiting already{more} (limit max_queued_jobs: {limit}); wait for some to end or "
-                "cancel them"
+                f"{waiting} jobs are waiting already{more} (limit max_queued_jobs: {limit}); wait until some have "
+                "ended, or cancel some"
             )
 
     def get(self, job_id: uuid.UUID) -> JobRecord:
-        row = self._jobs.get(job_id)
-        if row is None:
-            raise JobNotFound(f"there is no job {job_id}; GET /jobs lists those there are")
-        return row
+        """Return the job. Raises JobNotFound."""
+        job = self._jobs.get(job_id)
+        if job is None:
+            raise JobNotFound(f"there is no job {job_id}; GET /jobs lists all jobs")
+        return job
 
     def of_kind(self, job_id: uuid.UUID, kind: JobKind, missing: type[NotFound]) -> JobRecord:
-        """A job that its kind's own routes are asked for, at `path/KIND_id`. Raises `missing`."""
-        detail = f"there is no {kind} {job_id}; GET /jobs?kind={kind} lists those there are"
-        row = self._jobs.get(job_id)
-        if row is None:
+        """Return a job of this kind, for a route with the parameter `path/KIND_id`. Raises `missing`."""
+        detail = f"there is no {kind} {job_id}; GET /jobs?kind={kind} lists all jobs of this kind"
+        job = self._jobs.get(job_id)
+        if job is None:
             raise missing.at(f"path/{kind}_id", detail)
-        if row.kind is not kind:
-            raise missing.at(f"path/{kind}_id", f"{detail}; the job of this id is of kind {row.kind.value!r}")
-        return row
+        if job.kind is not kind:
+            raise missing.at(f"path/{kind}_id", f"{detail}; the job with this id is of kind {job.kind.value!r}")
+        return job
 
     def children(self, parent_id: uuid.UUID) -> list[JobRecord]:
         """Return the child jobs of a job, all as they were at one moment, in the order in which they were queued."""
         return self._jobs.children(parent_id)
 
-    def page(self, page: PageQuery, wanted: JobFilter) -> tuple[list[JobRecord], str | None]:
-        return self._jobs.page(page, wanted)
+    def page(self, page: PageQuery, filters: JobFilter) -> tuple[list[JobRecord], str | None]:
+        """Return one page of the jobs that pass the filters, and the cursor of the next page."""
+        return self._jobs.page(page, filters)
 
     def oldest_queued_age_seconds(self) -> float | None:
-        """How long the longest-waiting job has been queued, or None when none waits."""
+        """Return for how many seconds the oldest queued job has been waiting, or None if no job is queued."""
         return self._jobs.oldest_queued_age_seconds()
 
     def cancel(self, job_id: uuid.UUID) -> JobRecord:
-        """Cancel a queued job at once, and ask a running one to stop; of a family, every job that does its work.
+        """Cancel a queued job at once, and ask a running job to stop. Child jobs are cancelled with their parent.
 
         Raises:
             JobNotFound: there is no such job.

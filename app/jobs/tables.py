@@ -1,4 +1,4 @@
-"""Jobs and their persisted event log. The outbox is a column: see `JobRow.published_epoch`."""
+"""Tables of jobs and of their events. The outbox is a column: `JobRow.published_epoch`."""
 
 import uuid
 from datetime import datetime
@@ -13,7 +13,7 @@ from app.storage.orm import Base, CreatedMixin, IdMixin
 
 
 def _stored(values: type[StrEnum], name: str) -> Enum:
-    """The enum's values as text with a check constraint; reading gives members of the enum back."""
+    """Return a column type that stores the values of an enum as text with a check constraint."""
     return Enum(
         values,
         native_enum=False,
@@ -25,27 +25,29 @@ def _stored(values: type[StrEnum], name: str) -> Enum:
 
 
 class JobRow(IdMixin, CreatedMixin, Base):
+    """Job in the background."""
+
     __tablename__ = "jobs"
 
     kind: Mapped[JobKind] = mapped_column(_stored(JobKind, "kind"), index=True)
     state: Mapped[JobState] = mapped_column(_stored(JobState, "state"), index=True, default=JobState.QUEUED)
-    #: The job that this one is a part of.
+    #: The parent of a child job.
     parent_id: Mapped[uuid.UUID | None] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), index=True)
-    #: The request as given, with defaults filled in.
+    #: The request with defaults filled in.
     request: Mapped[dict[str, Any]]
-    #: What it trains on; no foreign key, because the record of a job outlives its data set.
+    #: The data set that it is about. No foreign key, because the row of a job outlives its data set.
     dataset_id: Mapped[uuid.UUID] = mapped_column(index=True)
     model_id: Mapped[uuid.UUID | None] = mapped_column(ForeignKey("trained_models.id", ondelete="SET NULL"), index=True)
 
-    #: Counted at each claim; every write of a worker carries it, so that a late one changes nothing.
+    #: Number of claims. A worker passes it with every write, so that a claim which is no longer valid changes nothing.
     attempt: Mapped[int] = mapped_column(default=0)
-    #: Claims in a row that ended without their worker saying why.
+    #: Number of consecutive claims whose worker was lost.
     lost_attempts: Mapped[int] = mapped_column(default=0)
-    #: On the database's clock, in seconds since 1970.
+    #: On the clock of the database, in seconds since 1970.
     lease_expires_epoch: Mapped[float | None] = mapped_column(index=True)
-    #: When the broker was last given this job's id; NULL on a queued job means that it still has to be told.
+    #: When the message of this job was last published; NULL in a queued job means that it has yet to be published.
     published_epoch: Mapped[float | None]
-    #: A retry waits until this moment.
+    #: A retry cannot be claimed before this time.
     not_before_epoch: Mapped[float] = mapped_column(default=0.0)
     progress: Mapped[dict[str, Any]] = mapped_column(default=dict)
 
@@ -55,11 +57,13 @@ class JobRow(IdMixin, CreatedMixin, Base):
     error_message: Mapped[str | None] = mapped_column(Text)
 
     idempotency_key: Mapped[str | None] = mapped_column(String(200), unique=True)
-    #: SHA-256 of the canonical request, to tell a repeated call from a reused key.
+    #: SHA-256 of the canonical body, which tells a repeated request from another one with the same key.
     request_sha256: Mapped[str] = mapped_column(String(64))
 
 
 class JobEventRow(CreatedMixin, Base):
+    """Change of the state or progress of a job."""
+
     __tablename__ = "job_events"
 
     id: Mapped[int] = mapped_column(
@@ -72,7 +76,7 @@ class JobEventRow(CreatedMixin, Base):
 
 
 class JobInputRow(Base):
-    """A data set that an unfinished job still needs. Gone when the job has ended, so it can then be deleted."""
+    """Data set that an unfinished job needs. The row is deleted when the job ends; then the data set can be deleted."""
 
     __tablename__ = "job_inputs"
 

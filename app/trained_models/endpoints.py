@@ -1,4 +1,4 @@
-"""GET /models, GET /models/{reference}, DELETE /models/{reference}, GET /models/{reference}/artifact."""
+"""GET /models, GET and DELETE /models/{reference}, and GET /models/{reference}/artifact."""
 
 import uuid
 from typing import Annotated
@@ -24,16 +24,16 @@ ARTIFACT_MEDIA_TYPE = "application/octet-stream"
 
 ModelReference = Annotated[
     str,
-    Path(description="the model's id, its name (the latest version), or `name:version`", examples=["credit-risk"]),
+    Path(description="id, name (latest version), or `name:version` of the model", examples=["credit-risk"]),
 ]
 
 
 @router.get(
     "",
     summary="List trained models, newest first",
-    description="Sort by `created_at`, `name`, `version`, `fit_seconds`, `size_bytes` or any metric, as in "
-    "`sort=-metrics.test.accuracy`; models without that metric come last. The metrics of an item are numbers only: "
-    "lists among them, as confusions and risk paths, are in `GET /models/{reference}`.",
+    description="Sort by `created_at`, `name`, `version`, `fit_seconds`, `size_bytes` or any metric, for example "
+    "`sort=-metrics.test.accuracy`; models without that metric come last. An item has only those metrics that are "
+    "numbers. Metrics that are lists, such as confusion matrices, are in `GET /models/{reference}`.",
     responses=responses(InvalidCursor, UnknownSort),
 )
 def list_models(
@@ -45,11 +45,11 @@ def list_models(
 ) -> Page[TrainedModelOut]:
     with reading(context.sessions) as session:
         models = TrainedModelService(session, context.artifact_store)
-        rows, next_cursor = models.page(page, name=name, kind=kind, dataset_id=dataset_id)
-    return Page(items=[TrainedModelOut.listed(row) for row in rows], next_cursor=next_cursor)
+        found, next_cursor = models.page(page, name=name, kind=kind, dataset_id=dataset_id)
+    return Page(items=[TrainedModelOut.listed(model) for model in found], next_cursor=next_cursor)
 
 
-@router.get("/{reference}", summary="One trained model", responses=responses(ModelNotFound))
+@router.get("/{reference}", summary="Get a trained model", responses=responses(ModelNotFound))
 def get_model(reference: ModelReference, context: Context) -> TrainedModelOut:
     with reading(context.sessions) as session:
         return TrainedModelOut.of(TrainedModelService(session, context.artifact_store).resolve(reference))
@@ -59,39 +59,39 @@ def get_model(reference: ModelReference, context: Context) -> TrainedModelOut:
     "/{reference}",
     status_code=204,
     summary="Delete one version of a trained model",
-    description="A bare name means its latest version, here as everywhere.",
+    description="A name without a version means the latest version, as in all other routes.",
     responses=responses(ModelNotFound),
 )
 def delete_model(reference: ModelReference, context: Context) -> None:
-    # Two transactions: a file must not go before the deletion of its row is certain.
+    # Two transactions: the file must not be deleted before the deletion of its row was committed.
     with writing(context.sessions) as session:
         models = TrainedModelService(session, context.artifact_store)
-        row = models.resolve(reference)
-        models.delete(row)
+        model = models.resolve(reference)
+        models.delete(model)
     with writing(context.sessions) as session:
-        TrainedModelService(session, context.artifact_store).drop_artifact(row.artifact_sha256)
+        TrainedModelService(session, context.artifact_store).drop_artifact(model.artifact_sha256)
 
 
 @router.get(
     "/{reference}/artifact",
     summary="Download the fitted estimator",
-    description="One file without code in it; `core.load` reads it. The ETag is the SHA-256 of its bytes.",
+    description="A file that contains no code; `core.load` reads it. The ETag is the SHA-256 of its bytes.",
     response_class=FileResponse,
     responses={
         200: {"content": {ARTIFACT_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}},
-        304: {"description": "The file is still the one that `If-None-Match` names"},
+        304: {"description": "The file has the ETag that `If-None-Match` names"},
         **responses(ModelNotFound, ArtifactMissing),
     },
 )
 def download_artifact(reference: ModelReference, context: Context, request: Request) -> Response:
     with reading(context.sessions) as session:
-        row = TrainedModelService(session, context.artifact_store).resolve(reference)
-    etag = f'"{row.artifact_sha256}"'
+        model = TrainedModelService(session, context.artifact_store).resolve(reference)
+    etag = f'"{model.artifact_sha256}"'
     if names_tag(request.headers.get("if-none-match"), etag):
         return not_modified(etag)
     return FileResponse(
-        context.artifact_store.path(row.artifact_sha256),
+        context.artifact_store.path(model.artifact_sha256),
         media_type=ARTIFACT_MEDIA_TYPE,
-        filename=f"{row.name}-{row.version}{ArtifactStore.suffix}",
+        filename=f"{model.name}-{model.version}{ArtifactStore.suffix}",
         headers={"ETag": etag},
     )

@@ -1,4 +1,4 @@
-"""What can go wrong with trained models."""
+"""Errors of trained models."""
 
 from app.errors import NotFound, ServiceError
 
@@ -8,18 +8,18 @@ class ModelNotFound(NotFound):
 
 
 class ArtifactMissing(ServiceError):
-    """The store lacks a file that it should hold: nothing that a client did, nothing that a client can mend."""
+    """A file is missing from the store. The client did not cause this and cannot solve it."""
 
     code, title = "artifact_missing", "Model file missing"
 
 
 class ArtifactDamaged(ServiceError):
-    """The store holds a file that fails its own checksum."""
+    """The checksum of a file in the store is wrong."""
 
     code, title = "artifact_damaged", "Model file damaged"
 
 
 class ArtifactUnsupported(ServiceError):
-    """The store holds a file in a format that this version does not read, as after a downgrade."""
+    """This version cannot read the format of a file in the store, for example after a downgrade."""
 
     code, title = "artifact_unsupported", "Model file of another version"

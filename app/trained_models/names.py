@@ -1,4 +1,4 @@
-"""How trained models are called, and the ways to refer to one."""
+"""Names of trained models, and references to them."""
 
 import re
 import uuid
@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, StringConstraints
 
-#: No colon and no `@`, which introduce versions and aliases in a reference.
+#: Without colon and `@`, which introduce versions and aliases in references.
 MODEL_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 _NAME = re.compile(MODEL_NAME_PATTERN.replace("$", r"\Z"))
@@ -17,7 +17,7 @@ _VERSION = re.compile(r"[1-9][0-9]{0,8}")
 
 def _not_an_id(name: str) -> str:
     if _ID.fullmatch(name):
-        raise ValueError("a name must not look like an id; add a word to it")
+        raise ValueError("a name must not have the form of an id; add a word to it")
     return name
 
 
@@ -30,7 +30,7 @@ ModelName = Annotated[
 
 @dataclass(frozen=True)
 class Reference:
-    """One way to name a trained model: `id` alone, or `name` with a `version` (None = the latest)."""
+    """Reference to a trained model: its `id`, or its `name` and `version` (None = latest)."""
 
     id: uuid.UUID | None = None
     name: str | None = None
@@ -38,7 +38,7 @@ class Reference:
 
 
 def parse_reference(text: str) -> Reference | None:
-    """`id`, `name` or `name:version`; None when `text` is none of these and so cannot name any model."""
+    """Parse `id`, `name` or `name:version`. Return None if `text` has another form and so cannot refer to a model."""
     if _ID.fullmatch(text):
         return Reference(id=uuid.UUID(text))
     name, colon, version = text.partition(":")

@@ -1,4 +1,4 @@
-"""SQL of trained models."""
+"""Queries on trained models."""
 
 import re
 import uuid
@@ -22,9 +22,9 @@ _METRIC = re.compile(r"-?(metrics((?:\.[A-Za-z0-9_]{1,50}){1,5}))")
 
 
 class number_at(FunctionElement[float]):
-    """The number at `path` inside a JSON column; null when there is none, or when something else is there.
+    """Number at a path in a JSON column; null if there is none, or if the value is not a number.
 
-    path: object keys, each of letters, digits and underscores only, as they become part of the statement.
+    path: object keys of letters, digits and underscores only, because they become part of the SQL statement.
     """
 
     type = Float()
@@ -49,6 +49,8 @@ def _number_at_sqlite(element: number_at, compiler: SQLCompiler, **kw: Any) -> s
 
 
 class TrainedModelRepository:
+    """Trained models in the database."""
+
     def __init__(self, session: Session) -> None:
         self._session = session
 
@@ -80,15 +82,15 @@ class TrainedModelRepository:
         self._session.execute(delete(TrainedModelRow).where(TrainedModelRow.id == model_id))
 
     def _next_version(self, name: str) -> int:
-        """Count the name's versions up; others who want one of the same name wait until this transaction ends."""
+        """Return the next version of a name. Other transactions that need one wait until this transaction ends."""
         on_postgresql = self._session.get_bind().dialect.name == "postgresql"
         insert: Callable[..., Any] = postgresql.insert if on_postgresql else sqlite.insert
-        first = insert(ModelNameRow).values(name=name, last_version=1)
-        counted = first.on_conflict_do_update(
+        statement = insert(ModelNameRow).values(name=name, last_version=1)
+        upsert = statement.on_conflict_do_update(
             index_elements=[ModelNameRow.name], set_={"last_version": ModelNameRow.last_version + 1}
         )
-        version: int | None = self._session.scalar(counted.returning(ModelNameRow.last_version))
-        assert version is not None, "INSERT … RETURNING gives a row"
+        version: int | None = self._session.scalar(upsert.returning(ModelNameRow.last_version))
+        assert version is not None, "INSERT … RETURNING returns a row"
         return version
 
     def page(self, page: PageQuery, filters: Mapping[str, Any]) -> tuple[list[TrainedModelRecord], str | None]:

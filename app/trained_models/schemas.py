@@ -1,4 +1,4 @@
-"""Trained models as clients see them."""
+"""Answers about trained models."""
 
 import uuid
 from datetime import datetime
@@ -10,13 +10,15 @@ from app.trained_models.records import TrainedModelRecord
 
 
 class FeatureOut(BaseModel):
+    """Feature of the training data."""
+
     name: str
     kind: Literal["numeric", "categorical"]
-    categories: list[str] | None = Field(None, description="seen in training, in code order; null for a number")
+    categories: list[str] | None = Field(None, description="in the order of their codes; null for a number")
 
 
 class FeatureSchemaOut(BaseModel):
-    """What the model was trained on, and so what it must be asked with."""
+    """Features and classes of the training data, and so the inputs and outputs of predictions."""
 
     target: str
     classes: list[bool | int | float | str] = Field(description="labels with their JSON types, in class order")
@@ -24,41 +26,43 @@ class FeatureSchemaOut(BaseModel):
 
 
 class CertificateOut(BaseModel):
-    """Bound on the error of the randomised rule of a minimax booster on rows that it has not seen, term by term."""
+    """Bound on the error of the randomized rule of a minimax booster on unseen rows, term by term."""
 
-    minimax_risk: float = Field(description="least worst-case error, as in `metrics`")
-    optimization: float | None = Field(description="how far unseen rows may break the margin constraints")
-    estimation: float | None = Field(description="averages over the training rows against expectations")
-    noise: float = Field(description="what wrong training labels may cost; 0 where `noise_rate` is null")
-    regularization: float = Field(description="the price of the rules' weights, which the risk holds and the bound not")
-    bound: float | None = Field(description="the sum of the terms; null = infinite, as is a term that is null")
+    minimax_risk: float = Field(description="minimized worst-case error, as in `metrics`")
+    optimization: float | None = Field(description="how far unseen rows can violate the margin constraints")
+    estimation: float | None = Field(description="deviation of averages over the training rows from their expectations")
+    noise: float = Field(description="effect of wrong training labels; 0 if `noise_rate` is null")
+    regularization: float = Field(description="penalty on the weights of the rules; part of the risk only")
+    bound: float | None = Field(description="sum of the terms; null = infinite, also for a term")
     delta: float = Field(description="`safe_bound` holds with probability 1 - 2 delta")
-    noise_rate: float | None = Field(description="share of wrong training labels to expect of the injected noise")
-    is_vacuous: bool = Field(description="the bound is 1 or more, so that it says nothing; more rows lower it")
-    safe_bound: float | None = Field(description="`bound`, as printed, with its deviation term twice as large")
+    noise_rate: float | None = Field(description="expected share of wrong training labels from the injected noise")
+    is_vacuous: bool = Field(description="whether the bound is 1 or more and so holds for any rule; more rows lower it")
+    safe_bound: float | None = Field(description="`bound` with twice its deviation term")
 
 
 class EstimatedNoiseOut(BaseModel):
-    """What the training labels say of their own noise, by out-of-bag votes of a forest on them."""
+    """Noise in the training labels, estimated from the out-of-bag votes of a forest."""
 
-    rate: float = Field(description="share of the training labels that are probably wrong")
-    standard_error: float = Field(description="of `rate`")
+    rate: float = Field(description="estimated share of wrong training labels")
+    standard_error: float = Field(description="standard error of `rate`")
     transition: list[list[float]] | None = Field(
-        None, description="transition[a][b] = share of class a that is labelled b; null in lists of models"
+        None, description="transition[a][b] = share of class a that is labeled b; null in lists of models"
     )
 
 
 class NoiseOut(BaseModel):
-    """What was done to the training labels, and what was found in them. In lists of models every matrix is null."""
+    """Injected, corrected and estimated noise of the training labels. In lists of models all matrices are null."""
 
-    injected: dict[str, Any] | None = Field(None, description="the request, `flipped_rows` and `observed_rate`")
-    correction: dict[str, Any] | None = Field(None, description="the request")
+    injected: dict[str, Any] | None = Field(None, description="the requested noise, `flipped_rows` and `observed_rate`")
+    correction: dict[str, Any] | None = Field(None, description="the requested correction")
     estimated: EstimatedNoiseOut | None = Field(
-        None, description="where the correction's `transition` is `estimate`, of the model that is kept; else null"
+        None, description="estimate for the stored model if the `transition` of the correction is `estimate`, else null"
     )
 
 
 class TrainedModelOut(BaseModel):
+    """Metadata of a trained model."""
+
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
@@ -103,7 +107,7 @@ class TrainedModelOut(BaseModel):
 
     id: uuid.UUID
     name: str
-    version: int = Field(description="counts up from 1 within the name")
+    version: int = Field(description="number within the name, from 1")
     aliases: list[str]
     kind: str = Field(examples=["forest"])
     parameters: dict[str, Any]
@@ -113,18 +117,19 @@ class TrainedModelOut(BaseModel):
     code_version: str
     created_at: datetime
     fit_seconds: float
-    size_bytes: int = Field(description="size of the artefact")
+    size_bytes: int = Field(description="size of the artifact")
     metrics: dict[str, Any] = Field(
-        description="scores on the parts, with cross-validation as mean, standard deviation (`test_sd`) and by fold, "
-        "and what the fit says of itself; `roc_auc` is null where a class is missing; in lists of models numbers alone"
+        description="scores on the training and test rows and metrics of the fit; with cross-validation the mean, the "
+        "standard deviation (`test_sd`) and the scores of each fold. `roc_auc` is null if a class has no rows. Lists "
+        "of models only have the metrics that are numbers"
     )
     feature_schema: FeatureSchemaOut = Field(serialization_alias="schema")
     noise: NoiseOut
     fitted: dict[str, Any] = Field(
-        description="what the fit found out: the chosen `lambda`, the `oob_score` asked for, why boosting stopped"
+        description="summary of the fit, such as the chosen `lambda`, the `oob_score` or why boosting stopped"
     )
     certificate: CertificateOut | None = Field(
-        description="of `rmboost` with two classes and no `class_weight`; null for all others"
+        description="certificate of `rmboost` with two classes and no `class_weight`; null for all other models"
     )
 
     @classmethod
@@ -134,7 +139,7 @@ class TrainedModelOut(BaseModel):
 
     @classmethod
     def listed(cls, model: TrainedModelRecord) -> "TrainedModelOut":
-        """Without what is found that grows with classes or rounds, which would make a page of a list megabytes long."""
+        """Return the item of a list: without values that grow with the number of classes or rounds."""
         shown = cls.of(model)
         noise = {name: _without_matrix(part) for name, part in shown.noise.model_dump().items()}
         update = {"metrics": _numbers(model.metrics), "noise": NoiseOut.model_validate(noise)}
@@ -148,7 +153,7 @@ def _without_matrix(noise: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _numbers(metrics: dict[str, Any]) -> dict[str, Any]:
-    """What a list can be sorted by: numbers, also those inside of objects."""
+    """Return the metrics that a list can be sorted by: numbers, including those inside objects."""
     return {
         name: _numbers(value) if isinstance(value, dict) else value
         for name, value in metrics.items()

@@ -1,4 +1,4 @@
-"""Fitted estimators: what they are, what they were fitted on and how good they are. Their bytes are in the store."""
+"""Tables of trained models. The fitted estimators are artifact files in the store."""
 
 import uuid
 from typing import Any
@@ -10,6 +10,8 @@ from app.storage.orm import Base, CreatedMixin, IdMixin
 
 
 class TrainedModelRow(IdMixin, CreatedMixin, Base):
+    """One version of a trained model."""
+
     __tablename__ = "trained_models"
     __table_args__ = (UniqueConstraint("name", "version"),)
 
@@ -23,24 +25,24 @@ class TrainedModelRow(IdMixin, CreatedMixin, Base):
     code_version: Mapped[str] = mapped_column(String(50))
     fit_seconds: Mapped[float]
     size_bytes: Mapped[int] = mapped_column(BigInteger)
-    #: SHA-256 of the artefact file, which is also its name in the store.
+    #: SHA-256 of the artifact file, which is also its name in the store.
     artifact_sha256: Mapped[str] = mapped_column(String(64), index=True)
-    #: {"test": {...} | absent, "train_noisy": {...}}, with cross-validation also "test_sd", "train_noisy_sd" and
-    #: "folds": [{"test", "train_noisy"}], and what the fit says of itself, as minimax_risk
+    #: {"test": {...} | absent, "train_noisy": {...}}, metrics of the fit such as "minimax_risk" and, with
+    #: cross-validation, "test_sd", "train_noisy_sd" and "folds": [{"test", "train_noisy"}]
     metrics: Mapped[dict[str, Any]]
     #: {"target", "classes": [label], "features": [{"name", "kind", "categories"}]}
     feature_schema: Mapped[dict[str, Any]]
     #: {"injected": {...} | None, "correction": {...} | None,
-    #: "estimated": {"rate", "standard_error", "transition"} | None}; older models lack the last
+    #: "estimated": {"rate", "standard_error", "transition"} | None}; older models have no "estimated"
     noise: Mapped[dict[str, Any]]
-    #: What the fit found out: chosen lambda, number of nodes, ...
+    #: Summary of the fit: chosen lambda, number of nodes, ...
     fitted: Mapped[dict[str, Any]]
-    #: Bound on the error of unseen rows, term by term; only where the fit gives one.
+    #: Bound on the error on unseen rows, term by term; None if the estimator computes none.
     certificate: Mapped[dict[str, Any] | None]
 
 
 class ModelNameRow(Base):
-    """The last version that a name was given, so that a version never means another model, even after deletions."""
+    """Last version of a name. It is kept after deletions, so that a version never refers to another model."""
 
     __tablename__ = "model_names"
 

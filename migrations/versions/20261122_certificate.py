@@ -1,4 +1,4 @@
-"""certificate: what a trained model guarantees about rows that it has not seen
+"""certificate: bound on the error of a trained model on unseen rows
 
 Revision: 20261122_certificate
 Follows: 20261121_initial

@@ -1,4 +1,4 @@
-"""audits: their results; jobs of more kinds, and jobs that are parts of another
+"""audits: their results, more kinds of jobs, and child jobs
 
 Revision: 20261123_audits
 Follows: 20261122_certificate
@@ -43,7 +43,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_table("audits")
-    # SQLite migrates with foreign keys off, so that nothing cascades.
+    # Foreign keys are off during migrations on SQLite, so deletions do not cascade.
     for table in ("job_events", "job_inputs"):
         op.execute(f"DELETE FROM {table} WHERE job_id IN (SELECT id FROM jobs WHERE kind <> 'train')")
     op.execute("DELETE FROM jobs WHERE kind <> 'train'")

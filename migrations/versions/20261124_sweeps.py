@@ -1,4 +1,4 @@
-"""sweeps: their cells
+"""sweeps: scores of their cells
 
 Revision: 20261124_sweeps
 Follows: 20261123_audits
@@ -13,7 +13,7 @@ down_revision = "20261123_audits"
 branch_labels = None
 depends_on = None
 
-OF_SWEEPS = "kind IN ('sweep', 'sweep_cell')"
+IS_SWEEP_JOB = "kind IN ('sweep', 'sweep_cell')"
 JSON = sa.JSON().with_variant(postgresql.JSONB(), "postgresql")
 
 
@@ -30,7 +30,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_table("sweep_cells")
-    # Nobody would run them any more. SQLite's migrations run without foreign keys, so nothing cascades.
+    # The older version cannot run these jobs. Foreign keys are off during migrations on SQLite, so nothing cascades.
     for table in ("job_events", "job_inputs"):
-        op.execute(f"DELETE FROM {table} WHERE job_id IN (SELECT id FROM jobs WHERE {OF_SWEEPS})")
-    op.execute(f"DELETE FROM jobs WHERE {OF_SWEEPS}")
+        op.execute(f"DELETE FROM {table} WHERE job_id IN (SELECT id FROM jobs WHERE {IS_SWEEP_JOB})")
+    op.execute(f"DELETE FROM jobs WHERE {IS_SWEEP_JOB}")

@@ -17,7 +17,7 @@ from app.jobs import children, lease, state_machine
 from app.jobs.errors import IdempotencyKeyReused, JobAlreadyFinished, TooManyQueuedJobs
 from app.jobs.filters import JobFilter
 from app.jobs.lease import Claim
-from app.jobs.queue import make_celery, relay_owed
+from app.jobs.queue import make_celery, relay_messages
 from app.jobs.records import JobRecord
 from app.jobs.recovery import settle_open_parents, take_back_lapsed
 from app.jobs.service import JobService
@@ -309,7 +309,7 @@ class TestSubmitting:
     def test_cells_are_published_and_the_sweep_is_not(self, context: ServiceContext, broker_url: str) -> None:
         sweep = make_sweep(context, 3)
         celery = make_celery(broker_url)
-        assert relay_owed(context.sessions, celery) == 3
+        assert relay_messages(context.sessions, celery) == 3
         celery.close()
         assert job(context, sweep.job.id).published_epoch is None
 

@@ -27,15 +27,15 @@ def celery(broker_url: str):
 def test_an_owed_job_is_published_once(context: ServiceContext, celery: Celery) -> None:
     job_id = make_job(context)
     assert job(context, job_id).published_epoch is None
-    assert queue.relay_owed(context.sessions, celery) == 1
+    assert queue.relay_messages(context.sessions, celery) == 1
     assert job(context, job_id).published_epoch is not None
-    assert queue.relay_owed(context.sessions, celery) == 0
+    assert queue.relay_messages(context.sessions, celery) == 0
     assert queue.waiting_messages(celery) == 1
 
 
 def test_a_message_is_an_id_in_json(context: ServiceContext, celery: Celery) -> None:
     job_id = make_job(context)
-    queue.relay_owed(context.sessions, celery)
+    queue.relay_messages(context.sessions, celery)
     with celery.connection_for_write() as connection, connection.channel() as channel:
         message = channel.basic_get(queue.QUEUE)
         assert message.content_type == "application/json"
@@ -46,7 +46,7 @@ def test_a_message_is_an_id_in_json(context: ServiceContext, celery: Celery) -> 
 
 def test_cells_of_a_sweep_let_others_go_first(context: ServiceContext, celery: Celery) -> None:
     sweep, train_id = make_sweep(context, 3), make_job(context)
-    assert queue.relay_owed(context.sessions, celery) == 4
+    assert queue.relay_messages(context.sessions, celery) == 4
     assert queue.waiting_messages(celery) == 4
     with celery.connection_for_write() as connection, connection.channel() as channel:
         came = [channel.basic_get(queue.QUEUE, no_ack=True).decode()[0][0] for _ in range(4)]
@@ -57,17 +57,17 @@ def test_a_cancelled_job_is_not_published(context: ServiceContext, celery: Celer
     job_id = make_job(context)
     with writing(context.sessions) as session:
         JobService(session, context.settings.limits).cancel(job_id)
-    assert queue.relay_owed(context.sessions, celery) == 0
+    assert queue.relay_messages(context.sessions, celery) == 0
 
 
 def test_a_lost_message_is_owed_again(context: ServiceContext, celery: Celery) -> None:
     job_id = make_job(context)
-    queue.relay_owed(context.sessions, celery)
-    assert queue.forget_lost_messages(context.sessions, celery, republish_after_seconds=-1) == 0
+    queue.relay_messages(context.sessions, celery)
+    assert queue.reset_lost_messages(context.sessions, celery, republish_after_seconds=-1) == 0
     with celery.connection_for_write() as connection, connection.channel() as channel:
         channel.queue_purge(queue=queue.QUEUE)
-    assert queue.forget_lost_messages(context.sessions, celery, republish_after_seconds=60) == 0
-    assert queue.forget_lost_messages(context.sessions, celery, republish_after_seconds=-1) == 1
+    assert queue.reset_lost_messages(context.sessions, celery, republish_after_seconds=60) == 0
+    assert queue.reset_lost_messages(context.sessions, celery, republish_after_seconds=-1) == 1
     assert job(context, job_id).published_epoch is None
 
 
