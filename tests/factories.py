@@ -1,4 +1,4 @@
-"""Rows that are valid by default; name only what a test is about."""
+"""Factories of valid rows. A test only passes the values that it is about."""
 
 import uuid
 from typing import Any
@@ -26,8 +26,8 @@ FEATURES = [
 ]
 
 
-def make_dataset(context: ServiceContext, **given: Any) -> uuid.UUID:
-    """A data set's row; its file is not in the store."""
+def make_dataset(context: ServiceContext, **changed: Any) -> uuid.UUID:
+    """Insert the row of a data set whose file is not in the store."""
     values: dict[str, Any] = {
         "name": "made",
         "sha256": uuid.uuid4().hex * 2,
@@ -38,7 +38,7 @@ def make_dataset(context: ServiceContext, **given: Any) -> uuid.UUID:
         "classes": [{"label": 0, "count": 50}, {"label": 1, "count": 50}],
         "features": FEATURES,
     }
-    row = DatasetRow(**(values | given))
+    row = DatasetRow(**(values | changed))
     with writing(context.sessions) as session:
         session.add(row)
     return row.id
@@ -51,7 +51,7 @@ def make_job(
     key: str | None = None,
     kind: JobKind = JobKind.TRAIN,
 ) -> uuid.UUID:
-    """A queued job, a training unless said, on a data set of its own."""
+    """Queue a job, by default a training job, on a new data set."""
     dataset_id = make_dataset(context)
     with writing(context.sessions) as session:
         service = JobService(session, context.settings.limits)
@@ -59,7 +59,7 @@ def make_job(
 
 
 def make_sweep(context: ServiceContext, n_cells: int, key: str | None = None) -> QueuedJob:
-    """A queued sweep of so many cells, on a data set of its own."""
+    """Queue a sweep with so many cells, on a new data set."""
     dataset_id = make_dataset(context)
     cells = [NewChild(JobKind.SWEEP_CELL, {"cell": number}) for number in range(n_cells)]
     with writing(context.sessions) as session:
@@ -68,6 +68,6 @@ def make_sweep(context: ServiceContext, n_cells: int, key: str | None = None) ->
 
 
 def job(context: ServiceContext, job_id: uuid.UUID) -> JobRow:
-    """The row as it is now."""
+    """Return the current row."""
     with reading(context.sessions) as session:
         return session.get_one(JobRow, job_id)

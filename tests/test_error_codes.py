@@ -1,4 +1,4 @@
-"""Each kind of fault has a code of its own, and docs/errors.md explains every one."""
+"""Each kind of error has its own code, and docs/errors.md explains all of them."""
 
 import importlib
 import pkgutil

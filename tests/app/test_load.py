@@ -1,4 +1,4 @@
-"""Many requests at once: more than there are threads, and many more than there are connections."""
+"""Many simultaneous requests: more than threads, and many more than database connections."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Settings come from the environment, and those that cannot work are refused."""
+"""Settings are read from the environment, and invalid ones are refused."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def test_everything_is_embedded_by_default(tmp_path: Path) -> None:
     assert (settings.host, settings.port) == ("127.0.0.1", 8000)
 
 
-def test_an_empty_variable_is_an_absent_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DATABASE_URL", "REDIS_URL", "BRISTLECONE_MAX_TREES", "BRISTLECONE_LEASE_SECONDS"):
         monkeypatch.setenv(name, "")
     settings = load_settings()
@@ -53,7 +53,7 @@ def test_a_long_home_keeps_its_socket_bindable(monkeypatch: pytest.MonkeyPatch, 
         ("BRISTLECONE_RENEW_INTERVAL_SECONDS", "0"),
     ],
 )
-def test_what_cannot_work_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_invalid_settings_are_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(ValidationError):
         load_settings()

@@ -1,4 +1,4 @@
-"""`bristlecone serve`: what it starts, starts again, refuses and leaves behind."""
+"""`bristlecone serve`: start, restart, refused starts and shutdown."""
 
 import os
 import signal
@@ -58,7 +58,7 @@ class TestRunning:
         assert [c for c in redis.net_connections(kind="inet") if c.status == psutil.CONN_LISTEN] == []
 
     @pytest.mark.parametrize("part", ["-m workers", "redis-server", "app.cli api"])
-    def test_part_that_is_killed_comes_back(self, service: RunningService, part: str) -> None:
+    def test_killed_process_is_restarted(self, service: RunningService, part: str) -> None:
         wait_until(lambda: service.processes(part), 30, f"{part} running")
         before = {process.pid for process in service.processes(part)}
         for pid in before:
@@ -106,7 +106,7 @@ class TestStopping:
         assert processes_of(service.home) == []
 
     def test_home_with_a_long_path_works_and_starts_again_after_sigkill(self, tmp_path: Path) -> None:
-        """A socket path has about 100 bytes; and what a killed service leaves behind must not stop the next one."""
+        """A socket path has at most about 100 bytes, and files of a killed service must not prevent the next start."""
         service = RunningService(tmp_path / ("long-" * 20) / "home").start()
         assert service.process is not None
         service.process.kill()

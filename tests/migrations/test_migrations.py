@@ -1,4 +1,4 @@
-"""The migrated schema is the metadata's, and every migration can be undone."""
+"""The migrations create the schema of the metadata, and each of them can be undone."""
 
 import os
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def test_down_and_up_again(engine: Engine) -> None:
     assert _tables(engine) == set(metadata.tables)
 
 
-def test_a_trained_model_outlives_the_version_before_certificates(engine: Engine, tmp_path: Path) -> None:
+def test_the_downgrade_before_certificates_keeps_trained_models(engine: Engine, tmp_path: Path) -> None:
     config = _config(engine)
     command.upgrade(config, "head")
     context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
@@ -90,7 +90,7 @@ def test_a_trained_model_outlives_the_version_before_certificates(engine: Engine
     context.close()
 
 
-def test_a_version_without_sweeps_keeps_every_other_job(engine: Engine, tmp_path: Path) -> None:
+def test_the_downgrade_before_sweeps_keeps_every_other_job(engine: Engine, tmp_path: Path) -> None:
     config = _config(engine)
     command.upgrade(config, "head")
     context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
@@ -108,7 +108,7 @@ def test_a_version_without_sweeps_keeps_every_other_job(engine: Engine, tmp_path
     context.close()
 
 
-def test_a_version_without_audits_keeps_trainings(engine: Engine, tmp_path: Path) -> None:
+def test_the_downgrade_before_audits_keeps_training_jobs(engine: Engine, tmp_path: Path) -> None:
     config = _config(engine)
     command.upgrade(config, "head")
     context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))

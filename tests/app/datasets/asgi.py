@@ -1,10 +1,10 @@
-"""One request straight to the application, without a client that would gather its body first."""
+"""Requests sent directly to the application, because a client would collect the whole body first."""
 
 import asyncio
 
 
 def post_csv(app, query, events):
-    """POST /datasets with these ASGI events as its body; returns the status and the body of the answer."""
+    """Send POST /datasets with these ASGI events as its body. Return the status and the body of the answer."""
     remaining, sent = iter(events), []
 
     async def receive():

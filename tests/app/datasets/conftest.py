@@ -1,4 +1,4 @@
-"""A service with the /datasets routes alone, on both databases."""
+"""Service that only has the /datasets routes, on both databases."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -23,7 +23,7 @@ def make_app(context: ServiceContext, limits: Limits) -> FastAPI:
 
 @pytest.fixture
 def limited_client(context: ServiceContext) -> Callable[[Limits], TestClient]:
-    """A client of a service with other limits than usual."""
+    """Return a function that makes a client of a service with these limits."""
     return lambda limits: TestClient(make_app(context, limits))
 
 
@@ -35,7 +35,7 @@ def client(context: ServiceContext) -> Iterator[TestClient]:
 
 @pytest.fixture
 def leftovers(context: ServiceContext) -> Callable[[], list[str]]:
-    """Names of all files in the store and in staging."""
+    """Return a function that lists the names of all files in the store and in staging."""
 
     def names() -> list[str]:
         folders = context.settings.datasets_folder, context.settings.staging_folder

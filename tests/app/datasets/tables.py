@@ -1,4 +1,4 @@
-"""Small files for uploads, as bytes."""
+"""Small files of each format, as bytes."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Column types are decided over the whole file, and follow the rules that are written down."""
+"""Column types are detected from the whole file, by the documented rules."""
 
 import math
 
@@ -14,7 +14,7 @@ from tests.app.datasets.tables import parquet
 
 @pytest.fixture
 def ingested(tmp_path):
-    """Ingest bytes; the label column is `y`."""
+    """Return a function that ingests bytes; the label column is `y`."""
 
     def make(content, file_format=FileFormat.CSV, **types):
         source = tmp_path / "source"
@@ -27,7 +27,7 @@ def ingested(tmp_path):
 
 
 def csv_column(*values):
-    """A file with the column `a` and two classes in turn."""
+    """Return a file with the column `a` and two alternating classes."""
     return "a,y\n" + "".join(f"{value},{row % 2}\n" for row, value in enumerate(values))
 
 
@@ -51,15 +51,15 @@ class TestText:
         feature = ingested(csv_column(*values).encode()).features[0]
         assert (feature.kind, feature.categories, feature.missing) == (kind, categories, missing)
 
-    def test_a_text_far_below_the_first_block_counts(self, ingested):
-        """The reader's block is 1 MiB; the only text stands below 3 MiB of numbers."""
+    def test_a_text_far_below_the_first_block_is_noticed(self, ingested):
+        """Blocks have 1 MiB; the only text comes after 3 MiB of numbers."""
         content = csv_column(*(f"{row % 9}{'.':0<40}" for row in range(80_000)), "tail").encode()
         assert len(content) > 3 * 1024**2
         feature = ingested(content).features[0]
         assert feature.kind == "categorical"
         assert len(feature.categories) == 10
 
-    def test_asked_categorical(self, ingested):
+    def test_requested_categorical(self, ingested):
         feature = ingested(csv_column("02134", "2134", "10").encode(), a="categorical").features[0]
         assert feature.categories == ["02134", "10", "2134"]
 
@@ -85,7 +85,7 @@ class TestNumbers:
         feature = ingested(csv_column(4, "", 1, 1).encode()).features[0]
         assert (feature.missing, feature.min, feature.max, feature.mean, feature.distinct) == (1, 1, 4, 2.0, 2)
 
-    def test_distinct_is_null_beyond_its_cap(self, ingested):
+    def test_distinct_is_null_beyond_its_limit(self, ingested):
         at_cap, above = (ingested(csv_column(*range(MAX_DISTINCT + extra)).encode()).features[0] for extra in (0, 1))
         assert (at_cap.distinct, above.distinct) == (MAX_DISTINCT, None)
 
@@ -131,12 +131,12 @@ class TestLabels:
         assert found.labels == expected
         assert [type(label) for label in found.labels] == [type(label) for label in expected]
 
-    def test_asked_categorical_stays_text(self, ingested):
+    def test_requested_categorical_stays_text(self, ingested):
         assert ingested(b"a,y\n1,01\n2,1\n", y="categorical").target.labels == ["01", "1"]
 
 
 class TestTypedFiles:
-    def test_text_is_text_unless_asked(self, ingested):
+    def test_text_is_text_unless_requested_otherwise(self, ingested):
         content = parquet(a=["1", " 2", None], y=[0, 1, 1])
         assert ingested(content, FileFormat.PARQUET).features[0].categories == [" 2", "1"]
         numeric = ingested(content, FileFormat.PARQUET, a="numeric").features[0]

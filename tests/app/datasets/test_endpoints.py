@@ -1,4 +1,4 @@
-"""The routes of /datasets through HTTP."""
+"""Routes of /datasets, over HTTP."""
 
 import gzip
 import hashlib
@@ -29,7 +29,7 @@ def upload(client, content=CSV, file_name="people.csv", **fields):
 
 
 class TestUpload:
-    def test_answers_with_what_the_file_holds(self, client):
+    def test_returns_the_profile_of_the_file(self, client):
         response = upload(client)
         assert response.status_code == 201
         body = response.json()
@@ -57,7 +57,7 @@ class TestUpload:
         assert again.json() == first.json()
         assert again.headers["Location"] == first.headers["Location"]
 
-    def test_another_meaning_of_the_same_bytes_is_another_data_set(self, client):
+    def test_the_same_bytes_with_other_options_are_another_data_set(self, client):
         answers = [upload(client), upload(client, exclude="age"), upload(client, types='{"age": "categorical"}')]
         assert [answer.status_code for answer in answers] == [201] * 3
         assert len({answer.json()["id"] for answer in answers}) == 3
@@ -76,7 +76,7 @@ class TestUpload:
         assert (first.status_code, raw.status_code) == (201, 200)
         assert raw.json()["id"] == first.json()["id"]
 
-    def test_a_large_body_passes_although_other_bodies_may_not(self, limited_client):
+    def test_a_body_can_be_larger_than_other_bodies(self, limited_client):
         client = limited_client(Limits(max_body_bytes=10))
         assert upload(client).status_code == 201
 
@@ -99,10 +99,10 @@ class TestUpload:
     def test_name_comes_from_the_file(self, file_name, name):
         assert stem(file_name) == name
 
-    def test_name_may_be_given(self, client):
+    def test_name_can_be_given(self, client):
         assert upload(client, name="credit risk").json()["name"] == "credit risk"
 
-    def test_a_lost_file_comes_back_with_the_next_upload(self, client, context):
+    def test_a_lost_file_is_restored_by_the_next_upload(self, client, context):
         first = upload(client)
         (path,) = context.settings.datasets_folder.iterdir()
         path.unlink()
@@ -151,7 +151,7 @@ class TestConcurrentUploads:
 
 
 class TestRows:
-    def test_gives_values_as_they_were_uploaded(self, client):
+    def test_returns_values_as_they_were_uploaded(self, client):
         where = upload(client).headers["Location"]
         assert client.get(where + "/rows").json() == {
             "columns": ["age", "job", "risk"],
@@ -229,7 +229,7 @@ def test_openapi_names_forms_and_codes(client):
 
 
 @pytest.mark.parametrize("labels", [("10000000000000000000", "20000000000000000000"), ("1e300", "-1e300")])
-def test_labels_beyond_64_bits_are_numbers_still(client, labels):
+def test_labels_beyond_64_bits_are_still_numbers(client, labels):
     table = "x,y\n" + "".join(f"{row},{labels[row % 2]}\n" for row in range(6))
     body = client.post("/datasets?target=y", content=table, headers={"Content-Type": "text/csv"}).json()
     assert [entry["label"] for entry in body["classes"]] == sorted(float(label) for label in labels)

@@ -1,4 +1,4 @@
-"""Files that a crash left without a row go when they are old; those of a data set, and new ones, stay."""
+"""Garbage collection deletes old files without a row. New files and files of data sets are kept."""
 
 import os
 import time
@@ -20,7 +20,7 @@ def _collect_garbage(context: ServiceContext, older_than_seconds: float = DAY) -
     return remove_unreferenced(context.sessions, context.dataset_store, older_than_seconds)
 
 
-def test_only_old_files_without_a_row_go(context: ServiceContext) -> None:
+def test_only_old_files_without_a_row_are_deleted(context: ServiceContext) -> None:
     folder = context.settings.datasets_folder
     with writing(context.sessions) as session:
         service = DatasetService(session, context.dataset_store, context.settings.limits)
@@ -41,6 +41,6 @@ def test_only_old_files_without_a_row_go(context: ServiceContext) -> None:
     assert _collect_garbage(context) == 0
 
 
-def test_a_store_without_its_folder_holds_nothing(context: ServiceContext) -> None:
+def test_a_store_without_its_folder_is_empty(context: ServiceContext) -> None:
     context.settings.datasets_folder.rmdir()
     assert _collect_garbage(context) == 0

@@ -1,4 +1,4 @@
-"""Columns of JSON values become a data set like any other."""
+"""Columns of JSON values become an ordinary data set."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_the_same_columns_are_the_same_data_set(service):
         ({"x": [1, 2], "y": ["a", "b\ud800"]}, NotUtf8, "/data/columns/y"),
     ],
 )
-def test_faults_point_into_the_request(service, leftovers, columns, error, pointer):
+def test_errors_point_into_the_request(service, leftovers, columns, error, pointer):
     with pytest.raises(error) as caught:
         stored(service, columns)
     assert caught.value.errors[0].pointer == pointer

@@ -1,4 +1,4 @@
-"""Every kind of fault has its own code and pointer, and leaves nothing behind."""
+"""Every kind of invalid upload has its own error code and pointer, and leaves no files."""
 
 import datetime
 import gzip
@@ -14,7 +14,7 @@ from tests.app.datasets.tables import arrow_file, arrow_stream, parquet
 GOOD = b"a,b,y\n1,u,0\n2,v,1\n"
 BAD_UTF8 = pa.StringArray.from_buffers(2, pa.py_buffer(b"\0\0\0\0\1\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe"))
 
-TEXT_FAULTS = {
+TEXT_ERRORS = {
     "empty": (b"", "empty_file", "/file", ""),
     "blank": (b"\n \n", "empty_file", "/file", ""),
     "header only": (b"a,b,y\n", "no_rows", "/file", ""),
@@ -43,7 +43,7 @@ TEXT_FAULTS = {
     "NUL in a label": (b"a,y\n" + b"1,x\n" * 20_000 + b"2,u\0v\n", "nul_character", "/file", "'y'"),
 }  # fmt: skip
 
-TYPED_FAULTS = {
+TYPED_ERRORS = {
     "dates": (parquet(a=[datetime.date(2020, 1, 1)] * 2, y=[0, 1]), "unsupported_column_type", "/file", "date32"),
     "lists": (parquet(a=[[1], [2]], y=[0, 1]), "unsupported_column_type", "/file", "list"),
     "structs": (parquet(a=[{"b": 1}, {"b": 2}], y=[0, 1]), "unsupported_column_type", "/file", "struct"),
@@ -81,18 +81,18 @@ def upload(client, content, file_name="t.csv", **fields):
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays(client, leftovers):
+def nothing_is_stored(client, leftovers):
     yield
     assert leftovers() == []
     assert client.get("/datasets").json()["items"] == []
 
 
 class TestFile:
-    @pytest.mark.parametrize(("content", "code", "pointer", "detail"), TEXT_FAULTS.values(), ids=TEXT_FAULTS)
+    @pytest.mark.parametrize(("content", "code", "pointer", "detail"), TEXT_ERRORS.values(), ids=TEXT_ERRORS)
     def test_text(self, client, content, code, pointer, detail):
         refused(upload(client, content), code, pointer, detail)
 
-    @pytest.mark.parametrize(("content", "code", "pointer", "detail"), TYPED_FAULTS.values(), ids=TYPED_FAULTS)
+    @pytest.mark.parametrize(("content", "code", "pointer", "detail"), TYPED_ERRORS.values(), ids=TYPED_ERRORS)
     def test_typed(self, client, content, code, pointer, detail):
         refused(upload(client, content, "t.parquet"), code, pointer, detail)
 
@@ -123,7 +123,7 @@ class TestFields:
             ({"exclude": ["a", "y"]}, "target_excluded", "/exclude/1", "'y'"),
             ({"exclude": ["a", "b"]}, "no_features", "/exclude", ""),
             ({"types": '{"c": "numeric"}'}, "unknown_typed_column", "/types/c", "'c'"),
-            ({"types": '{"b": "numeric"}'}, "not_numeric", "/types/b", "row 1 holds 'u'"),
+            ({"types": '{"b": "numeric"}'}, "not_numeric", "/types/b", "row 1 contains 'u'"),
             ({"types": '{"b": "date"}'}, "invalid_request", "/types/b", ""),
             ({"types": "{"}, "invalid_request", "/types", ""),
             ({"name": "n" * 201}, "invalid_request", "/name", ""),
@@ -205,8 +205,8 @@ class TestLimits:
         refused(upload(client, content, exclude=names), "no_features", "/exclude")
 
 
-def test_client_that_hangs_up(context):
-    """The server sees a disconnect instead of the rest of the body."""
+def test_client_that_disconnects(context):
+    """The server receives a disconnect instead of the rest of the body."""
     events = [{"type": "http.request", "body": GOOD, "more_body": True}, {"type": "http.disconnect"}]
     status, answer = post_csv(make_app(context, Limits()), b"target=y", events)
     assert status == 400

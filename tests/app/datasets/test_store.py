@@ -1,4 +1,4 @@
-"""What comes out of the store is what went in."""
+"""Data sets are read from the store as they were stored."""
 
 import gzip
 import hashlib
@@ -29,7 +29,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def stored(store, tmp_path):
-    """Store bytes; returns what was found in them and the arrays."""
+    """Return a function that stores bytes and returns their profile and the arrays."""
 
     def make(content, target="y", exclude=()):
         source = tmp_path / "source"
@@ -97,7 +97,7 @@ class TestArrays:
             ([1e300, 1.0], np.float64),
         ],
     )
-    def test_float32_only_when_nothing_is_lost(self, stored, values, dtype):
+    def test_float32_only_if_it_is_exact(self, stored, values, dtype):
         _, arrays = stored(parquet(a=values, y=[0, 1]))
         assert arrays.X.dtype == dtype
         expected = [np.nan if value is None else value for value in pa.array(values).to_pylist()]
@@ -154,7 +154,7 @@ class TestFiles:
         np.testing.assert_array_equal(after.X, before.X)
         np.testing.assert_array_equal(after.y, before.y)
 
-    def test_staging_is_emptied_when_the_work_fails(self, store, tmp_path):
+    def test_staging_is_emptied_if_the_block_raises(self, store, tmp_path):
         def fail():
             with store.staged() as path:
                 path.write_bytes(b"half")

@@ -1,4 +1,4 @@
-"""Memory does not grow with the file."""
+"""Memory use does not grow with the size of an upload."""
 
 import subprocess
 import sys

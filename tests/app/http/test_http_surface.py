@@ -1,4 +1,4 @@
-"""What holds for every route: ids, problem details, limits, nothing leaked."""
+"""Properties of all routes: request ids, problem details, limits and logs."""
 
 import logging
 
@@ -23,11 +23,11 @@ def _is_problem(response, status: int, code: str) -> dict:
 
 
 class TestRequestId:
-    def test_is_made_for_every_answer(self, client: TestClient) -> None:
+    def test_is_generated_for_every_answer(self, client: TestClient) -> None:
         ids = {client.get(path).headers["X-Request-Id"] for path in ("/healthz", "/nowhere", "/jobs")}
         assert len(ids) == 3
 
-    def test_of_a_client_is_kept(self, client: TestClient) -> None:
+    def test_of_the_client_is_used(self, client: TestClient) -> None:
         response = client.get("/healthz", headers={"X-Request-Id": "trace-42"})
         assert response.headers["X-Request-Id"] == "trace-42"
 
@@ -47,11 +47,11 @@ class TestProblems:
 
     @pytest.mark.parametrize("path", ["/train", "/predict"])
     @pytest.mark.parametrize("body", [b"{", b'{"\xff": 1}', b"[" * 100_000, b"9" * 5000])
-    def test_body_that_is_no_json(self, client: TestClient, path: str, body: bytes) -> None:
+    def test_body_that_is_not_json(self, client: TestClient, path: str, body: bytes) -> None:
         response = client.post(path, content=body, headers={"Content-Type": "application/json"})
         _is_problem(response, 422, "invalid_json")
 
-    def test_a_job_id_that_is_none(self, client: TestClient) -> None:
+    def test_a_malformed_job_id(self, client: TestClient) -> None:
         problem = _is_problem(client.get("/jobs/17"), 422, "invalid_request")
         assert problem["errors"][0]["pointer"] == "path/job_id"
 
@@ -61,7 +61,7 @@ class TestProblems:
         assert str(limit) in _is_problem(response, 413, "body_too_large")["detail"]
 
     @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-    def test_a_bug_tells_nothing_but_its_id(self, client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    def test_an_internal_error_shows_only_its_id(self, client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
         router = APIRouter()
 
         @router.get("/broken")
@@ -76,7 +76,7 @@ class TestProblems:
         assert "/secret/path" in caplog.text
 
     @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-    def test_a_database_that_is_away(self, client: TestClient) -> None:
+    def test_an_unavailable_database(self, client: TestClient) -> None:
         router = APIRouter()
 
         @router.get("/away")
@@ -146,7 +146,7 @@ class TestOpenApi:
 
 
 @pytest.mark.parametrize("path", ["/jobs", "/models", "/datasets"])
-def test_lists_refuse_filters_that_they_do_not_have(client: TestClient, path: str) -> None:
+def test_lists_refuse_unknown_filters(client: TestClient, path: str) -> None:
     assert client.get(path, params={"limit": 5, "dataset_ids": "x"}).status_code == 422
     response = client.get(path, params={"nmae": "loans"})
     assert response.json()["code"] == "invalid_request"

@@ -1,4 +1,4 @@
-"""What no list has made or could answer is refused by name, on both databases."""
+"""Invalid cursors, sort fields and filters are refused with their own error codes, on both databases."""
 
 import base64
 import json
@@ -38,7 +38,7 @@ def refused(client: TestClient, path: str, code: str, pointer: str, **query: str
         ("/jobs", "state", "lost"),
     ],
 )
-def test_values_that_no_row_holds(client: TestClient, path: str, sort: str, value: Any) -> None:
+def test_values_that_no_row_can_have(client: TestClient, path: str, sort: str, value: Any) -> None:
     refused(client, path, "invalid_cursor", "query/cursor", sort=sort, cursor=cursor(sort, value))
 
 
@@ -55,12 +55,12 @@ def test_values_that_no_row_holds(client: TestClient, path: str, sort: str, valu
         json.dumps(["-created_at", "2026-01-01T00:00:00+00:00", 5]),
     ],
 )
-def test_what_is_no_cursor(client: TestClient, text: str) -> None:
+def test_damaged_cursors(client: TestClient, text: str) -> None:
     forged = base64.urlsafe_b64encode(text.encode("latin-1")).decode()
     refused(client, "/jobs", "invalid_cursor", "query/cursor", cursor=forged)
 
 
-def test_the_largest_integers_that_a_row_may_hold(client: TestClient) -> None:
+def test_the_largest_integers_that_a_row_can_have(client: TestClient) -> None:
     query = {"sort": "n_rows", "cursor": cursor("n_rows", 2**63 - 1)}
     assert client.get("/datasets", params=query).json() == {"items": [], "next_cursor": None}
 
@@ -69,5 +69,5 @@ def test_the_largest_integers_that_a_row_may_hold(client: TestClient) -> None:
     ("path", "name"),
     [("/datasets", "name"), ("/datasets", "sha256"), ("/datasets", "target"), ("/models", "name"), ("/models", "kind")],
 )
-def test_filters_with_a_nul(client: TestClient, path: str, name: str) -> None:
+def test_filters_with_a_nul_character(client: TestClient, path: str, name: str) -> None:
     refused(client, path, "invalid_request", f"query/{name}", **{name: "a\0"})

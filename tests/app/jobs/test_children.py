@@ -1,4 +1,4 @@
-"""A sweep and its cells: the state of the one follows from those of the others, on a real database of each kind."""
+"""The state of a sweep is derived from its cells, on real databases of both kinds."""
 
 import threading
 import time
@@ -64,8 +64,8 @@ def _states(context: ServiceContext, sweep: QueuedJob) -> tuple[JobState, list[J
     return job(context, sweep.job.id).state, [job(context, cell.id).state for cell in sweep.children]
 
 
-class TestFollowing:
-    def test_a_sweep_waits_begins_counts_and_succeeds_with_its_cells(self, context: ServiceContext) -> None:
+class TestStateOfTheParent:
+    def test_a_sweep_starts_progresses_and_succeeds_with_its_cells(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 2)
         assert job(context, sweep.job.id).started_at is None
         first = _claim(context, sweep.children[0])
@@ -84,9 +84,7 @@ class TestFollowing:
         assert row.finished_at is not None
         assert _events(context, sweep.job.id) == ["queued", "running", "1", "2", "succeeded"]
 
-    def test_a_sweep_began_with_its_earliest_cell_whichever_claim_committed_first(
-        self, context: ServiceContext
-    ) -> None:
+    def test_a_sweep_started_with_its_earliest_cell_in_any_order_of_commits(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 3)
         _claim(context, sweep.children[0])
         earlier = utc_now() - timedelta(seconds=5)
@@ -97,7 +95,7 @@ class TestFollowing:
         assert job(context, sweep.job.id).started_at == earlier
         assert _events(context, sweep.job.id) == ["queued", "running"]
 
-    def test_failures_are_counted_and_the_first_is_told(self, context: ServiceContext) -> None:
+    def test_failures_are_counted_and_the_first_is_reported(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 3)
         held = [_claim(context, cell) for cell in sweep.children]
         _end(context, held[2], FAILED, "no rows")
@@ -110,7 +108,7 @@ class TestFollowing:
         assert row.error_message.startswith("2 of 3 cells failed and 0 were cancelled")
         assert row.error_message.endswith("The first failure, invalid_input: no rows")
 
-    def test_a_cell_given_back_to_the_queue_leaves_the_sweep_running(self, context: ServiceContext) -> None:
+    def test_a_requeued_cell_leaves_the_sweep_running(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 1)
         held = _claim(context, sweep.children[0])
         with writing(context.sessions) as session:
@@ -141,7 +139,7 @@ class TestFollowing:
 
 
 class TestCancel:
-    def test_of_a_sweep_that_waits_cancels_all_at_once(self, context: ServiceContext) -> None:
+    def test_all_cells_of_a_queued_sweep_are_cancelled_at_once(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 3)
         assert _cancel(context, sweep.job.id) is CANCELLED
         assert _states(context, sweep) == (CANCELLED, [CANCELLED] * 3)
@@ -149,7 +147,7 @@ class TestCancel:
         assert job(context, sweep.job.id).progress["fraction"] == 0.0
         assert _events(context, sweep.job.id) == ["queued", "cancelled"]
 
-    def test_of_a_running_sweep_waits_for_the_cells_that_run(self, context: ServiceContext) -> None:
+    def test_a_running_sweep_is_cancelled_after_its_running_cells(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 4)
         held = [_claim(context, cell) for cell in sweep.children[:3]]
         _end(context, held[0], SUCCEEDED)
@@ -164,7 +162,7 @@ class TestCancel:
         assert job(context, sweep.job.id).error_code is None
         assert _events(context, sweep.job.id) == ["queued", "running", "1", "cancelling", "cancelled"]
 
-    def test_of_a_running_sweep_whose_cells_all_wait_again(self, context: ServiceContext) -> None:
+    def test_a_running_sweep_whose_cells_were_requeued_is_cancelled_at_once(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 2)
         held = _claim(context, sweep.children[0])
         with writing(context.sessions) as session:
@@ -172,13 +170,13 @@ class TestCancel:
         assert _cancel(context, sweep.job.id) is CANCELLED
 
     @pytest.mark.parametrize("target", [SUCCEEDED, FAILED])
-    def test_of_an_ended_sweep_is_a_conflict(self, context: ServiceContext, target: JobState) -> None:
+    def test_a_finished_sweep_is_a_conflict(self, context: ServiceContext, target: JobState) -> None:
         sweep = make_sweep(context, 1)
         _end(context, _claim(context, sweep.children[0]), target)
         with pytest.raises(JobAlreadyFinished):
             _cancel(context, sweep.job.id)
 
-    def test_of_one_cell_leaves_the_others_and_the_sweep_fails(self, context: ServiceContext) -> None:
+    def test_a_sweep_fails_if_one_cell_is_cancelled(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 2)
         held = _claim(context, sweep.children[0])
         assert _cancel(context, sweep.children[1].id) is CANCELLED
@@ -188,13 +186,13 @@ class TestCancel:
         assert (row.state, row.error_code) == (FAILED, children.CELLS_FAILED)
         assert row.error_message == "0 of 2 cells failed and 1 was cancelled."
 
-    def test_of_every_cell_before_any_began_is_cancelling_the_sweep(self, context: ServiceContext) -> None:
+    def test_a_sweep_is_cancelled_if_all_queued_cells_are(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 2)
         for cell in sweep.children:
             _cancel(context, cell.id)
         assert job(context, sweep.job.id).state is CANCELLED
 
-    def test_of_a_cell_whose_worker_died_ends_with_its_lease(self, context: ServiceContext) -> None:
+    def test_a_sweep_with_a_dead_worker_is_cancelled_when_the_lease_lapses(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 1)
         _claim(context, sweep.children[0], lease_seconds=0.01)
         assert _cancel(context, sweep.job.id) is JobState.CANCELLING
@@ -204,7 +202,7 @@ class TestCancel:
 
 
 def _at_once(works: list[Callable[[], object]]) -> None:
-    """Run all of them from the same moment on; what one raises is raised here."""
+    """Run all of them from the same moment on. An error of one of them is raised here."""
     barrier = threading.Barrier(len(works))
 
     def start(work: Callable[[], object]) -> None:
@@ -216,7 +214,7 @@ def _at_once(works: list[Callable[[], object]]) -> None:
 
 
 class TestRaces:
-    def test_cells_that_end_at_once_all_count(self, context: ServiceContext) -> None:
+    def test_cells_that_end_simultaneously_are_all_counted(self, context: ServiceContext) -> None:
         for _ in range(10):
             sweep = make_sweep(context, 6)
             held = [_claim(context, cell) for cell in sweep.children]
@@ -225,13 +223,13 @@ class TestRaces:
             assert (row.state, row.progress["completed"]) == (SUCCEEDED, 6)
             assert _events(context, sweep.job.id) == ["queued", "running", *"123456", "succeeded"]
 
-    def test_first_claims_at_once_begin_the_sweep_once(self, context: ServiceContext) -> None:
+    def test_simultaneous_first_claims_start_the_sweep_once(self, context: ServiceContext) -> None:
         for _ in range(5):
             sweep = make_sweep(context, 6)
             _at_once([lambda cell=cell: _claim(context, cell) for cell in sweep.children])
             assert _events(context, sweep.job.id) == ["queued", "running"]
 
-    def test_cancelling_while_cells_begin_and_end_settles_without_a_deadlock(self, context: ServiceContext) -> None:
+    def test_cancelling_while_cells_start_and_end_does_not_deadlock(self, context: ServiceContext) -> None:
         def run(cell: JobRecord) -> None:
             with writing(context.sessions) as session:
                 held = lease.claim(session, cell.id, 30)
@@ -259,7 +257,7 @@ class TestRaces:
 
 
 class TestSafetyNet:
-    def test_a_sweep_left_open_by_its_cells_is_settled(self, context: ServiceContext) -> None:
+    def test_an_unfinished_sweep_whose_cells_have_ended_is_settled(self, context: ServiceContext) -> None:
         left, open_one = make_sweep(context, 2), make_sweep(context, 2)
         make_job(context)
         with writing(context.sessions) as session:
@@ -275,7 +273,7 @@ class TestSafetyNet:
 
 
 class TestSubmitting:
-    def test_is_all_or_nothing_under_the_limit(self, context: ServiceContext) -> None:
+    def test_the_limit_accepts_all_cells_or_none(self, context: ServiceContext) -> None:
         limits = context.settings.limits.model_copy(update={"max_queued_jobs": 3})
         few = context.settings.model_copy(update={"limits": limits})
         object.__setattr__(context, "settings", few)
@@ -287,7 +285,7 @@ class TestSubmitting:
         with writing(context.sessions) as session:
             assert len(session.scalars(select(JobRow.id)).all()) == 4
 
-    def test_cells_leave_room_for_others(self, context: ServiceContext) -> None:
+    def test_cells_do_not_count_as_other_jobs(self, context: ServiceContext) -> None:
         limits = context.settings.limits.model_copy(update={"max_queued_jobs": 2})
         object.__setattr__(context, "settings", context.settings.model_copy(update={"limits": limits}))
         make_sweep(context, 2)
@@ -296,11 +294,11 @@ class TestSubmitting:
         with pytest.raises(TooManyQueuedJobs, match="2 jobs are waiting already"):
             make_job(context)
 
-    def test_says_at_once_how_much_there_is_to_do(self, context: ServiceContext) -> None:
+    def test_progress_has_a_total_from_the_start(self, context: ServiceContext) -> None:
         progress = job(context, make_sweep(context, 3).job.id).progress
         assert (progress["completed"], progress["total"], progress["fraction"]) == (0, 3, 0.0)
 
-    def test_a_repeated_key_makes_no_cells(self, context: ServiceContext) -> None:
+    def test_a_repeated_key_queues_no_cells(self, context: ServiceContext) -> None:
         first, second = make_sweep(context, 2, key="k"), make_sweep(context, 2, key="k")
         assert (second.job.id, second.children) == (first.job.id, [])
         with pytest.raises(IdempotencyKeyReused):
@@ -313,7 +311,7 @@ class TestSubmitting:
         celery.close()
         assert job(context, sweep.job.id).published_epoch is None
 
-    def test_the_data_set_is_held_until_the_last_cell_has_ended(self, context: ServiceContext) -> None:
+    def test_the_data_set_is_in_use_until_the_last_cell_has_ended(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 2)
         held = [_claim(context, cell) for cell in sweep.children]
         store, limits = context.dataset_store, context.settings.limits
@@ -323,7 +321,7 @@ class TestSubmitting:
         _end(context, held[1], SUCCEEDED)
         delete_dataset(context.sessions, store, limits, sweep.job.dataset_id)
 
-    def test_cells_are_listed_when_asked_for(self, context: ServiceContext) -> None:
+    def test_cells_are_listed_only_on_request(self, context: ServiceContext) -> None:
         sweep, other = make_sweep(context, 2), make_sweep(context, 1)
         train_id = make_job(context)
         page = PageQuery(limit=50, cursor=None, sort="created_at")

@@ -66,13 +66,13 @@ class TestGetJob:
         response = client.get(f"/jobs/{uuid.uuid4()}")
         assert (response.status_code, response.json()["code"]) == (404, "job_not_found")
 
-    def test_before_a_worker_began(self, client: TestClient) -> None:
+    def test_before_a_worker_has_claimed_it(self, client: TestClient) -> None:
         job = client.get(f"/jobs/{make_job(client.app.state.context)}").json()
         assert (job["state"], job["started_at"], job["model_id"], job["error"]) == ("queued", None, None, None)
         assert job["progress"]["fraction"] == 0
         assert job["created_at"].endswith("Z")
 
-    def test_failed_tells_code_and_message(self, client: TestClient) -> None:
+    def test_failed_has_code_and_message(self, client: TestClient) -> None:
         held = _claimed(client)
         with writing(client.app.state.context.sessions) as session:
             state_machine.fail(session, held.job_id, "single_class", "only one class", fence=held.attempt)
@@ -81,13 +81,13 @@ class TestGetJob:
 
 
 class TestCancelJob:
-    def test_queued_is_cancelled_at_once_and_again(self, client: TestClient) -> None:
+    def test_queued_is_cancelled_at_once_also_repeatedly(self, client: TestClient) -> None:
         job_id = make_job(client.app.state.context)
         for _ in range(2):
             response = client.post(f"/jobs/{job_id}/cancel")
             assert (response.status_code, response.json()["state"]) == (202, "cancelled")
 
-    def test_running_is_asked_to_stop_once(self, client: TestClient) -> None:
+    def test_running_is_asked_to_stop_only_once(self, client: TestClient) -> None:
         held = _claimed(client)
         for _ in range(2):
             response = client.post(f"/jobs/{held.job_id}/cancel")

@@ -1,4 +1,4 @@
-"""Claims, renewals and lapses on a real database of each kind."""
+"""Claims, renewals and lapses of leases, on real databases of both kinds."""
 
 import threading
 import time
@@ -48,7 +48,7 @@ def _events(context: ServiceContext, job_id: uuid.UUID) -> list[str]:
 
 
 class TestClaim:
-    def test_counts_the_attempt_and_starts_the_clock(self, context: ServiceContext) -> None:
+    def test_increments_the_attempt_and_sets_started_at(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         held = _claim(context, job_id)
         assert held == Claim(job_id, 1, {"name": "made"})
@@ -56,21 +56,21 @@ class TestClaim:
         assert job(context, job_id).started_at is not None
         assert _events(context, job_id) == ["queued", "running"]
 
-    def test_of_a_taken_job_is_refused(self, context: ServiceContext) -> None:
+    def test_a_claimed_job_is_refused(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         assert _claim(context, job_id) is not None
         assert _claim(context, job_id) is None
         assert job(context, job_id).attempt == 1
 
-    def test_of_an_unknown_job_is_refused(self, context: ServiceContext) -> None:
+    def test_an_unknown_job_is_refused(self, context: ServiceContext) -> None:
         assert _claim(context, uuid.uuid4()) is None
 
-    def test_of_a_cancelled_job_is_refused(self, context: ServiceContext) -> None:
+    def test_a_cancelled_job_is_refused(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         _cancel(context, job_id)
         assert _claim(context, job_id) is None
 
-    def test_is_given_to_exactly_one_of_many(self, context: ServiceContext) -> None:
+    def test_one_of_many_simultaneous_claims_succeeds(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         barrier = threading.Barrier(8)
 
@@ -82,7 +82,7 @@ class TestClaim:
             claims = list(pool.map(contend, range(8)))
         assert sum(claim is not None for claim in claims) == 1
 
-    def test_waits_until_a_retry_is_due(self, context: ServiceContext) -> None:
+    def test_a_retry_is_refused_until_it_is_due(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         held = _claim(context, job_id)
         assert held is not None
@@ -94,7 +94,7 @@ class TestClaim:
 
 
 class TestRenew:
-    def test_stores_progress_and_tells_the_state(self, context: ServiceContext) -> None:
+    def test_stores_progress_and_returns_the_state(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         held = _claim(context, job_id)
         assert held is not None
@@ -106,7 +106,7 @@ class TestRenew:
             assert lease.renew(session, held, 30, None) is JobState.CANCELLING
         assert _events(context, job_id) == ["queued", "running", "progress", "cancelling"]
 
-    def test_is_refused_once_the_job_was_taken_back(self, context: ServiceContext) -> None:
+    def test_is_refused_after_the_job_was_taken_back(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         held = _lapse(context, job_id)
         take_back_lapsed(context.sessions, BRIEF)
@@ -122,7 +122,7 @@ class TestTakingBack:
         assert take_back_lapsed(context.sessions, BRIEF) == 0
         assert job(context, job_id).state is JobState.RUNNING
 
-    def test_a_lapsed_job_is_queued_again_and_owed_a_message(self, context: ServiceContext) -> None:
+    def test_a_lapsed_job_is_queued_and_published_again(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         _lapse(context, job_id)
         assert take_back_lapsed(context.sessions, BRIEF) == 1
@@ -144,7 +144,7 @@ class TestTakingBack:
             assert job(context, job_id).state is expected
         assert job(context, job_id).error_code == lease.WORKER_LOST
 
-    def test_many_reapers_at_once_count_one_loss(self, context: ServiceContext) -> None:
+    def test_simultaneous_recoveries_count_one_loss(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         _lapse(context, job_id)
         with ThreadPoolExecutor(8) as pool:
@@ -166,7 +166,7 @@ class TestFencing:
 
 
 class TestInputs:
-    def test_are_held_until_the_job_has_ended(self, context: ServiceContext) -> None:
+    def test_are_in_use_until_the_job_has_ended(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         dataset_id = job(context, job_id).dataset_id
         limits, store = context.settings.limits, context.dataset_store

@@ -1,4 +1,4 @@
-"""The relay: what a transaction queued reaches the broker, also when the broker was away meanwhile."""
+"""Relay: queued jobs reach the broker, even if it was unavailable for a while."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def celery(broker_url: str):
     celery.close()
 
 
-def test_an_owed_job_is_published_once(context: ServiceContext, celery: Celery) -> None:
+def test_a_queued_job_is_published_once(context: ServiceContext, celery: Celery) -> None:
     job_id = make_job(context)
     assert job(context, job_id).published_epoch is None
     assert queue.relay_messages(context.sessions, celery) == 1
@@ -44,7 +44,7 @@ def test_a_message_is_an_id_in_json(context: ServiceContext, celery: Celery) -> 
         message.ack()
 
 
-def test_cells_of_a_sweep_let_others_go_first(context: ServiceContext, celery: Celery) -> None:
+def test_cells_of_a_sweep_are_published_last(context: ServiceContext, celery: Celery) -> None:
     sweep, train_id = make_sweep(context, 3), make_job(context)
     assert queue.relay_messages(context.sessions, celery) == 4
     assert queue.waiting_messages(celery) == 4
@@ -60,7 +60,7 @@ def test_a_cancelled_job_is_not_published(context: ServiceContext, celery: Celer
     assert queue.relay_messages(context.sessions, celery) == 0
 
 
-def test_a_lost_message_is_owed_again(context: ServiceContext, celery: Celery) -> None:
+def test_a_lost_message_is_published_again(context: ServiceContext, celery: Celery) -> None:
     job_id = make_job(context)
     queue.relay_messages(context.sessions, celery)
     assert queue.reset_lost_messages(context.sessions, celery, republish_after_seconds=-1) == 0
@@ -71,7 +71,7 @@ def test_a_lost_message_is_owed_again(context: ServiceContext, celery: Celery) -
     assert job(context, job_id).published_epoch is None
 
 
-def test_nothing_is_lost_while_the_broker_is_away(context: ServiceContext, tmp_path: Path) -> None:
+def test_no_job_is_lost_while_the_broker_is_unavailable(context: ServiceContext, tmp_path: Path) -> None:
     socket = tmp_path / "redis.sock"
     celery = queue.make_celery(f"redis+socket://{socket}")
     maintenance = maintenance_thread(context, celery)

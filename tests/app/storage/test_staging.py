@@ -1,4 +1,4 @@
-"""What a killed process left unfinished goes away; what is being written stays."""
+"""Unfinished files of killed processes are removed. Files that are being written are kept."""
 
 import os
 import time
@@ -9,7 +9,7 @@ from app.maintenance import collect_garbage
 from app.storage.staging import remove_orphans
 
 
-def test_only_old_files_go(tmp_path: Path) -> None:
+def test_only_old_files_are_deleted(tmp_path: Path) -> None:
     old, new, folder = tmp_path / "old", tmp_path / "new", tmp_path / "folder"
     old.write_bytes(b"half")
     new.write_bytes(b"half")

@@ -1,4 +1,4 @@
-"""Real trained models: fitted by `core`, put into the store, registered as a worker does."""
+"""Trained models for tests: fitted by `core`, stored and registered as a worker does it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +33,7 @@ def client_of(context: ServiceContext) -> TestClient:
 
 
 def fitted(features: Sequence[dict[str, Any]], labels: Sequence[Any], seed: int = 0) -> core.ForestClassifier:
-    """A small forest on rows in which every feature takes part in the label, and some cells are missing."""
+    """Return a small forest fitted on rows with missing values, whose labels depend on every feature."""
     random = np.random.default_rng(seed)
     width = [len(feature["categories"] or range(50)) for feature in features]
     X = np.column_stack([random.integers(0, n, 300) for n in width]).astype(float)

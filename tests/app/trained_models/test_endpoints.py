@@ -47,7 +47,7 @@ class TestListModels:
                 break
         assert seen == [*expected, *tail]
 
-    def test_a_metric_that_is_no_number_counts_as_none(self, client, context):
+    def test_a_metric_that_is_not_a_number_counts_as_missing(self, client, context):
         make_trained_model(context, name="a", metrics={"test": {"accuracy": "high"}})
         make_trained_model(context, name="b", metrics={"test": 3})
         make_trained_model(context, name="c", metrics={"test": {"accuracy": 0.5}})
@@ -120,14 +120,14 @@ class TestGetModel:
 
 
 class TestDeleteModel:
-    def test_row_and_file_go(self, client, context):
+    def test_deletes_row_and_file(self, client, context):
         row = make_trained_model(context)
         response = client.delete(f"/models/{row.id}")
         assert (response.status_code, response.content) == (204, b"")
         assert not context.artifact_store.holds(row.artifact_sha256)
         problem(client.get(f"/models/{row.id}"), 404, "model_not_found")
 
-    def test_a_shared_file_stays(self, client, context):
+    def test_keeps_a_shared_file(self, client, context):
         first, second = make_trained_model(context), make_trained_model(context)
         assert first.artifact_sha256 == second.artifact_sha256
         client.delete(f"/models/{first.id}")

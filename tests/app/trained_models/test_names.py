@@ -24,7 +24,7 @@ def test_names_that_are_refused(name):
         NAMES.validate_python(name)
 
 
-def test_an_id_is_read_in_either_case():
+def test_an_id_in_upper_or_lower_case():
     model_id = uuid.uuid4()
     assert parse_reference(str(model_id)) == parse_reference(str(model_id).upper()) == Reference(id=model_id)
 
@@ -34,5 +34,5 @@ def test_a_version():
 
 
 @pytest.mark.parametrize("text", ["", "@best", "a:", "a:0", "a:-1", "a:1:2", "a:x", "a:" + "9" * 10, ":1", "a\0"])
-def test_what_names_no_model(text):
+def test_texts_that_are_not_references(text):
     assert parse_reference(text) is None

@@ -1,4 +1,4 @@
-"""Versions under concurrency, and files that outlive their rows only as long as they must."""
+"""Versions under concurrency, and deletion of artifacts that no row refers to."""
 
 import os
 import time
@@ -31,7 +31,7 @@ class TestRegister:
         assert [first.version, register(context, like(first)).version] == [1, 2]
         assert register(context, like(first, name="other")).version == 1
 
-    def test_a_deleted_version_is_not_given_again(self, context):
+    def test_a_deleted_version_is_not_used_again(self, context):
         first = make_trained_model(context)
         second = register(context, like(first))
         with writing(context.sessions) as session:
@@ -45,12 +45,12 @@ class TestRegister:
             rows = list(threads.map(lambda _: register(context, new), range(24)))
         assert sorted(row.version for row in rows) == list(range(2, 26))
 
-    def test_an_artefact_that_is_not_there_is_refused(self, context):
+    def test_a_missing_artifact_is_refused(self, context):
         row = make_trained_model(context)
         with pytest.raises(ArtifactMissing):
             register(context, like(row, artifact_sha256="0" * 64))
 
-    def test_a_data_set_that_is_gone_is_an_error_and_no_endless_retry(self, context):
+    def test_a_deleted_data_set_is_an_error_and_not_retried_forever(self, context):
         row = make_trained_model(context)
         with pytest.raises(IntegrityError):
             register(context, like(row, dataset_id=row.id))
@@ -85,7 +85,7 @@ class TestResolve:
 
 
 class TestDelete:
-    def test_a_file_stays_while_another_model_has_the_same_bytes(self, context):
+    def test_a_file_is_not_deleted_while_another_model_has_the_same_bytes(self, context):
         first = make_trained_model(context)
         second = register(context, like(first))
         for row, held in ((first, True), (second, False)):
@@ -98,7 +98,7 @@ class TestDelete:
 
 
 class TestGarbageCollection:
-    def test_only_old_artefacts_without_a_row_go(self, context):
+    def test_only_old_artifacts_without_a_row_are_deleted(self, context):
         row, store, day = make_trained_model(context), context.artifact_store, 86_400.0
         old = store.put(lambda path: path.write_bytes(b"left")).sha256
         new = store.put(lambda path: path.write_bytes(b"just now")).sha256
@@ -114,9 +114,9 @@ class TestGarbageCollection:
         assert foreign.exists()
         assert remove_unreferenced(context.sessions, store, day) == 0
 
-    def test_a_file_that_a_job_has_put_here_again_stays(self, context):
+    def test_a_file_that_was_put_again_is_not_deleted(self, context):
         class PutAgain(ArtifactStore):
-            """A worker puts the same bytes here between the listing and the deletion."""
+            """Store in which a worker puts the same bytes between the listing and the deletion."""
 
             def files(self):
                 listed = list(super().files())

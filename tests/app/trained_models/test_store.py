@@ -1,4 +1,4 @@
-"""Files named after their own bytes."""
+"""Files that are named after the SHA-256 of their bytes."""
 
 import hashlib
 from pathlib import Path
@@ -51,13 +51,13 @@ class TestPath:
             store.path("0" * 64)
 
     @pytest.mark.parametrize("name", ["", "../secret", "0" * 63, "A" * 64, "0" * 64 + "\n"])
-    def test_nothing_but_digests(self, store, name):
+    def test_only_digests_are_accepted(self, store, name):
         with pytest.raises(ValueError, match="not a SHA-256"):
             store.path(name)
 
 
 class TestDelete:
-    def test_forgets_the_file_and_does_not_mind_its_absence(self, store):
+    def test_deletes_the_file_and_accepts_a_missing_one(self, store):
         stored = store.put(lambda path: path.write_bytes(b"tree"))
         store.delete(stored.sha256)
         store.delete(stored.sha256)
