@@ -1,4 +1,4 @@
-"""`python -m workers`: one worker, configured from the environment."""
+"""Entry point of `python -m workers`: one worker, configured from the environment."""
 
 from app.logs import configure_logging
 from app.settings import load_settings

@@ -1,6 +1,6 @@
-"""The body of an audit: rows -> out-of-sample votes -> estimated noise and judged rows."""
+"""Body of an audit: compute out-of-sample votes, estimate the label noise, and rank the labels."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,94 +8,102 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 import core
-from app.audits.service import NewAudit, register
-from app.audits.store import JudgedRows, write_rows
+from app.audits.records import JudgedRows, NewAudit
+from app.audits.service import register
+from app.audits.specs import AuditSpec
+from app.audits.store import write_rows
 from app.context import ServiceContext
 from app.jobs.lease import Claim
-from app.requests.estimator_specs import constructor_arguments, kind_of
-from app.requests.job_specs import AuditSpec
 from core import service_api
-from workers.estimators import estimator_of, warm_up
-from workers.monitor import JobMonitor, finished
-from workers.parts import load_whole
-from workers.shares import PREPARING, shares_of_rest
+from workers.estimators import build_estimator, warm_up
+from workers.monitor import JobMonitor
+from workers.progress_weights import PREPARATION, weights_after_preparation
+from workers.row_split import load_dataset
 
-#: Of a thousand classes there are a million pairs.
-MOST_CONFUSED_PAIRS = 1000
-_OF_CLASS = ("label", "given", "issues", "share", "share_error")
+#: A thousand classes have a million pairs.
+MAX_CONFUSED_PAIRS = 1000
+_CLASS_FIELDS = ("label", "given", "issues", "share", "share_error")
 
 
-def audit(context: ServiceContext, held: Claim, monitor: JobMonitor) -> Callable[[Session], dict[str, Any]]:
-    """Judge the labels that an `AuditSpec` names and put the judged rows into the store; keep both when called back."""
-    spec = AuditSpec.model_validate(held.request)
-    monitor.plan(_shares(spec))
+@dataclass(frozen=True)
+class AuditResult:
+    """Audit whose file of rows is in the store."""
+
+    audit: NewAudit
+
+    def store(self, session: Session, context: ServiceContext) -> dict[str, Any]:
+        """Register the audit; it has the id of its job."""
+        register(session, context.issue_store, self.audit)
+        return {}
+
+
+def audit(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> AuditResult:
+    """Run the audit that an `AuditSpec` asks for and put its rows into the store, worst first."""
+    spec = AuditSpec.model_validate(claim.request)
+    monitor.plan(_phase_weights(spec))
     monitor.begin("loading", 1, "data sets")
-    dataset, whole = load_whole(context, spec.dataset_id)
-    estimator = estimator_of(spec.model, dataset.labels, spec.seed, context.settings.jobs.threads_per_job)
+    dataset, clean = load_dataset(context, spec.dataset_id)
+    estimator = build_estimator(spec.model, dataset.labels, spec.seed, context.settings.jobs.threads_per_job)
     warm_up(estimator, monitor)
-    found = core.audit_labels(whole.X, whole.y, estimator, spec.folds, random_state=spec.seed, monitor=monitor)
-    rows = _judged_rows(found, whole.y)
-    stored = context.issue_store.put(lambda path: write_rows(path, rows.worst_first()))
-    audited = NewAudit(
-        job_id=held.job_id,
-        classes=found.classes.tolist(),
-        n_rows=len(rows),
-        n_issues=int(np.count_nonzero(rows.is_issue)),
-        report=_report(found),
-        issues_sha256=stored.sha256,
+    label_audit = core.audit_labels(clean.X, clean.y, estimator, spec.folds, random_state=spec.seed, monitor=monitor)
+    rows = _judged_rows(label_audit, clean.y)
+    file = context.issue_store.put(lambda path: write_rows(path, rows.worst_first()))
+    return AuditResult(
+        NewAudit(
+            job_id=claim.job_id,
+            classes=label_audit.classes.tolist(),
+            n_rows=len(rows),
+            n_issues=int(np.count_nonzero(rows.is_issue)),
+            report=_report(label_audit),
+            issues_sha256=file.sha256,
+        )
     )
-    return lambda session: _register(session, context, audited, monitor)
 
 
-def _register(session: Session, context: ServiceContext, audited: NewAudit, monitor: JobMonitor) -> dict[str, Any]:
-    register(session, context.issue_store, audited)
-    return {"progress": finished(monitor.progress())}
+def _phase_weights(spec: AuditSpec) -> dict[str, float]:
+    estimator = spec.model.estimator_class(**spec.model.constructor_arguments())
+    return PREPARATION | weights_after_preparation(service_api.audit_phases(estimator, spec.folds))
 
 
-def _shares(spec: AuditSpec) -> dict[str, float]:
-    unfitted = core.ESTIMATORS[kind_of(spec.model)](**constructor_arguments(spec.model))
-    return PREPARING | shares_of_rest(service_api.audit_phases(unfitted, spec.folds))
-
-
-def _judged_rows(found: core.LabelAudit, given: NDArray[Any]) -> JudgedRows:
+def _judged_rows(audit: core.LabelAudit, labels: NDArray[Any]) -> JudgedRows:
     return JudgedRows(
-        row=np.arange(len(given)),
-        given=np.searchsorted(found.classes, given).astype(np.int32),
-        suggested=np.searchsorted(found.classes, found.issues.suggested).astype(np.int32),
-        quality=found.issues.quality,
-        is_issue=found.issues.is_issue,
+        row=np.arange(len(labels)),
+        given=np.searchsorted(audit.classes, labels).astype(np.int32),
+        suggested=np.searchsorted(audit.classes, audit.issues.suggested).astype(np.int32),
+        quality=audit.issues.quality,
+        is_issue=audit.issues.is_issue,
     )
 
 
-def _report(found: core.LabelAudit) -> dict[str, Any]:
-    """What `GET /audits/{id}` shows beside the counts of rows."""
-    noise = found.noise
+def _report(audit: core.LabelAudit) -> dict[str, Any]:
+    """Return what `GET /audits/{id}` shows beside the counts of rows."""
+    noise = audit.noise
     classes = zip(
-        found.classes.tolist(),
-        found.given_counts.tolist(),
-        found.issue_counts.tolist(),
+        audit.classes.tolist(),
+        audit.given_counts.tolist(),
+        audit.issue_counts.tolist(),
         noise.priors.tolist(),
-        _finite(noise.priors_error),
+        _finite_or_none(noise.priors_error),
         strict=True,
     )
-    shown = found.confused[:MOST_CONFUSED_PAIRS]
+    confused = audit.confused[:MAX_CONFUSED_PAIRS]
     return {
-        "n_wrong": found.n_wrong,
-        "n_wrong_error": _finite(found.n_wrong_error),
-        "n_judged": found.n_judged,
+        "n_wrong": audit.n_wrong,
+        "n_wrong_error": _finite_or_none(audit.n_wrong_error),
+        "n_judged": audit.n_judged,
         "noise_rate": noise.noise_rate,
-        "noise_rate_error": _finite(noise.noise_rate_error),
-        "classes": [dict(zip(_OF_CLASS, values, strict=True)) for values in classes],
+        "noise_rate_error": _finite_or_none(noise.noise_rate_error),
+        "classes": [dict(zip(_CLASS_FIELDS, values, strict=True)) for values in classes],
         "transition": noise.transition.rows.tolist(),
-        "transition_error": [_finite(row) for row in noise.standard_error],
-        "confused": [pair._asdict() | {"n_rows_error": _finite(pair.n_rows_error)} for pair in shown],
-        "method": found.method,
+        "transition_error": [_finite_or_none(row) for row in noise.standard_error],
+        "confused": [pair._asdict() | {"n_rows_error": _finite_or_none(pair.n_rows_error)} for pair in confused],
+        "method": audit.method,
     }
 
 
-def _finite(values: Any) -> Any:
-    """As plain numbers, None for what JSON has no number for."""
-    listed = np.asarray(values, dtype=np.float64)
-    plain = listed.astype(object)
-    plain[~np.isfinite(listed)] = None
+def _finite_or_none(values: Any) -> Any:
+    """Return the values as plain numbers, with None for NaN and infinity, which JSON does not have."""
+    numbers = np.asarray(values, dtype=np.float64)
+    plain = numbers.astype(object)
+    plain[~np.isfinite(numbers)] = None
     return plain.tolist()

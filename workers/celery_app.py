@@ -1,4 +1,4 @@
-"""The Celery worker: which tasks it knows, how it takes messages, and what its children do at their start."""
+"""Celery worker: its tasks, its delivery settings, and the start and end of its child processes."""
 
 import logging
 import mmap
@@ -18,22 +18,21 @@ from app.maintenance import maintenance_thread
 from app.operations.maintenance import MaintenanceThread
 from app.settings import Settings
 from core import service_api
-from workers.auditing import audit
-from workers.lifecycle import Work, run_job
-from workers.sweeping import sweep_cell
-from workers.training import train
+from workers.job_bodies import JOB_BODIES
+from workers.lifecycle import run_job
 
 log = logging.getLogger(__name__)
-
-BODIES: dict[JobKind, Work] = {JobKind.TRAIN: train, JobKind.AUDIT: audit, JobKind.SWEEP_CELL: sweep_cell}
 
 
 @dataclass
 class WorkerProcess:
-    """State of one worker; each child opens connections of its own, because they must not cross a fork."""
+    """State of one worker.
+
+    Each child process opens its own connections, because connections must not cross a fork.
+    """
 
     settings: Settings
-    #: One byte shared by the parent and all children: signals do not interrupt a kernel, and reach the parent only.
+    #: One byte of memory shared with all children. Signals reach the parent only and do not interrupt a kernel.
     shutdown_flag: mmap.mmap = field(default_factory=lambda: mmap.mmap(-1, 1))
     context: ServiceContext | None = None
     maintenance: MaintenanceThread | None = None
@@ -49,13 +48,13 @@ class WorkerProcess:
         try:
             self._open()
         except Exception:
-            # Celery would log this and keep a child that fails every job. A dead one is noticed and started again.
-            log.exception("this worker process cannot start")
+            # Celery would log the error and keep a child that fails every job; a child that exits is replaced.
+            log.exception("the worker process cannot start")
             os._exit(1)
 
     def _open(self) -> None:
         self.context = open_context(self.settings)
-        # What the default job needs; a job with another loss compiles that one itself, before its clock starts.
+        # The kernels of the default job. A job with another loss compiles its own kernels before its fit is timed.
         service_api.warm_up_fit(core.ForestClassifier())
         self.maintenance = maintenance_thread(self.context, make_celery(self.settings.broker.url))
         self.maintenance.start()
@@ -66,20 +65,21 @@ class WorkerProcess:
             self.context.close()
 
     def run(self, kind: JobKind, job_id: str) -> None:
-        assert self.context is not None, "a task ran outside of a worker's child process"
-        run_job(self.context, uuid.UUID(job_id), BODIES[kind], self.shutting_down)
+        assert self.context is not None, "tasks run in child processes only"
+        run_job(self.context, uuid.UUID(job_id), JOB_BODIES[kind], self.shutting_down)
 
 
 def build_worker(settings: Settings) -> Celery:
-    """A Celery app with all tasks registered; `worker_main` on it runs the worker."""
+    """Return a Celery app with all tasks registered; its `worker_main` runs the worker."""
     celery = make_celery(settings.broker.url)
     celery.conf.update(
         worker_concurrency=settings.jobs.worker_processes,
-        # Acknowledge after the work and take one message at a time: no job waits behind another in a busy child.
+        # Messages are acknowledged after the work and taken one at a time, so that no job waits behind another in a
+        # busy child.
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         worker_prefetch_multiplier=1,
-        # A running job does not end when the broker goes away; its lease is in SQL.
+        # A running job continues when the broker is unavailable; its lease is in SQL.
         worker_cancel_long_running_tasks_on_connection_loss=False,
         # The first start after an upgrade compiles kernels, which takes longer than the default 4 seconds.
         worker_proc_alive_timeout=300.0,
@@ -91,7 +91,7 @@ def build_worker(settings: Settings) -> Celery:
     worker_process_init.connect(worker.open_child, weak=False)
     worker_process_shutdown.connect(worker.close_child, weak=False)
     worker_shutting_down.connect(worker.begin_shutdown, weak=False)
-    for kind in BODIES:
+    for kind in JOB_BODIES:
         _register(celery, worker, kind)
     return celery
 

@@ -1,4 +1,4 @@
-"""The thread that keeps a job's lease alive while the job computes."""
+"""Thread that renews the lease of a job while the job computes."""
 
 import logging
 import threading
@@ -17,19 +17,19 @@ log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Renews a lease, carries progress up and stop requests down. Use it as a context manager around the work."""
+    """Renews a lease, reports progress and passes on stop requests; a context manager around the work."""
 
     def __init__(
         self,
         sessions: SessionFactory,
         settings: JobSettings,
-        held: Claim,
+        claim: Claim,
         monitor: JobMonitor,
         shutting_down: Callable[[], bool],
     ) -> None:
         self._sessions = sessions
         self._settings = settings
-        self._held = held
+        self._claim = claim
         self._monitor = monitor
         self._shutting_down = shutting_down
         self._renewed = time.monotonic()
@@ -51,23 +51,24 @@ class Heartbeat:
             try:
                 self._renew()
             except OperationalError:
-                self._give_up_when_overdue()
+                self._stop_if_overdue()
             except Exception:
-                log.exception("renewing the lease of job %s failed", self._held.job_id)
-                self._give_up_when_overdue()
+                log.exception("the lease of job %s could not be renewed", self._claim.job_id)
+                self._stop_if_overdue()
 
     def _renew(self) -> None:
-        asked = time.monotonic()
+        requested = time.monotonic()
         with writing(self._sessions) as session:
-            state = renew(session, self._held, self._settings.lease_seconds, self._monitor.news())
+            state = renew(session, self._claim, self._settings.lease_seconds, self._monitor.news())
         if state is None:
             self._monitor.stop(StopReason.LEASE_LOST)
         elif state is JobState.CANCELLING:
             self._monitor.stop(StopReason.CANCEL)
-        self._renewed = asked
+        self._renewed = requested
 
-    def _give_up_when_overdue(self) -> None:
-        # Without the database nobody can say whose job this is; once the lease has ended, it may be another's.
-        silent_seconds = time.monotonic() - self._renewed
-        if silent_seconds > self._settings.lease_seconds:
+    def _stop_if_overdue(self) -> None:
+        # The owner of the job is unknown while the database is unavailable. Once the lease has ended, another worker
+        # may own it.
+        seconds_since_renewal = time.monotonic() - self._renewed
+        if seconds_since_renewal > self._settings.lease_seconds:
             self._monitor.stop(StopReason.LEASE_LOST)

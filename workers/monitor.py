@@ -1,4 +1,4 @@
-"""What a running fit and the thread that renews its lease tell each other."""
+"""Monitor of a running job, shared between the fit and the thread that renews the lease."""
 
 import threading
 import time
@@ -12,8 +12,8 @@ from core import FitStopped
 
 
 class StopReason(Enum):
-    CANCEL = "a user asked for it"
-    LEASE_LOST = "the job is no longer this worker's"
+    CANCEL = "cancellation was requested"
+    LEASE_LOST = "this worker no longer owns the job"
     SHUTDOWN = "the worker is shutting down"
 
 
@@ -23,31 +23,34 @@ class JobMonitor:
     def __init__(self) -> None:
         self.stop_flag = np.zeros(1, dtype=np.uint8)
         self.stop_reason: StopReason | None = None
-        self._shares: Mapping[str, float] = {}
+        self._weights: Mapping[str, float] = {}
         self._lock = threading.Lock()
         self._phase: str | None = None
         self._completed, self._total, self._unit = 0, 0, ""
-        self._began = time.monotonic()
+        self._started = time.monotonic()
         self._reported: dict[str, Any] = {}
 
-    def plan(self, shares: Mapping[str, float]) -> None:
-        """Say which phases will come, in their order, and how much of the work each is, in any unit."""
+    def plan(self, weights: Mapping[str, float]) -> None:
+        """Announce the phases in their order, each with its weight in the work of the job, in any unit."""
         with self._lock:
-            self._shares = dict(shares)
+            self._weights = dict(weights)
 
     def begin(self, phase: str, total: int, unit: str) -> None:
+        """Start a phase of `total` units. Raises FitStopped if the job was asked to stop."""
         self.raise_if_stopped()
         with self._lock:
             self._phase, self._completed, self._total, self._unit = phase, 0, total, unit
 
     def advance(self, completed: int) -> None:
+        """Record that `completed` units of the phase are done; the count never decreases."""
         with self._lock:
             self._completed = max(self._completed, completed)
 
     def stop(self, reason: StopReason) -> None:
-        """The first reason counts, except that a lost lease outweighs all: then nothing may be written any more.
+        """Ask the job to stop; a kernel reads the flag at its next node.
 
-        A kernel sees the flag at its next node.
+        The first reason is kept, unless the lease is lost: that reason replaces any other, because nothing may be
+        written afterwards.
         """
         with self._lock:
             if self.stop_reason is None or reason is StopReason.LEASE_LOST:
@@ -55,39 +58,39 @@ class JobMonitor:
             self.stop_flag[0] = 1
 
     def raise_if_stopped(self) -> None:
-        """For the parts of a job outside of kernels."""
+        """Raise FitStopped if the job was asked to stop; used by the code outside of kernels."""
         if self.stop_reason is not None:
             raise FitStopped(self.stop_reason.value)
 
     def news(self) -> dict[str, Any] | None:
-        """The progress as it is stored, or None when nothing moved since the last call."""
+        """Return the progress as it is stored, or None if it has not changed since the last call."""
         with self._lock:
-            where = self._where()
-            if self._phase is None or where == self._reported:
+            position = self._position()
+            if self._phase is None or position == self._reported:
                 return None
-            self._reported = where
+            self._reported = position
             fraction = self._fraction()
-        elapsed_seconds = time.monotonic() - self._began
+        elapsed_seconds = time.monotonic() - self._started
         eta_seconds = round(elapsed_seconds * (1 - fraction) / fraction, 1) if fraction > 0 else None
-        return {**where, "fraction": round(fraction, 4), "eta_seconds": eta_seconds}
+        return {**position, "fraction": round(fraction, 4), "eta_seconds": eta_seconds}
 
     def progress(self) -> dict[str, Any]:
-        """Where the job is, without times."""
+        """Return the current phase and its counts, without fraction and times."""
         with self._lock:
-            return self._where()
+            return self._position()
 
-    def _where(self) -> dict[str, Any]:
+    def _position(self) -> dict[str, Any]:
         return {"phase": self._phase, "completed": self._completed, "total": self._total, "unit": self._unit}
 
     def _fraction(self) -> float:
-        phases = list(self._shares)
+        phases = list(self._weights)
         if self._phase not in phases:
             return 0.0
-        before = sum(self._shares[phase] for phase in phases[: phases.index(self._phase)])
-        within = self._shares[self._phase] * self._completed / max(self._total, 1)
-        return (before + within) / sum(self._shares.values())
+        before = sum(self._weights[phase] for phase in phases[: phases.index(self._phase)])
+        within = self._weights[self._phase] * self._completed / max(self._total, 1)
+        return (before + within) / sum(self._weights.values())
 
 
 def finished(progress: Mapping[str, Any]) -> dict[str, Any]:
-    """The progress of a job that is done."""
+    """Return the progress of a job that has succeeded, given its last position."""
     return {**progress, "completed": progress.get("total", 0), "fraction": 1.0, "eta_seconds": 0.0}

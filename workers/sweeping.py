@@ -1,6 +1,7 @@
-"""The body of a cell of a sweep: rows -> several times held-out rows, noisy labels, a fit -> scores on clean labels."""
+"""Body of a sweep's cell: hold out rows, inject noise, fit, and score on clean labels, several times."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -10,69 +11,83 @@ from sqlalchemy.orm import Session
 import core
 from app.context import ServiceContext
 from app.jobs.lease import Claim
-from app.requests.job_specs import SweepCellSpec
-from app.sweeps.service import METRICS, keep_scores
+from app.sweeps.records import METRICS, Scores
+from app.sweeps.service import store_scores
+from app.sweeps.specs import SweepCellSpec
 from core import service_api
-from workers.estimators import estimator_of, phases_of, warm_up
-from workers.monitor import JobMonitor, finished
-from workers.parts import Part, load_whole
-from workers.shares import PREPARING, shares_of_rest, with_scoring
+from workers.estimators import build_estimator, fit_work, warm_up
+from workers.monitor import JobMonitor
+from workers.progress_weights import PREPARATION, weights_after_preparation, with_scoring
+from workers.row_split import LabeledRows, load_dataset
 
-SCORING_SHARE = 0.03
+SCORING_FRACTION = 0.03
 
-
-def sweep_cell(context: ServiceContext, held: Claim, monitor: JobMonitor) -> Callable[[Session], dict[str, Any]]:
-    """Fit and score as often as a `SweepCellSpec` asks for; keep the scores, and no model, when called back."""
-    spec = SweepCellSpec.model_validate(held.request)
-    monitor.plan(_shares(spec))
-    scores = _scores_of_repeats(spec, context, monitor)
-    return lambda session: _keep(session, held, scores, monitor)
+Metrics = dict[str, Any]
 
 
-def _scores_of_repeats(spec: SweepCellSpec, context: ServiceContext, monitor: JobMonitor) -> dict[str, list[float]]:
-    """One value of each metric a repeat. Rows, noise and fit of a repeat follow from the sweep's seed and the repeat's
-    number alone, so that cells can be compared repeat by repeat.
+@dataclass(frozen=True)
+class CellResult:
+    """Scores of a cell, one value per repeat, by metric. The models are not kept."""
+
+    claim: Claim
+    scores: Scores
+
+    def store(self, session: Session, context: ServiceContext) -> dict[str, Any]:
+        """Store the scores in the row of the cell."""
+        store_scores(session, self.claim.job_id, self.scores)
+        return {}
+
+
+def sweep_cell(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> CellResult:
+    """Fit and score a model as often as a `SweepCellSpec` asks for."""
+    spec = SweepCellSpec.model_validate(claim.request)
+    monitor.plan(_phase_weights(spec))
+    repeats = list(_repeats(spec, context, monitor))
+    return CellResult(claim, {metric: [metrics[metric] for metrics in repeats] for metric in METRICS})
+
+
+def _repeats(spec: SweepCellSpec, context: ServiceContext, monitor: JobMonitor) -> Iterator[Metrics]:
+    """Yield the metrics of each repeat.
+
+    Rows, noise and fit of a repeat depend only on the sweep's seed and the number of the repeat, so that cells can be
+    compared repeat by repeat.
     """
     monitor.begin("loading", 1, "data sets")
-    dataset, whole = load_whole(context, spec.dataset_id)
-    new_estimator = partial(estimator_of, spec.model, dataset.labels, n_jobs=context.settings.jobs.threads_per_job)
+    dataset, rows = load_dataset(context, spec.dataset_id)
+    n_jobs = context.settings.jobs.threads_per_job
+    new_estimator = partial(build_estimator, spec.model, dataset.labels, n_jobs=n_jobs)
     warm_up(new_estimator(spec.seed), monitor)
-    repeats = core.repeated_holdouts(whole.y, spec.test_fraction, spec.repeats, random_state=spec.seed)
-    reports = []
-    for number, repeat in enumerate(repeats, start=1):
-        step = service_api.step_monitor(monitor, _step(number, spec))
-        reports.append(_report(spec, whole, dataset.labels, repeat, new_estimator(repeat.seed), step))
-    return {metric: [report[metric] for report in reports] for metric in METRICS}
+    splits = core.repeated_holdouts(rows.y, spec.test_fraction, spec.repeats, random_state=spec.seed)
+    for number, split in enumerate(splits, start=1):
+        repeat_monitor = service_api.step_monitor(monitor, _prefix(number, spec))
+        yield _metrics(spec, rows, dataset.labels, split, new_estimator(split.seed), repeat_monitor)
 
 
-def _report(
+def _metrics(
     spec: SweepCellSpec,
-    whole: Part,
+    rows: LabeledRows,
     classes: NDArray[Any],
-    repeat: core.SeededSplit,
+    split: core.SeededSplit,
     estimator: Any,
     monitor: core.FitMonitor,
-) -> dict[str, Any]:
-    """Metrics on the held-out rows, whose labels stay clean, of a fit on the others with noise in theirs."""
-    train, test = whole.rows(repeat.train_rows), whole.rows(repeat.test_rows)
+) -> Metrics:
+    """Fit on the training rows with noise in their labels, and score on the held-out rows with clean labels."""
+    train, test = rows.take(split.train_rows), rows.take(split.test_rows)
     noise = spec.noise.model_dump()
-    noisy = core.inject_noise(train.y, noise, X=train.X, random_state=repeat.seed, classes=classes, monitor=monitor)
+    noisy = core.inject_noise(train.y, noise, X=train.X, random_state=split.seed, classes=classes, monitor=monitor)
     estimator.fit(train.X, noisy.labels, monitor=monitor)
     monitor.begin("scoring", 1, "parts")
     return core.evaluate(estimator, test.X, test.y, classes)
 
 
-def _keep(session: Session, held: Claim, scores: dict[str, list[float]], monitor: JobMonitor) -> dict[str, Any]:
-    keep_scores(session, held.job_id, scores)
-    return {"progress": finished(monitor.progress())}
-
-
-def _step(number: int, spec: SweepCellSpec) -> str:
-    """What the phases of a repeat begin with."""
+def _prefix(number: int, spec: SweepCellSpec) -> str:
+    """Return the prefix of the phases of a repeat."""
     return f"repeat {number} of {spec.repeats}: "
 
 
-def _shares(spec: SweepCellSpec) -> dict[str, float]:
-    of_fit = with_scoring(phases_of(spec.model, spec.noise), SCORING_SHARE)
-    steps = [_step(number, spec) for number in range(1, spec.repeats + 1)]
-    return PREPARING | shares_of_rest({step + phase: work for step in steps for phase, work in of_fit.items()})
+def _phase_weights(spec: SweepCellSpec) -> dict[str, float]:
+    work = with_scoring(fit_work(spec.model, spec.noise), SCORING_FRACTION)
+    prefixes = [_prefix(number, spec) for number in range(1, spec.repeats + 1)]
+    return PREPARATION | weights_after_preparation(
+        {prefix + phase: amount for prefix in prefixes for phase, amount in work.items()}
+    )

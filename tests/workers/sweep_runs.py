@@ -1,4 +1,4 @@
-"""Sweeps from request to end, in this process, on the real database and stores."""
+"""Sweeps from request to outcome, run in this process on the real database and stores."""
 
 import uuid
 from typing import Any
@@ -9,21 +9,22 @@ from app.context import ServiceContext
 from app.datasets.service import DatasetService
 from app.jobs.service import JobService
 from app.jobs.tables import JobRow
-from app.requests.job_specs import SweepSpec
 from app.storage.database import reading, writing
-from app.sweeps.service import Sweep, SweepService
-from app.sweeps.submission import submit
+from app.sweeps.records import Sweep
+from app.sweeps.service import SweepService
+from app.sweeps.specs import SweepSpec
+from app.sweeps.submission import SweepSubmission
 from workers.lifecycle import run_job
 from workers.sweeping import sweep_cell
 
 
 def submitted(context: ServiceContext, **request: Any) -> tuple[uuid.UUID, list[uuid.UUID]]:
-    """A queued sweep and its cells in their order."""
+    """Queue a sweep and return its id and the ids of its cells in their order."""
     limits = context.settings.limits
     with writing(context.sessions) as session:
         datasets = DatasetService(session, context.dataset_store, limits)
-        spec = SweepSpec.model_validate(request)
-        sweep_id = submit(spec, None, session, datasets, JobService(session, limits), limits).id
+        submission = SweepSubmission(SweepSpec.model_validate(request), session, datasets, limits)
+        sweep_id = JobService(session, limits).submit(submission, None).id
         cells = select(JobRow.id).where(JobRow.parent_id == sweep_id).order_by(JobRow.created_at)
         return sweep_id, list(session.scalars(cells))
 
@@ -38,7 +39,7 @@ def read(context: ServiceContext, sweep_id: uuid.UUID) -> Sweep:
 
 
 def swept(context: ServiceContext, **request: Any) -> Sweep:
-    """A sweep of which this process has run every cell, in the order of the request."""
+    """Queue a sweep, run its cells in the order of the request, and return it."""
     sweep_id, cells = submitted(context, **request)
     for job_id in cells:
         run_cell(context, job_id)

@@ -1,4 +1,4 @@
-"""Jobs whose correction estimates the matrix: what the model says of its labels, and what fails."""
+"""Jobs whose correction estimates the transition matrix: the stored estimate, and the failures."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ WITHOUT = {"kind": "none"}
 
 
 @pytest.mark.parametrize("kind", ["forward", "backward"])
-def test_a_model_says_what_was_estimated(context: ServiceContext, kind: str) -> None:
+def test_the_estimate_is_stored_with_the_model(context: ServiceContext, kind: str) -> None:
     correction = {"kind": kind, "transition": "estimate"}
     forest = {"kind": "forest", "n_estimators": 5, "min_samples_leaf": 20}
     noise = {"inject": INJECT, "correction": correction}
@@ -43,7 +43,7 @@ def test_a_model_says_what_was_estimated(context: ServiceContext, kind: str) -> 
 
 
 def test_each_fold_estimates_from_its_own_labels(context: ServiceContext) -> None:
-    """The model that is kept is that of all rows, whose estimate is shown."""
+    """The stored model and its estimate are those of all rows."""
     columns = three_classes(300)
     X, y = np.column_stack([columns["x1"], columns["x2"]]), np.array(columns["y"])
     request: dict[str, Any] = {"dataset_id": store(context, columns), "model": TREE, "seed": 5}
@@ -61,13 +61,13 @@ def test_each_fold_estimates_from_its_own_labels(context: ServiceContext) -> Non
         assert scores["test"]["confusion"] == by_hand["confusion"]
 
 
-def test_nobody_asked(context: ServiceContext) -> None:
+def test_models_without_an_estimate(context: ServiceContext) -> None:
     dataset_id = store(context, made())
     for model in (TREE, {"kind": "forest", "n_estimators": 30, "oob_score": True}, {"kind": "adaboost", "n_rounds": 2}):
         assert run(context, dataset_id=dataset_id, model=model, evaluation=WITHOUT).noise["estimated"] is None
 
 
-def test_an_ill_conditioned_estimate_fails_the_job_and_says_why(
+def test_an_ill_conditioned_estimate_fails_the_job_with_a_reason(
     context: ServiceContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(core.noise.correction, "LARGEST_CONDITION", 2.0)
@@ -84,7 +84,7 @@ def test_an_ill_conditioned_estimate_fails_the_job_and_says_why(
     [(20, WITHOUT), (25, {"kind": "holdout"}), (30, {"kind": "cross_validation", "folds": 3})],
     ids=["all", "holdout", "folds"],
 )
-def test_as_few_rows_as_are_accepted_are_enough_for_every_fit(
+def test_the_smallest_accepted_data_set_is_large_enough_for_every_fit(
     context: ServiceContext, n_rows: int, evaluation: dict[str, Any]
 ) -> None:
     columns = {"x": [row + 100 * (row % 2) for row in range(n_rows)], "y": [row % 2 for row in range(n_rows)]}
@@ -93,7 +93,7 @@ def test_as_few_rows_as_are_accepted_are_enough_for_every_fit(
     assert model.noise["estimated"]["rate"] < 0.05
 
 
-def test_progress_counts_the_trees_that_estimate(context: ServiceContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_includes_the_trees_of_the_estimate(context: ServiceContext, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, float]] = []
 
     def advance(monitor: JobMonitor, completed: int) -> None:

@@ -1,4 +1,4 @@
-"""Each kind of `evaluation` on real rows: what is scored, on which labels, and what becomes of it on the way."""
+"""Each kind of `evaluation` on real rows: the scored rows, their labels, the progress and cancellation."""
 
 import json
 import uuid
@@ -26,8 +26,8 @@ STUMP = {"kind": "tree", "max_depth": 2}
 NOISE = {"inject": {"kind": "uniform", "rate": 0.3}}
 
 
-def of_class(report: dict[str, Any]) -> list[int]:
-    """How many rows each true class has, by the report's confusion matrix."""
+def rows_per_class(report: dict[str, Any]) -> list[int]:
+    """Return the number of rows of each true class, from the confusion matrix of the report."""
     return np.sum(report["confusion"], axis=1).tolist()
 
 
@@ -68,24 +68,24 @@ def test_means_and_deviations_are_those_of_the_folds(context: ServiceContext) ->
     assert model.metrics["train_noisy"]["n_rows"] == 800
 
 
-def test_noise_of_a_fold_is_in_its_training_labels_alone(context: ServiceContext) -> None:
+def test_noise_of_a_fold_is_in_its_training_labels_only(context: ServiceContext) -> None:
     dataset_id = store(context, made(600))
     model = run(context, dataset_id=dataset_id, model=STUMP, noise=NOISE, evaluation=FOLDS, seed=5)
     y = clean_labels(context, dataset_id)
     flipped = []
     for fold, scores in zip(core.split_folds(y, 3, random_state=5), model.metrics["folds"], strict=True):
-        assert of_class(scores["test"]) == np.bincount(y[fold.test_rows]).tolist()
+        assert rows_per_class(scores["test"]) == np.bincount(y[fold.test_rows]).tolist()
         noisy = core.inject_noise(y[fold.train_rows], NOISE["inject"], random_state=fold.seed)
-        assert of_class(scores["train_noisy"]) == np.bincount(noisy.labels).tolist()
+        assert rows_per_class(scores["train_noisy"]) == np.bincount(noisy.labels).tolist()
         flipped.append(noisy.flipped)
         assert noisy.flipped.mean() == pytest.approx(0.3, abs=0.08)
         assert scores["test"]["accuracy"] > scores["train_noisy"]["accuracy"] + 0.1
     assert (flipped[0] != flipped[1]).any()
-    assert of_class(model.metrics["test"]) == np.bincount(y).tolist()
+    assert rows_per_class(model.metrics["test"]) == np.bincount(y).tolist()
 
 
-def test_the_model_that_is_kept_is_that_of_all_rows(context: ServiceContext) -> None:
-    """Its bytes are those of a training without evaluation, and the same for every run of the same seed."""
+def test_the_stored_model_is_fitted_on_all_rows(context: ServiceContext) -> None:
+    """Its bytes equal those without evaluation, and are the same for every run with the same seed."""
     request = {"dataset_id": store(context, made()), "noise": NOISE, "seed": 3}
     request["model"] = {"kind": "forest", "n_estimators": 5}
     folded = [run(context, **request, evaluation=FOLDS) for _ in range(2)]
@@ -96,12 +96,12 @@ def test_the_model_that_is_kept_is_that_of_all_rows(context: ServiceContext) -> 
     assert folded[0].noise["injected"]["flipped_rows"] == round(400 * alone.noise["injected"]["observed_rate"])
 
 
-def test_a_class_that_some_folds_do_not_test(context: ServiceContext) -> None:
-    """Two rows of three folds: everywhere in training, and its AUC is averaged over the folds that have one."""
+def test_a_class_that_is_missing_in_some_test_folds(context: ServiceContext) -> None:
+    """A class with two rows and three folds: the AUC is averaged over the folds in which it is defined."""
     columns = made(60, labels=("a", "b"))
     columns["y"][17] = columns["y"][31] = "rare"
     model = run(context, dataset_id=store(context, columns), model=STUMP, evaluation=FOLDS)
-    tested = [of_class(fold["test"])[2] for fold in model.metrics["folds"]]
+    tested = [rows_per_class(fold["test"])[2] for fold in model.metrics["folds"]]
     assert sorted(tested) == [0, 1, 1]
     areas = [fold["test"]["roc_auc"] for fold in model.metrics["folds"]]
     assert [area is None for area in areas] == [n == 0 for n in tested]
@@ -109,10 +109,10 @@ def test_a_class_that_some_folds_do_not_test(context: ServiceContext) -> None:
     json.dumps(model.metrics, allow_nan=False)
 
 
-def test_one_row_a_fold(context: ServiceContext) -> None:
-    """Each test part has one row of one class: every score is a number, except the AUC, which nothing defines.
+def test_one_row_per_fold(context: ServiceContext) -> None:
+    """Each test fold has one row of one class: every score is a number except the AUC, which is undefined.
 
-    Only the row at 4 is missed: without it the cut lies midway between 3 and 5, and the cut belongs to the left.
+    Only row 4 is misclassified: without it the cut is midway between 3 and 5, and rows at the cut go to the left.
     """
     columns = {"x": list(range(8)), "y": [0, 0, 0, 0, 1, 1, 1, 1]}
     evaluation = {"kind": "cross_validation", "folds": 8}
@@ -127,7 +127,7 @@ def test_a_holdout_of_one_class_is_scored(context: ServiceContext) -> None:
     columns = {"x": list(range(20)), "y": ["a"] * 2 + ["b"] * 18}
     evaluation = {"kind": "holdout", "test_fraction": 0.1, "stratify": False}
     model = run(context, dataset_id=store(context, columns), model=STUMP, evaluation=evaluation)
-    assert of_class(model.metrics["test"]) == [0, 2]
+    assert rows_per_class(model.metrics["test"]) == [0, 2]
     assert model.metrics["test"]["roc_auc"] is None
     assert model.metrics["test"]["balanced_accuracy"] == model.metrics["test"]["accuracy"]
     json.dumps(model.metrics, allow_nan=False)

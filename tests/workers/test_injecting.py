@@ -1,4 +1,4 @@
-"""Noise that is put into labels is a phase of the job: it shows progress, and a user can cancel it."""
+"""Noise injection as a phase of a job that shows progress and can be cancelled."""
 
 from typing import Any
 
@@ -24,15 +24,15 @@ SLOW = [{"kind": "class_conditional"}, ADVERSARIAL]
 
 @pytest.fixture
 def cancelled_in(context: ServiceContext, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Cancel what is running, but for parents, after the first step of a phase; gives the phases of all steps."""
+    """Cancel the running job after the first step of a phase; returns the phases of all steps."""
 
     def arm(phase: str) -> list[str]:
-        heard: list[str] = []
+        phases: list[str] = []
 
         def advance(monitor: JobMonitor, completed: int) -> None:
             advance_as_always(monitor, completed)
-            heard.append(monitor.progress()["phase"])
-            if heard[-1] == phase:
+            phases.append(monitor.progress()["phase"])
+            if phases[-1] == phase:
                 with writing(context.sessions) as session:
                     running = session.scalars(select(JobRow).where(JobRow.kind != JobKind.SWEEP)).one()
                     JobService(session, context.settings.limits).cancel(running.parent_id or running.id)
@@ -40,34 +40,34 @@ def cancelled_in(context: ServiceContext, monkeypatch: pytest.MonkeyPatch) -> An
 
         advance_as_always = JobMonitor.advance
         monkeypatch.setattr(JobMonitor, "advance", advance)
-        return heard
+        return phases
 
     return arm
 
 
 @pytest.mark.parametrize("inject", SLOW, ids=str)
-def test_a_job_is_cancelled_while_its_labels_are_made_noisy(
+def test_a_job_is_cancelled_during_injection(
     context: ServiceContext, cancelled_in: Any, inject: dict[str, Any]
 ) -> None:
-    heard = cancelled_in("injecting")
+    phases = cancelled_in("injecting")
     row = run_to_the_end(context, dataset_id=store(context, three_classes(90)), model=TREE, noise={"inject": inject})
     assert (row.state, row.model_id) == (JobState.CANCELLED, None)
-    assert heard == ["injecting"]
+    assert phases == ["injecting"]
 
 
 @pytest.mark.parametrize("noise", SLOW, ids=str)
-def test_a_cell_is_cancelled_while_its_labels_are_made_noisy(
+def test_a_cell_is_cancelled_during_injection(
     context: ServiceContext, cancelled_in: Any, noise: dict[str, Any]
 ) -> None:
     dataset_id = store(context, three_classes(90))
     sweep_id, (cell,) = submitted(context, dataset_id=dataset_id, models=[TREE], noise=[noise], repeats=2)
-    heard = cancelled_in("repeat 1 of 2: injecting")
+    phases = cancelled_in("repeat 1 of 2: injecting")
     run_cell(context, cell)
     assert [job(context, job_id).state for job_id in (cell, sweep_id)] == [JobState.CANCELLED] * 2
-    assert heard == ["repeat 1 of 2: injecting"]
+    assert phases == ["repeat 1 of 2: injecting"]
 
 
-def test_progress_rises_while_noise_is_put_in_and_never_says_compiling(
+def test_progress_rises_during_injection_without_a_compiling_phase(
     context: ServiceContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[str, float]] = []
@@ -90,14 +90,14 @@ def test_progress_rises_while_noise_is_put_in_and_never_says_compiling(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_folds_have_a_phase_each_and_jobs_without_noise_have_none(
+def test_each_fold_has_an_injection_phase_and_jobs_without_noise_have_none(
     context: ServiceContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned: list[list[str]] = []
 
-    def plan(monitor: JobMonitor, shares: Any) -> None:
-        planned.append(list(shares))
-        plan_as_always(monitor, shares)
+    def plan(monitor: JobMonitor, weights: Any) -> None:
+        planned.append(list(weights))
+        plan_as_always(monitor, weights)
 
     plan_as_always = JobMonitor.plan
     monkeypatch.setattr(JobMonitor, "plan", plan)
@@ -105,7 +105,7 @@ def test_folds_have_a_phase_each_and_jobs_without_noise_have_none(
     folds = {"kind": "cross_validation", "folds": 2}
     run(context, **request, evaluation=folds, noise={"inject": {"kind": "uniform", "rate": 0.1}})
     run(context, **request)
-    of_fit = ["injecting", "growing", "scoring"]
-    of_folds = [f"fold {number} of 2: {phase}" for number in (1, 2) for phase in of_fit]
-    assert planned[0] == ["loading", "compiling", *of_folds, "injecting", "growing"]
+    fit_phases = ["injecting", "growing", "scoring"]
+    fold_phases = [f"fold {number} of 2: {phase}" for number in (1, 2) for phase in fit_phases]
+    assert planned[0] == ["loading", "compiling", *fold_phases, "injecting", "growing"]
     assert planned[1] == ["loading", "compiling", "growing", "scoring"]

@@ -1,9 +1,10 @@
-"""Every way in which an attempt can end, on a real database of each kind. The bodies here stand for training."""
+"""Every outcome of an attempt, on a real database of each kind. The bodies here stand in for training."""
 
 import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -21,10 +22,26 @@ from app.storage.database import writing
 from app.trained_models.errors import ArtifactMissing
 from core.exceptions import InvalidInput
 from tests.factories import job, make_job
-from workers.lifecycle import INTERNAL_ERROR, run_job
+from workers.job_body import JobResult
+from workers.lifecycle import run_job
 from workers.monitor import JobMonitor, StopReason
+from workers.outcomes import INTERNAL_ERROR
 
-Store = Callable[[Session], dict[str, Any]]
+
+@dataclass(frozen=True)
+class Result:
+    """Result that consists of columns of the job's row, or of an error."""
+
+    columns: dict[str, Any] = field(default_factory=dict)
+    error: Exception | None = None
+
+    def store(self, session: Session, context: ServiceContext) -> dict[str, Any]:
+        if self.error is not None:
+            raise self.error
+        return self.columns
+
+
+DONE = {"progress": {"fraction": 1.0}}
 
 
 @pytest.fixture
@@ -37,11 +54,7 @@ def _never() -> bool:
     return False
 
 
-def _nothing(session: Session) -> dict[str, Any]:
-    return {}
-
-
-def _work_until_stopped(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Store:
+def _work_until_stopped(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> JobResult:
     monitor.plan({"growing": 1})
     monitor.begin("growing", 1000, "trees")
     deadline = time.monotonic() + 20
@@ -49,7 +62,7 @@ def _work_until_stopped(context: ServiceContext, request: dict[str, Any], monito
         monitor.raise_if_stopped()
         monitor.advance(1)
         time.sleep(0.01)
-    raise AssertionError("nobody stopped the work")
+    raise AssertionError("the work was not stopped")
 
 
 def _in_background(
@@ -64,13 +77,13 @@ def _in_background(
 def _wait_for(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 10
     while not condition():
-        assert time.monotonic() < deadline, "waited 10 seconds in vain"
+        assert time.monotonic() < deadline, "the condition did not hold within 10 seconds"
         time.sleep(0.02)
 
 
 def test_success_stores_the_result_with_the_state(context: ServiceContext) -> None:
     job_id = make_job(context)
-    run_job(context, job_id, lambda *_: lambda session: {"progress": {"fraction": 1.0}}, _never)
+    run_job(context, job_id, lambda *_: Result(DONE), _never)
     row = job(context, job_id)
     assert (row.state, row.attempt, row.progress) == (JobState.SUCCEEDED, 1, {"fraction": 1.0})
     assert row.finished_at is not None
@@ -79,19 +92,19 @@ def test_success_stores_the_result_with_the_state(context: ServiceContext) -> No
 
 def test_a_second_message_for_a_finished_job_does_nothing(context: ServiceContext) -> None:
     job_id = make_job(context)
-    run_job(context, job_id, lambda *_: _nothing, _never)
+    run_job(context, job_id, lambda *_: Result(), _never)
 
-    def work(*_: object) -> Store:
+    def work(*_: object) -> JobResult:
         raise AssertionError("the work ran twice")
 
     run_job(context, job_id, work, _never)
     assert job(context, job_id).attempt == 1
 
 
-def test_a_known_error_is_told_with_its_code(context: ServiceContext, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_known_error_is_stored_with_its_code(context: ServiceContext, caplog: pytest.LogCaptureFixture) -> None:
     job_id = make_job(context)
 
-    def work(*_: object) -> Store:
+    def work(*_: object) -> JobResult:
         raise InvalidInput("X holds infinity in row 3; remove it")
 
     run_job(context, job_id, work, _never)
@@ -102,10 +115,10 @@ def test_a_known_error_is_told_with_its_code(context: ServiceContext, caplog: py
     assert "Traceback" not in caplog.text
 
 
-def test_a_bug_is_told_without_its_trace(context: ServiceContext, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_is_stored_without_its_trace(context: ServiceContext, caplog: pytest.LogCaptureFixture) -> None:
     job_id = make_job(context)
 
-    def work(*_: object) -> Store:
+    def work(*_: object) -> JobResult:
         raise KeyError("/secret/path")
 
     run_job(context, job_id, work, _never)
@@ -116,11 +129,8 @@ def test_a_bug_is_told_without_its_trace(context: ServiceContext, caplog: pytest
 
 def test_a_result_that_cannot_be_stored_fails_the_job_at_once(context: ServiceContext) -> None:
     job_id = make_job(context)
-
-    def store(session: Session) -> dict[str, Any]:
-        raise ArtifactMissing("the artefact is not in the store; train again")
-
-    run_job(context, job_id, lambda *_: store, _never)
+    error = ArtifactMissing("the artifact is not in the store; train again")
+    run_job(context, job_id, lambda *_: Result(error=error), _never)
     row = job(context, job_id)
     assert (row.state, row.error_code) == (JobState.FAILED, "artifact_missing")
 
@@ -129,13 +139,10 @@ def test_a_database_that_refuses_for_good_does_not_hold_the_worker(
     context: ServiceContext, caplog: pytest.LogCaptureFixture
 ) -> None:
     job_id = make_job(context)
-
-    def store(session: Session) -> dict[str, Any]:
-        raise OperationalError("INSERT", {}, Exception("no such table"))
-
-    began = time.monotonic()
-    run_job(context, job_id, lambda *_: store, _never)
-    assert time.monotonic() - began < 5 * context.settings.jobs.lease_seconds
+    error = OperationalError("INSERT", {}, Exception("no such table"))
+    started = time.monotonic()
+    run_job(context, job_id, lambda *_: Result(error=error), _never)
+    assert time.monotonic() - started < 5 * context.settings.jobs.lease_seconds
     assert job(context, job_id).state is JobState.RUNNING
     assert "no such table" in caplog.text
     _wait_for(lambda: bool(_lapsed(context)))
@@ -146,7 +153,7 @@ def _lapsed(context: ServiceContext) -> list[uuid.UUID]:
         return lease.lapsed(session)
 
 
-def test_a_shutdown_ends_a_row_of_losses(context: ServiceContext) -> None:
+def test_a_shutdown_resets_the_count_of_lost_attempts(context: ServiceContext) -> None:
     job_id = make_job(context)
     with writing(context.sessions) as session:
         session.execute(update(JobRow).where(JobRow.id == job_id).values(lost_attempts=2))
@@ -155,7 +162,7 @@ def test_a_shutdown_ends_a_row_of_losses(context: ServiceContext) -> None:
     assert (row.state, row.lost_attempts) == (JobState.QUEUED, 0)
 
 
-def test_a_lost_lease_outweighs_every_other_reason_to_stop() -> None:
+def test_a_lost_lease_replaces_any_other_stop_reason() -> None:
     monitor = JobMonitor()
     monitor.stop(StopReason.SHUTDOWN)
     monitor.stop(StopReason.CANCEL)
@@ -167,14 +174,14 @@ def test_a_lost_lease_outweighs_every_other_reason_to_stop() -> None:
 def test_running_out_of_memory_fails_with_advice(context: ServiceContext) -> None:
     job_id = make_job(context)
 
-    def work(*_: object) -> Store:
+    def work(*_: object) -> JobResult:
         raise MemoryError
 
     run_job(context, job_id, work, _never)
     assert job(context, job_id).error_code == "out_of_memory"
 
 
-def test_a_cancelled_job_stops_and_says_so_only_then(context: ServiceContext) -> None:
+def test_a_job_is_cancelled_only_once_its_work_has_stopped(context: ServiceContext) -> None:
     job_id = make_job(context)
     thread = _in_background(context, job_id)
     with writing(context.sessions) as session:
@@ -184,13 +191,13 @@ def test_a_cancelled_job_stops_and_says_so_only_then(context: ServiceContext) ->
     assert job(context, job_id).state is JobState.CANCELLED
 
 
-def test_a_request_to_stop_that_comes_last_still_wins(context: ServiceContext) -> None:
+def test_a_cancellation_after_the_work_drops_the_result(context: ServiceContext) -> None:
     job_id = make_job(context)
 
-    def work(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Store:
+    def work(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> JobResult:
         with writing(context.sessions) as session:
             JobService(session, context.settings.limits).cancel(job_id)
-        return lambda session: {"progress": {"fraction": 1.0}}
+        return Result(DONE)
 
     run_job(context, job_id, work, _never)
     row = job(context, job_id)
@@ -198,7 +205,7 @@ def test_a_request_to_stop_that_comes_last_still_wins(context: ServiceContext) -
     assert row.progress != {"fraction": 1.0}
 
 
-def test_a_worker_that_shuts_down_gives_the_job_back(context: ServiceContext) -> None:
+def test_a_worker_that_shuts_down_returns_the_job_to_the_queue(context: ServiceContext) -> None:
     job_id = make_job(context)
     stop = threading.Event()
     thread = _in_background(context, job_id, stop.is_set)
@@ -211,9 +218,9 @@ def test_a_worker_that_shuts_down_gives_the_job_back(context: ServiceContext) ->
 def test_the_lease_is_renewed_for_as_long_as_the_work_takes(context: ServiceContext) -> None:
     job_id = make_job(context)
 
-    def work(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Store:
+    def work(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> JobResult:
         time.sleep(3 * context.settings.jobs.lease_seconds)
-        return _nothing
+        return Result()
 
     thread = threading.Thread(target=run_job, args=(context, job_id, work, _never))
     thread.start()
@@ -224,7 +231,7 @@ def test_the_lease_is_renewed_for_as_long_as_the_work_takes(context: ServiceCont
     assert job(context, job_id).state is JobState.SUCCEEDED
 
 
-def test_output_of_a_lost_lease_is_dropped(context: ServiceContext) -> None:
+def test_the_outcome_of_a_lost_lease_is_dropped(context: ServiceContext) -> None:
     job_id = make_job(context)
     thread = _in_background(context, job_id)
     with writing(context.sessions) as session:
@@ -235,13 +242,13 @@ def test_output_of_a_lost_lease_is_dropped(context: ServiceContext) -> None:
     assert (row.state, row.attempt) == (JobState.RUNNING, 2)
 
 
-def test_a_result_that_comes_after_the_lease_is_not_kept(context: ServiceContext) -> None:
+def test_a_result_after_the_lease_was_lost_is_not_stored(context: ServiceContext) -> None:
     job_id = make_job(context)
 
-    def work(context: ServiceContext, request: dict[str, Any], monitor: JobMonitor) -> Store:
+    def work(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> JobResult:
         with writing(context.sessions) as session:
             session.execute(update(JobRow).where(JobRow.id == job_id).values(attempt=2))
-        return lambda session: {"progress": {"fraction": 1.0}}
+        return Result(DONE)
 
     run_job(context, job_id, work, _never)
     row = job(context, job_id)

@@ -1,4 +1,4 @@
-"""The body of a sweep's cell on real rows: its numbers are those of a few lines of core, whatever runs beside it."""
+"""Body of a sweep's cell on real rows; its scores equal those computed with a few lines of core."""
 
 import uuid
 from typing import Any
@@ -30,7 +30,7 @@ TREE = {"kind": "tree", "loss": "misclassification", "max_depth": 4}
 CLEAN, NOISY = {"kind": "uniform", "rate": 0.0}, {"kind": "uniform", "rate": 0.3}
 
 
-def rows_of(context: ServiceContext, dataset_id: str) -> tuple[Any, Any]:
+def load_rows(context: ServiceContext, dataset_id: str) -> tuple[Any, Any]:
     with reading(context.sessions) as session:
         dataset = DatasetService(session, context.dataset_store, context.settings.limits).get(uuid.UUID(dataset_id))
     table = context.dataset_store.load(dataset.fingerprint)
@@ -38,7 +38,7 @@ def rows_of(context: ServiceContext, dataset_id: str) -> tuple[Any, Any]:
 
 
 def by_hand(X: Any, y: Any, estimator: type, arguments: dict[str, Any], noise: dict[str, Any], seed: int) -> Any:
-    """The accuracies and weighted F1 of three repeats, by core and scikit-learn's metrics."""
+    """Return accuracy and weighted F1 of three repeats, computed with core and the metrics of scikit-learn."""
     accuracy, f1 = [], []
     for train, test, repeat_seed in core.repeated_holdouts(y, 0.25, 3, random_state=seed):
         noisy = core.inject_noise(y[train], noise, X=X[train], random_state=repeat_seed).labels
@@ -48,25 +48,25 @@ def by_hand(X: Any, y: Any, estimator: type, arguments: dict[str, Any], noise: d
     return {"accuracy": pytest.approx(accuracy), "weighted_f1": pytest.approx(f1)}
 
 
-def test_scores_are_those_of_doing_it_by_hand(context: ServiceContext) -> None:
+def test_scores_equal_those_computed_by_hand(context: ServiceContext) -> None:
     dataset_id = store(context, made(labels=("no", "yes")))
     one_sided = {"kind": "one_sided", "class": "yes", "rate": 0.3}
     grid = {"models": [TREE, FOREST], "noise": [NOISY, one_sided, {"kind": "adversarial", "rate": 0.1}]}
     sweep = swept(context, dataset_id=dataset_id, **grid, repeats=3, test_fraction=0.25, seed=7)
     assert sweep.job.state is JobState.SUCCEEDED
-    assert [(cell.request["model"]["kind"], cell.request["noise"]) for cell in sweep.cells] == [
+    assert [(cell.job.request["model"]["kind"], cell.job.request["noise"]) for cell in sweep.cells] == [
         (model["kind"], noise) for model in grid["models"] for noise in grid["noise"]
     ]
-    X, y = rows_of(context, dataset_id)
+    X, y = load_rows(context, dataset_id)
     estimators = {"tree": core.TreeClassifier, "forest": core.ForestClassifier}
     for cell in sweep.cells:
-        model = TREE if cell.request["model"]["kind"] == "tree" else FOREST
+        model = TREE if cell.job.request["model"]["kind"] == "tree" else FOREST
         arguments = {name: value for name, value in model.items() if name != "kind"}
-        assert cell.scores == by_hand(X, y, estimators[model["kind"]], arguments, cell.request["noise"], 7)
+        assert cell.scores == by_hand(X, y, estimators[model["kind"]], arguments, cell.job.request["noise"], 7)
 
 
-def test_repeats_differ_and_cells_share_them(context: ServiceContext) -> None:
-    """Models that are the same but for a parameter without effect have the same score in every repeat."""
+def test_repeats_differ_and_are_shared_by_cells(context: ServiceContext) -> None:
+    """Models that differ in a parameter without effect have equal scores in every repeat."""
     dataset_id = store(context, made(200))
     deep = {"kind": "tree", "max_depth": 60}
     grid = {"models": [deep, deep | {"max_depth": 61}], "noise": [CLEAN, NOISY]}
@@ -95,14 +95,14 @@ def test_the_same_seed_gives_the_same_numbers_in_any_order(context: ServiceConte
     assert other != expected
 
 
-def test_no_model_is_kept(context: ServiceContext) -> None:
+def test_no_model_is_stored(context: ServiceContext) -> None:
     swept(context, dataset_id=store(context, made(100)), models=[TREE], noise=[NOISY], repeats=2)
     with reading(context.sessions) as session:
         assert session.scalars(select(TrainedModelRow)).all() == []
     assert not any(context.settings.artifacts_folder.rglob("*.*"))
 
 
-def test_class_weights_and_labels_of_numbers(context: ServiceContext) -> None:
+def test_class_weights_and_numeric_labels(context: ServiceContext) -> None:
     dataset_id = store(context, made(200, labels=(0.5, 1.5)))
     weighted = TREE | {"class_weight": {"0.5": 1.0, "1.5": 3.0}}
     sweep = swept(context, dataset_id=dataset_id, models=[weighted, TREE], noise=[NOISY], repeats=3)
@@ -110,15 +110,15 @@ def test_class_weights_and_labels_of_numbers(context: ServiceContext) -> None:
     assert scores(sweep)[0] != scores(sweep)[1]
 
 
-def test_what_only_the_rows_tell_fails_the_cell_alone(context: ServiceContext) -> None:
+def test_an_error_that_depends_on_the_rows_fails_only_its_cell(context: ServiceContext) -> None:
     columns = {"x": [0.0] * 30, "y": ["a", "b", "c"] * 10}
     noise = [{"kind": "class_conditional"}, {"kind": "uniform", "rate": 0.1}]
     sweep = swept(context, dataset_id=store(context, columns), models=[TREE], noise=noise, repeats=2)
     assert (sweep.job.state, sweep.job.error_code) == (JobState.FAILED, children.CELLS_FAILED)
     assert "1 of 2 cells failed" in (sweep.job.error_message or "")
     failed, done = sweep.cells
-    assert (failed.state, failed.error_code, failed.scores) == (JobState.FAILED, "invalid_noise", None)
-    assert done.state is JobState.SUCCEEDED
+    assert (failed.job.state, failed.job.error_code, failed.scores) == (JobState.FAILED, "invalid_noise", None)
+    assert done.job.state is JobState.SUCCEEDED
     assert len(done.scores["accuracy"]) == 2
 
 
@@ -143,7 +143,7 @@ def test_progress_rises_over_the_repeats(context: ServiceContext) -> None:
     assert 0.9 < fractions[-1] < 1
 
 
-def test_a_request_to_stop_ends_the_cell_between_repeats(context: ServiceContext) -> None:
+def test_a_cell_stops_between_repeats(context: ServiceContext) -> None:
     class StoppedAfterOne(JobMonitor):
         def begin(self, phase: str, total: int, unit: str) -> None:
             if phase.startswith("repeat 2"):
@@ -155,16 +155,16 @@ def test_a_request_to_stop_ends_the_cell_between_repeats(context: ServiceContext
         sweep_cell(context, Claim(cells[0], 1, job(context, cells[0]).request), StoppedAfterOne())
 
 
-def test_a_cell_cancelled_at_the_last_moment_keeps_no_scores(context: ServiceContext) -> None:
+def test_a_cell_cancelled_after_its_work_stores_no_scores(context: ServiceContext) -> None:
     sweep_id, cells = submitted(context, dataset_id=store(context, made(100)), models=[TREE], noise=[CLEAN], repeats=1)
 
-    def work(context: ServiceContext, held: Claim, monitor: JobMonitor) -> Any:
-        stored = sweep_cell(context, held, monitor)
+    def work(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> Any:
+        result = sweep_cell(context, claim, monitor)
         with writing(context.sessions) as session:
             JobService(session, context.settings.limits).cancel(sweep_id)
-        return stored
+        return result
 
     run_job(context, cells[0], work, lambda: False)
     sweep = read(context, sweep_id)
-    assert (sweep.job.state, sweep.cells[0].state) == (JobState.CANCELLED, JobState.CANCELLED)
+    assert (sweep.job.state, sweep.cells[0].job.state) == (JobState.CANCELLED, JobState.CANCELLED)
     assert sweep.cells[0].scores is None

@@ -1,4 +1,4 @@
-"""The body of a training job on real rows: splits, noise, labels of every type, test sets with other categories."""
+"""Body of a training job on real rows: splits, noise, types of labels, and test data with other categories."""
 
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from workers.monitor import JobMonitor
 
 
 @pytest.mark.parametrize("labels", [(0, 1), (0.5, 1.5), ("no", "yes"), (False, True), (-3, 7)])
-def test_labels_of_every_type_come_back_as_they_were(context: ServiceContext, labels: tuple[Any, Any]) -> None:
+def test_labels_keep_their_type(context: ServiceContext, labels: tuple[Any, Any]) -> None:
     model = run(context, dataset_id=store(context, made(labels=labels)), model={"kind": "tree"})
     assert model.feature_schema["classes"] == list(labels)
     assert model.metrics["test"]["accuracy"] > 0.9
@@ -25,7 +25,7 @@ def test_labels_of_every_type_come_back_as_they_were(context: ServiceContext, la
     assert estimator.schema_ == model.feature_schema
 
 
-def test_noise_touches_training_labels_only(context: ServiceContext) -> None:
+def test_noise_changes_training_labels_only(context: ServiceContext) -> None:
     dataset_id = store(context, made(2000))
     noise = {"inject": {"kind": "uniform", "rate": 0.3}}
     model = run(context, dataset_id=dataset_id, model={"kind": "tree", "loss": "misclassification"}, noise=noise)
@@ -65,7 +65,7 @@ def test_the_noise_is_recorded(context: ServiceContext, inject: dict[str, Any], 
     assert model.noise["correction"] is None
 
 
-def test_pairwise_noise_counts_by_class_in_the_certificate(context: ServiceContext) -> None:
+def test_the_certificate_weights_pairwise_noise_by_class(context: ServiceContext) -> None:
     columns = made(2000)
     noise = {"inject": {"kind": "pairwise", "rates": [0.1, 0.3]}}
     booster = {"kind": "rmboost", "n_rounds": 3, "max_leaf_nodes": 2}
@@ -77,7 +77,7 @@ def test_pairwise_noise_counts_by_class_in_the_certificate(context: ServiceConte
 
 
 @pytest.mark.parametrize("kind", ["forward", "backward"])
-def test_a_corrected_model_says_so_and_is_less_biased(context: ServiceContext, kind: str) -> None:
+def test_a_corrected_model_records_its_correction_and_is_less_biased(context: ServiceContext, kind: str) -> None:
     transition = [[0.55, 0.45], [0.02, 0.98]]
     request = {
         "dataset_id": store(context, made(2000)),
@@ -100,8 +100,8 @@ def test_without_evaluation_every_row_is_trained_on(context: ServiceContext) -> 
     assert model.metrics["train_noisy"]["n_rows"] == 400
 
 
-def test_a_test_data_set_is_read_by_names(context: ServiceContext) -> None:
-    """Its columns come in another order, and its categories have other codes; one of them training never saw."""
+def test_columns_of_a_test_data_set_are_matched_by_name(context: ServiceContext) -> None:
+    """The columns have another order, and the categories other codes; one category does not occur in training."""
     test = made(300, seed=1)
     test["colour"] = ["azure" if i < 10 else colour for i, colour in enumerate(test["colour"])]
     reordered = {name: test[name] for name in ("y", "colour", "x")}
@@ -123,7 +123,7 @@ def test_a_class_of_one_row_stays_in_training(context: ServiceContext) -> None:
         assert model.feature_schema["classes"] == ["a", "b", "rare"]
 
 
-def test_class_weights_are_named_by_the_labels_text(context: ServiceContext) -> None:
+def test_class_weights_are_keyed_by_the_text_of_labels(context: ServiceContext) -> None:
     model = {"kind": "tree", "max_depth": 1, "class_weight": {"0": 1.0, "1": 1000.0}}
     heavy = run(context, dataset_id=store(context, made()), model=model)
     confusion = np.array(heavy.metrics["train_noisy"]["confusion"])
@@ -163,13 +163,13 @@ def test_a_minimax_booster_is_certified_for_the_noise_that_was_injected(
     assert model.fitted["regularization"] == pytest.approx(1 / np.sqrt(1600))
 
 
-def test_a_bound_that_is_infinite_is_stored_as_none(context: ServiceContext) -> None:
+def test_an_infinite_bound_is_stored_as_none(context: ServiceContext) -> None:
     model = run(context, dataset_id=store(context, made(40)), model={"kind": "rmboost", "n_rounds": 3})
     assert model.certificate is not None
     assert (model.certificate["bound"], model.certificate["is_vacuous"]) == (None, True)
 
 
-def test_a_linear_program_that_is_not_solved_fails_the_job_and_says_why(
+def test_an_unsolved_linear_program_fails_the_job_with_a_reason(
     context: ServiceContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     booster = {"kind": "rmboost", "n_rounds": 5}
@@ -183,7 +183,7 @@ def test_a_linear_program_that_is_not_solved_fails_the_job_and_says_why(
 
 @pytest.fixture
 def fractions(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The share of the job that is done, after each step of it."""
+    """Fraction of the job that is done after each step."""
     seen: list[float] = []
 
     def advance(monitor: JobMonitor, completed: int) -> None:
@@ -200,9 +200,9 @@ def test_progress_of_a_booster_rises_evenly_over_all_classes(context: ServiceCon
     columns = made(300)
     columns["y"] = ["abc"[i % 3] for i in range(300)]
     row = run_to_the_end(context, dataset_id=store(context, columns), model={"kind": "adaboost", "n_rounds": 5})
-    of_trees = fractions[:15]
-    assert np.ptp(np.diff(of_trees)) < 0.001
-    assert of_trees[-1] == pytest.approx(0.95)
+    tree_fractions = fractions[:15]
+    assert np.ptp(np.diff(tree_fractions)) < 0.001
+    assert tree_fractions[-1] == pytest.approx(0.95)
     assert fractions == sorted(fractions)
     assert row.progress["fraction"] == 1.0
 
@@ -214,6 +214,6 @@ def test_progress_rises_evenly_whether_or_not_tuning_ends_with_a_refit(
     loss = {"kind": "adaptive_ne", "grid": [0, 1], "selection": selection}
     model = {"kind": "forest", "n_estimators": 10, "loss": loss}
     run(context, dataset_id=store(context, made()), model=model, evaluation={"kind": "none"})
-    of_trees = fractions[: 20 if selection == "out_of_bag" else 30]
-    assert np.ptp(np.diff(of_trees)) < 0.001
-    assert of_trees[-1] == pytest.approx(0.95)
+    tree_fractions = fractions[: 20 if selection == "out_of_bag" else 30]
+    assert np.ptp(np.diff(tree_fractions)) < 0.001
+    assert tree_fractions[-1] == pytest.approx(0.95)

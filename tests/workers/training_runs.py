@@ -1,4 +1,4 @@
-"""Training jobs from request to end, in this process, on the real database and stores."""
+"""Training jobs from request to outcome, run in this process on the real database and stores."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from app.jobs.tables import JobRow
 from app.storage.database import reading, writing
 from app.trained_models.service import TrainedModelService
 from app.trained_models.tables import TrainedModelRow
-from app.training.schemas import TrainRequest
-from app.training.service import TrainingService
+from app.training.specs import TrainRequest
+from app.training.submission import TrainingSubmission
 from tests.factories import job
 from workers.lifecycle import run_job
 from workers.training import train
@@ -27,18 +27,18 @@ def store(context: ServiceContext, columns: dict[str, list[Any]], target: str = 
 
 
 def run_to_the_end(context: ServiceContext, **request: Any) -> JobRow:
-    """Submit, run in this process, and give the job as it ended."""
+    """Submit a job, run it in this process, and return its row."""
     limits = context.settings.limits
     with writing(context.sessions) as session:
         datasets = DatasetService(session, context.dataset_store, limits)
-        training = TrainingService(datasets, JobService(session, limits), limits)
-        job_id = training.submit(TrainRequest.model_validate(request), None).id
+        submission = TrainingSubmission(TrainRequest.model_validate(request), datasets, limits)
+        job_id = JobService(session, limits).submit(submission, None).id
     run_job(context, job_id, train, lambda: False)
     return job(context, job_id)
 
 
 def run(context: ServiceContext, **request: Any) -> TrainedModelRow:
-    """The model that came of a job that succeeded."""
+    """Return the model of a job that succeeded."""
     row = run_to_the_end(context, **request)
     assert row.state is JobState.SUCCEEDED, (row.error_code, row.error_message)
     assert row.model_id is not None

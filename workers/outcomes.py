@@ -1,0 +1,99 @@
+"""Outcomes of an attempt to run a job, each of which is written in one transaction."""
+
+import logging
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from sqlalchemy.orm import Session
+
+from app.context import ServiceContext
+from app.errors import ServiceError
+from app.jobs import transitions
+from app.jobs.lease import Claim
+from app.jobs.states import JobState
+from core import CoreError
+from workers.job_body import JobResult
+from workers.monitor import JobMonitor, StopReason, finished
+
+log = logging.getLogger(__name__)
+
+INTERNAL_ERROR = "Something went wrong on our side; the worker's log holds the details under this job's id."
+OUT_OF_MEMORY = "The worker ran out of memory; use fewer or shallower trees, or a worker with more memory."
+
+
+class LeaseLost(Exception):
+    """Another attempt owns the job; nothing of this one may be written."""
+
+
+class Outcome(Protocol):
+    """End of an attempt that is known but not yet written."""
+
+    def write(self, session: Session, claim: Claim) -> None:
+        """Write the outcome. Raises LeaseLost if another attempt owns the job."""
+
+
+@dataclass(frozen=True)
+class Success:
+    """The body returned a result."""
+
+    context: ServiceContext
+    monitor: JobMonitor
+    result: JobResult
+
+    def write(self, session: Session, claim: Claim) -> None:
+        with session.begin_nested() as savepoint:
+            columns = {"progress": finished(self.monitor.progress())} | self.result.store(session, self.context)
+            if transitions.enter(session, claim.job_id, JobState.SUCCEEDED, fence=claim.attempt, **columns):
+                log.info("succeeded")
+                return
+            # A cancellation was requested at the last moment, or the lease is lost: the result is dropped.
+            savepoint.rollback()
+        _cancel(session, claim)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The body, or storing its result, raised an error."""
+
+    code: str
+    message: str
+
+    @classmethod
+    def from_error(cls, error: Exception) -> Self:
+        """Describe an error to clients: by its own code and message if they are meant for clients, else in general."""
+        if isinstance(error, CoreError | ServiceError):
+            return cls(error.code, str(error))
+        if isinstance(error, MemoryError):
+            return cls("out_of_memory", OUT_OF_MEMORY)
+        return cls(ServiceError.code, INTERNAL_ERROR)
+
+    def write(self, session: Session, claim: Claim) -> None:
+        if transitions.fail(session, claim.job_id, self.code, self.message, fence=claim.attempt):
+            log.warning("failed with %s: %s", self.code, self.message)
+            return
+        _cancel(session, claim)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The body stopped because it was asked to."""
+
+    reason: StopReason | None
+
+    def write(self, session: Session, claim: Claim) -> None:
+        if self.reason is StopReason.LEASE_LOST:
+            raise LeaseLost
+        if self.reason is StopReason.SHUTDOWN and _requeue(session, claim):
+            log.info("returned to the queue: %s", self.reason.value)
+            return
+        _cancel(session, claim)
+
+
+def _requeue(session: Session, claim: Claim) -> bool:
+    return transitions.requeue(session, claim.job_id, fence=claim.attempt, lost_attempts=0)
+
+
+def _cancel(session: Session, claim: Claim) -> None:
+    if not transitions.enter(session, claim.job_id, JobState.CANCELLED, fence=claim.attempt):
+        raise LeaseLost
+    log.info("cancelled")
