@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.context import ServiceContext
 from app.errors import ServiceError
-from app.jobs import transitions
+from app.jobs import state_machine
 from app.jobs.lease import Claim
 from app.jobs.states import JobState
 from core import CoreError
@@ -43,7 +43,7 @@ class Success:
     def write(self, session: Session, claim: Claim) -> None:
         with session.begin_nested() as savepoint:
             columns = {"progress": finished(self.monitor.progress())} | self.result.store(session, self.context)
-            if transitions.enter(session, claim.job_id, JobState.SUCCEEDED, fence=claim.attempt, **columns):
+            if state_machine.enter(session, claim.job_id, JobState.SUCCEEDED, fence=claim.attempt, **columns):
                 log.info("succeeded")
                 return
             # A cancellation was requested at the last moment, or the lease is lost: the result is dropped.
@@ -68,7 +68,7 @@ class Failure:
         return cls(ServiceError.code, INTERNAL_ERROR)
 
     def write(self, session: Session, claim: Claim) -> None:
-        if transitions.fail(session, claim.job_id, self.code, self.message, fence=claim.attempt):
+        if state_machine.fail(session, claim.job_id, self.code, self.message, fence=claim.attempt):
             log.warning("failed with %s: %s", self.code, self.message)
             return
         _cancel(session, claim)
@@ -90,10 +90,10 @@ class Stop:
 
 
 def _requeue(session: Session, claim: Claim) -> bool:
-    return transitions.requeue(session, claim.job_id, fence=claim.attempt, lost_attempts=0)
+    return state_machine.requeue(session, claim.job_id, fence=claim.attempt, lost_attempts=0)
 
 
 def _cancel(session: Session, claim: Claim) -> None:
-    if not transitions.enter(session, claim.job_id, JobState.CANCELLED, fence=claim.attempt):
+    if not state_machine.enter(session, claim.job_id, JobState.CANCELLED, fence=claim.attempt):
         raise LeaseLost
     log.info("cancelled")

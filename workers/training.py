@@ -69,7 +69,7 @@ def train(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> Trainin
             metrics=metrics | summary.metrics,
             feature_schema=schema,
             noise=_noise_record(fit, claim.request["noise"].get("correction")),
-            fitted=summary.facts,
+            fitted=summary.fitted,
             certificate=summary.certificate,
         )
     )

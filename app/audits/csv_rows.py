@@ -1,4 +1,4 @@
-"""Judged rows as CSV, a piece at a time."""
+"""Judged rows as CSV, generated batch by batch."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -7,12 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from app.audits.store import JudgedRows
+from app.audits.records import JudgedRows
 
 
 def as_csv(batches: Iterable[JudgedRows], classes: list[Any]) -> Iterator[bytes]:
-    """A header, then a line per row; labels stand for their indices."""
-    labels, is_first = pa.array(classes), True
+    """Yield a header and one line per row, with labels in the place of their indices."""
+    labels, include_header = pa.array(classes), True
     for rows in batches:
         table = pa.table(
             {
@@ -23,7 +23,7 @@ def as_csv(batches: Iterable[JudgedRows], classes: list[Any]) -> Iterator[bytes]
                 "is_issue": rows.is_issue,
             }
         )
-        written = io.BytesIO()
-        pa_csv.write_csv(table, written, pa_csv.WriteOptions(include_header=is_first))
-        is_first = False
-        yield written.getvalue()
+        buffer = io.BytesIO()
+        pa_csv.write_csv(table, buffer, pa_csv.WriteOptions(include_header=include_header))
+        include_header = False
+        yield buffer.getvalue()

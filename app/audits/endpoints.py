@@ -1,4 +1,4 @@
-"""POST /audits, GET /audits/{id}, and its judged rows as pages or as one CSV file."""
+"""Routes of audits: POST /audits, GET /audits/{id}, and the judged rows as pages or as a CSV file."""
 
 import uuid
 from typing import Annotated
@@ -12,7 +12,8 @@ from app.audits.dependencies import AuditResources, Context
 from app.audits.errors import AuditNotFinished, AuditNotFound, InvalidAuditRequest, IssuesMissing
 from app.audits.schemas import EXAMPLES, AuditOut, JudgedRow
 from app.audits.service import AuditService
-from app.audits.submission import submit
+from app.audits.specs import AuditSpec
+from app.audits.submission import AuditSubmission
 from app.datasets.errors import DatasetNotFound
 from app.datasets.service import DatasetService
 from app.errors import InvalidJson, UnsupportedMediaType
@@ -22,14 +23,13 @@ from app.jobs.accepted import Accepted, IdempotencyKey
 from app.jobs.errors import IdempotencyKeyReused, TooManyQueuedJobs
 from app.jobs.schemas import JobOut
 from app.jobs.service import JobService
-from app.requests.job_specs import AuditSpec
 from app.storage.database import reading, writing
 from app.storage.pages import InvalidCursor
 
 router = APIRouter(prefix="/audits", tags=["audits"])
 
 Flagged = Annotated[
-    bool | None, Query(description="true: only the labels that are probably wrong; false: only the others")
+    bool | None, Query(description="`true` selects the rows whose label is probably wrong, `false` all others.")
 ]
 UNREADABLE = (AuditNotFound, AuditNotFinished, IssuesMissing)
 
@@ -37,8 +37,8 @@ UNREADABLE = (AuditNotFound, AuditNotFinished, IssuesMissing)
 @router.post(
     "",
     status_code=202,
-    summary="Look for wrong labels in the background",
-    description="Answers at once with a job, whose id is the audit's; follow it at `Location`.",
+    summary="Audit the labels of a data set",
+    description="Queues a job and returns it; its id is the id of the audit, and `Location` is where to follow it.",
     responses=responses(
         InvalidJson, UnsupportedMediaType, DatasetNotFound, InvalidAuditRequest, IdempotencyKeyReused, TooManyQueuedJobs
     ),
@@ -52,23 +52,24 @@ def audit(
     limits = context.settings.limits
     with writing(context.sessions) as session:
         datasets = DatasetService(session, context.dataset_store, limits)
-        job = submit(body, idempotency_key, datasets, JobService(session, limits), limits)
+        submission = AuditSubmission(body, datasets, limits)
+        job = JobService(session, limits).submit(submission, idempotency_key)
     return accepted.of(job)
 
 
 @router.get(
     "/{audit_id}",
-    summary="What an audit found: how many labels are wrong, and how classes are confused",
+    summary="Get an audit: the estimated noise rate and transition matrix",
     responses=responses(AuditNotFound, AuditNotFinished),
 )
 def get_audit(audit_id: uuid.UUID, context: Context) -> AuditOut:
     with reading(context.sessions) as session:
-        return AuditOut.of(_service(context, session).get(audit_id))
+        return AuditOut.from_audit(_service(context, session).get(audit_id))
 
 
 @router.get(
     "/{audit_id}/issues",
-    summary="All rows, the labels most probably wrong first",
+    summary="List the rows, the most likely wrong labels first",
     responses=responses(*UNREADABLE, InvalidCursor),
 )
 def list_issues(
@@ -76,14 +77,14 @@ def list_issues(
 ) -> Page[JudgedRow]:
     with reading(context.sessions) as session:
         audits = _service(context, session)
-        found = audits.get(audit_id)
-        rows, next_cursor = audits.page(found, page, flagged)
-    return Page(items=JudgedRow.each_of(rows, found.row.classes), next_cursor=next_cursor)
+        audit = audits.get(audit_id)
+        rows, next_cursor = audits.page(audit, page, flagged)
+    return Page(items=JudgedRow.from_rows(rows, audit.row.classes), next_cursor=next_cursor)
 
 
 @router.get(
     "/{audit_id}/issues.csv",
-    summary="The same rows as one file",
+    summary="Download the rows as a CSV file",
     dependencies=[Depends(refuse_unknown_names)],
     response_class=StreamingResponse,
     responses={
@@ -94,10 +95,10 @@ def list_issues(
 def download_issues(audit_id: uuid.UUID, context: Context, flagged: Flagged = None) -> StreamingResponse:
     with reading(context.sessions) as session:
         audits = _service(context, session)
-        found = audits.get(audit_id)
-        batches = audits.batches(found, flagged)
+        audit = audits.get(audit_id)
+        batches = audits.batches(audit, flagged)
     headers = {"Content-Disposition": f'attachment; filename="issues-{audit_id}.csv"'}
-    return StreamingResponse(as_csv(batches, found.row.classes), media_type="text/csv", headers=headers)
+    return StreamingResponse(as_csv(batches, audit.row.classes), media_type="text/csv", headers=headers)
 
 
 def _service(context: AuditResources, session: Session) -> AuditService:

@@ -1,4 +1,4 @@
-"""What can go wrong with audits."""
+"""Errors of audits."""
 
 from app.errors import Conflict, Invalid, NotFound, ServiceError
 
@@ -8,18 +8,18 @@ class AuditNotFound(NotFound):
 
 
 class AuditNotFinished(Conflict):
-    """The job of the audit runs still, or ended without a result."""
+    """The job of the audit has not finished, or has finished without a result."""
 
     code, title = "audit_not_finished", "Audit not finished"
 
 
 class InvalidAuditRequest(Invalid):
-    """The request is well-formed, but does not fit the data set it names."""
+    """The request is well-formed but does not fit its data set."""
 
     code, title = "invalid_audit_request", "Invalid audit request"
 
 
 class IssuesMissing(ServiceError):
-    """The store lacks a file that it should hold: nothing that a client did, nothing that a client can mend."""
+    """The store lacks a file that it should contain; a client has not caused this and cannot repair it."""
 
     code, title = "issues_missing", "File of judged rows missing"

@@ -1,23 +1,22 @@
-"""Audits as clients see them; what they ask for is `app.requests.job_specs.AuditSpec`."""
+"""Audits in responses. Requests are in `app.audits.specs`."""
 
 import uuid
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from app.audits.service import Audit
-from app.audits.store import JudgedRows
+from app.audits.records import Audit, JudgedRows
 
 Label = bool | int | float | str
 
 
 EXAMPLES = {
     "usual": {
-        "summary": "a forest, out-of-bag",
+        "summary": "The default forest with out-of-bag votes",
         "value": {"dataset_id": "8a5b6f0e-5d0f-4f6c-9a53-5f1c2b0d7e11"},
     },
     "own model": {
-        "summary": "a model of your own, ten folds",
+        "summary": "Another model with ten folds",
         "value": {
             "dataset_id": "8a5b6f0e-5d0f-4f6c-9a53-5f1c2b0d7e11",
             "model": {"kind": "extra_trees", "n_estimators": 300, "min_samples_leaf": 3},
@@ -50,59 +49,63 @@ _AUDIT: dict[str, JsonValue] = {
 
 class ClassCounts(BaseModel):
     label: Label
-    given: int = Field(description="rows with this label")
-    issues: int = Field(description="of them, labels that are probably wrong")
-    share: float = Field(description="estimated share of the rows whose right label this is")
+    given: int = Field(description="Number of rows with this label.")
+    issues: int = Field(description="Number of these rows whose label is probably wrong.")
+    share: float = Field(description="Estimated share of the rows whose true class this is.")
     share_error: float | None
 
 
 class ConfusedPairOut(BaseModel):
-    clean: Label = Field(description="what these rows should probably be")
+    clean: Label = Field(description="Probable true class of these rows.")
     given: Label
-    n_rows: float = Field(description="how many such rows are to be expected")
+    n_rows: float = Field(description="Expected number of such rows.")
     n_rows_error: float | None
 
 
 class AuditOut(BaseModel):
-    """What an audit found. Errors are standard errors, null where none could be computed."""
+    """Result of an audit. Errors are standard errors; they are null if they could not be computed."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_AUDIT]})
 
     id: uuid.UUID
     dataset_id: uuid.UUID
     n_rows: int
-    n_issues: int = Field(description="labels that are more probably wrong than right")
-    n_wrong: float = Field(description="how many labels are probably wrong, those nobody can point at included")
+    n_issues: int = Field(description="Number of labels that are more likely wrong than right.")
+    n_wrong: float = Field(
+        description="Estimated number of wrong labels, including those that cannot be identified individually."
+    )
     n_wrong_error: float | None
     n_judged: int = Field(
-        description="rows judged by models that never saw them: all, unless a forest has few trees. The others are no "
-        "issues, and count in `n_wrong` as wrong as often"
+        description="Number of rows with an out-of-sample vote. With few trees, some rows have no out-of-bag vote; "
+        "such rows are never flagged, and `n_wrong` assumes that they are wrong at the same rate as the rest."
     )
-    noise_rate: float = Field(description="share of the labels that are probably wrong")
+    noise_rate: float = Field(description="Estimated share of wrong labels.")
     noise_rate_error: float | None
-    classes: list[ClassCounts] = Field(description="in class order")
-    transition: list[list[float]] = Field(description="transition[a][b] = share of class a that is observed as class b")
+    classes: list[ClassCounts] = Field(description="Counts by class, in class order.")
+    transition: list[list[float]] = Field(
+        description="Estimated transition matrix: `transition[a][b]` is the share of class a that is labeled as b."
+    )
     transition_error: list[list[float | None]]
     confused: list[ConfusedPairOut] = Field(
-        description="pairs with one expected row or more, most rows first; the first 1,000"
+        description="Pairs of classes with at least one expected row, most rows first; at most 1,000 pairs."
     )
-    method: Literal["out_of_bag", "folds"] = Field(description="how rows were judged by models that never saw them")
+    method: Literal["out_of_bag", "folds"] = Field(description="How the out-of-sample votes were computed.")
 
     @classmethod
-    def of(cls, audit: Audit) -> Self:
+    def from_audit(cls, audit: Audit) -> Self:
         row = audit.row
         return cls(id=row.job_id, dataset_id=audit.dataset_id, n_rows=row.n_rows, n_issues=row.n_issues, **row.report)
 
 
 class JudgedRow(BaseModel):
-    row: int = Field(description="in the order of the file, from 0")
+    row: int = Field(description="Number of the row in file order, starting at 0.")
     given_label: Label
-    suggested_label: Label = Field(description="the most probable label, often the one given")
-    quality: float = Field(ge=0, le=1, description="least for the labels most probably wrong")
-    is_issue: bool = Field(description="whether the given label is more probably wrong than right")
+    suggested_label: Label = Field(description="Most probable label, which is the given one for most rows.")
+    quality: float = Field(ge=0, le=1, description="Label quality; the lower, the more likely the label is wrong.")
+    is_issue: bool = Field(description="Whether the given label is more likely wrong than right.")
 
     @classmethod
-    def each_of(cls, rows: JudgedRows, classes: list[Label]) -> list[Self]:
+    def from_rows(cls, rows: JudgedRows, classes: list[Label]) -> list[Self]:
         columns = [values.tolist() for values in (rows.row, rows.given, rows.suggested, rows.quality, rows.is_issue)]
         return [
             cls(row=row, given_label=classes[given], suggested_label=classes[best], quality=quality, is_issue=is_issue)

@@ -1,63 +1,64 @@
-"""Turns a request for an audit into a job, after everything that can be known to fail has been refused."""
+"""Submission of audits; requests that cannot succeed are refused before a job is queued."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
-from pydantic import BaseModel
-
-import core
 from app.audits.errors import InvalidAuditRequest
+from app.audits.specs import AuditSpec
 from app.datasets.records import DatasetRecord
 from app.datasets.service import DatasetService
 from app.errors import FieldError
-from app.jobs.records import JobRecord
-from app.jobs.service import JobService
 from app.jobs.states import JobKind
-from app.jobs.submission import NewJob
-from app.requests.compatibility import FEWEST_ROWS_OF_CLASS, empty_folds, too_many_votes, unfit_model
-from app.requests.estimator_specs import kind_of
-from app.requests.job_specs import AuditSpec
+from app.jobs.submission import JobSubmission, NewJob
+from app.requests.compatibility import MIN_ROWS_PER_CLASS, fold_count_problems, model_problems, vote_count_problem
+from app.requests.estimator_specs import EstimatorSpec
 from app.settings import Limits
 from core.service_api import CLASS_WEIGHT_NOT_SUPPORTED, too_few_to_judge
 
 
-def submit(
-    spec: AuditSpec, idempotency_key: str | None, datasets: DatasetService, jobs: JobService, limits: Limits
-) -> JobRecord:
-    """Queue an audit, or give back the one that this key has made already.
+class AuditSubmission(JobSubmission):
+    """Request for an audit. `prepare` raises DatasetNotFound and InvalidAuditRequest."""
 
-    Raises DatasetNotFound, InvalidAuditRequest, TooManyQueuedJobs, IdempotencyKeyReused.
-    """
-    request = spec.stored()
-    repeated = jobs.repeated(idempotency_key, request)
-    if repeated is not None:
-        return repeated
-    dataset = datasets.named_at("/dataset_id", spec.dataset_id)
-    problems = [*_unfit_size(dataset), *_unfit_judge(spec.model, dataset, limits)]
-    if spec.folds is not None:
-        problems += empty_folds(spec.folds, dataset, "/folds")
-    if problems:
-        raise InvalidAuditRequest.about(problems)
-    return jobs.queue(NewJob(JobKind.AUDIT, request, [dataset.id]), idempotency_key).job
+    def __init__(self, request: AuditSpec, datasets: DatasetService, limits: Limits) -> None:
+        self._request = request
+        self._datasets = datasets
+        self._limits = limits
+
+    def body(self) -> dict[str, Any]:
+        return self._request.to_json()
+
+    def prepare(self) -> AbstractContextManager[NewJob]:
+        dataset = self._datasets.named_at("/dataset_id", self._request.dataset_id)
+        if problems := list(self._problems(dataset)):
+            raise InvalidAuditRequest.about(problems)
+        return nullcontext(NewJob(JobKind.AUDIT, self._request.to_json(), [dataset.id]))
+
+    def _problems(self, dataset: DatasetRecord) -> Iterator[FieldError]:
+        yield from _size_problems(dataset)
+        yield from _model_problems(self._request.model, dataset, self._limits)
+        if self._request.folds is not None:
+            yield from fold_count_problems(self._request.folds, dataset, "/folds")
 
 
-def _unfit_judge(model: BaseModel, dataset: DatasetRecord, limits: Limits) -> Iterator[FieldError]:
+def _model_problems(model: EstimatorSpec, dataset: DatasetRecord, limits: Limits) -> Iterator[FieldError]:
     if getattr(model, "class_weight", None) is not None:
-        yield FieldError("/model/class_weight", CLASS_WEIGHT_NOT_SUPPORTED)
+        yield FieldError("/model/class_weight", f"class_weight is given; {CLASS_WEIGHT_NOT_SUPPORTED}")
         model = model.model_copy(update={"class_weight": None})
-    yield from unfit_model(model, dataset, limits)
-    kind = kind_of(model)
-    fewest = core.ESTIMATORS[kind].min_classes
-    n_lasting = sum(entry["count"] >= FEWEST_ROWS_OF_CLASS for entry in dataset.classes)
-    if fewest > 1 and n_lasting < fewest:
+    yield from model_problems(model, dataset, limits)
+    min_classes = model.estimator_class.min_classes
+    n_usable = sum(entry["count"] >= MIN_ROWS_PER_CLASS for entry in dataset.classes)
+    if min_classes > 1 and n_usable < min_classes:
         detail = (
-            f"{kind!r} judges by folds, and classes of {FEWEST_ROWS_OF_CLASS} rows, which are in every training part: "
-            f"{n_lasting}; it needs at least {fewest}. Upload more rows, or leave out the model for a forest"
+            f"{n_usable} classes have at least {MIN_ROWS_PER_CLASS} rows, so that they occur in every training part; "
+            f"an audit with {model.kind!r} uses folds and needs at least {min_classes} such classes. Upload more rows, or "
+            "remove model from the request, so that the audit uses a forest"
         )
         yield FieldError("/model/kind", detail)
 
 
-def _unfit_size(dataset: DatasetRecord) -> Iterator[FieldError]:
+def _size_problems(dataset: DatasetRecord) -> Iterator[FieldError]:
     if reason := too_few_to_judge(dataset.n_rows, len(dataset.classes)):
         yield FieldError("/dataset_id", f"{reason}: upload more rows")
-    if reason := too_many_votes(dataset):
+    if reason := vote_count_problem(dataset):
         yield FieldError("/dataset_id", reason)

@@ -1,4 +1,4 @@
-"""What audits found. The rows they judged are in a file of the store, worst first."""
+"""Table of audit results. The judged rows are in a file of the store, worst first."""
 
 import uuid
 from typing import Any
@@ -10,16 +10,16 @@ from app.storage.orm import Base
 
 
 class AuditRow(Base):
-    """Written when the audit's job succeeds."""
+    """Result of an audit, written when its job succeeds."""
 
     __tablename__ = "audits"
 
     job_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
-    #: The labels, in the order of everything that runs over classes.
+    #: Labels in class order.
     classes: Mapped[list[Any]]
     n_rows: Mapped[int] = mapped_column(BigInteger)
     n_issues: Mapped[int] = mapped_column(BigInteger)
-    #: Estimates and counts, as `GET /audits/{id}` shows them; megabytes with hundreds of classes.
+    #: Estimates and counts, as `GET /audits/{id}` returns them; several megabytes for hundreds of classes.
     report: Mapped[dict[str, Any]] = mapped_column(deferred=True)
     #: SHA-256 of the file of judged rows, which is also its name in the store.
     issues_sha256: Mapped[str] = mapped_column(String(64), index=True)

@@ -17,17 +17,3 @@ class IdempotencyKeyReused(Invalid):
 
 class TooManyQueuedJobs(TooManyRequests):
     code, title = "too_many_queued_jobs", "Too many queued jobs"
-
-
-class InvalidTrainingRequest(Invalid):
-    """The request is well-formed, but does not fit the data set it names."""
-
-    code, title = "invalid_training_request", "Invalid training request"
-
-
-class InvalidNoise(Invalid):
-    code, title = "invalid_noise", "Invalid noise"
-
-
-class IncompatibleTestDataset(Invalid):
-    code, title = "incompatible_test_dataset", "Incompatible test data set"

@@ -1,138 +1,150 @@
-"""What a data set can be asked for, before a job exists: models, and ways to score them. Noise is in `noise_rules`."""
+"""Compatibility of models and evaluations with a data set, checked before a job is queued.
+
+The checks of noise are in `app.requests.noise_compatibility`.
+"""
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel
-
 import core
-from app.datasets.records import DatasetRecord
 from app.errors import FieldError, pointer_token, some_of
-from app.requests.estimator_specs import constructor_arguments, kind_of
-from app.requests.job_specs import CrossValidation, EvaluationSpec, Holdout
+from app.requests.dataset_summary import DatasetSummary
+from app.requests.estimator_specs import EstimatorSpec
+from app.requests.evaluation_specs import CrossValidation, EvaluationSpec, Holdout
 from app.requests.label_text import label_text
 from app.settings import Limits
 from core.service_api import holdout_size
 
-#: Every fold keeps a confusion matrix of both parts; more numbers than these make a model's row unwieldy.
+#: Each fold stores two confusion matrices in the row of the model; this bounds the number of their cells.
 MAX_CONFUSION_CELLS = 5_000_000
-#: Then they are in two folds or more, and every training part has the class.
-FEWEST_ROWS_OF_CLASS = 2
-
-#: Rows times classes of the votes that noise is estimated from, which takes about ten times their 8 bytes each.
+#: A class with this many rows occurs in two folds or more, and so in every training part.
+MIN_ROWS_PER_CLASS = 2
+#: Rows times classes of the votes that noise is estimated from, which take about ten times their 8 bytes each.
 MAX_VOTES = 50_000_000
 
 
-def unfit_model(
-    model: BaseModel, dataset: DatasetRecord, limits: Limits, place: str = "/model"
+def model_problems(
+    model: EstimatorSpec, dataset: DatasetSummary, limits: Limits, pointer: str = "/model"
 ) -> Iterator[FieldError]:
-    """Why the model, which the request has at `place`, cannot be trained on the data set, whatever its noise is."""
-    yield from _too_many_trees(model, dataset, limits, place)
-    yield from _unknown_classes(model, dataset, place)
-    yield from _too_few_weighted_classes(model, dataset, place)
-    yield from _unfit_loss(model, dataset, place)
+    """Yield the reasons why the model at `pointer` of the request cannot be trained on the data set."""
+    yield from _tree_count_problems(model, dataset, limits, pointer)
+    yield from _unknown_class_problems(model, dataset, pointer)
+    yield from _weighted_class_problems(model, dataset, pointer)
+    yield from _loss_problems(model, dataset, pointer)
 
 
-def unfit_evaluation(evaluation: EvaluationSpec, dataset: DatasetRecord) -> Iterator[FieldError]:
-    """Why models of the data set cannot be scored in this way; of a test data set nothing is said here."""
+def evaluation_problems(evaluation: EvaluationSpec, dataset: DatasetSummary) -> Iterator[FieldError]:
+    """Yield the reasons why models of the data set cannot be scored in this way; test data sets are not checked."""
     if isinstance(evaluation, Holdout):
-        for problem in unfit_holdout(evaluation.test_fraction, dataset, "/evaluation"):
+        for problem in holdout_problems(evaluation.test_fraction, dataset, "/evaluation"):
             yield FieldError(problem.pointer, f'{problem.detail}, or use {{"kind": "none"}}')
     if isinstance(evaluation, CrossValidation):
-        yield from _unfit_folds(evaluation.folds, dataset)
+        yield from _cross_validation_problems(evaluation.folds, dataset)
 
 
-def unfit_holdout(test_fraction: float, dataset: DatasetRecord, place: str) -> Iterator[FieldError]:
-    """Why this share of the rows, which the request has below `place`, cannot be held out."""
+def holdout_problems(test_fraction: float, dataset: DatasetSummary, pointer: str) -> Iterator[FieldError]:
+    """Yield the reasons why the `test_fraction` below `pointer` of the request cannot be held out."""
     n_rows, n_classes = dataset.n_rows, len(dataset.classes)
     n_left = n_rows - holdout_size(n_rows, test_fraction)
     if n_rows < 2 * n_classes:
-        detail = f"{n_rows} rows of {n_classes} classes are too few to hold some out; upload more rows"
-        yield FieldError(f"{place}/test_fraction", detail)
+        detail = (
+            f"the data set has {n_rows} rows of {n_classes} classes; to hold rows out, it must have at least "
+            f"{2 * n_classes}: upload more rows"
+        )
+        yield FieldError(f"{pointer}/test_fraction", detail)
     elif n_left < n_classes:
         detail = (
-            f"test_fraction {test_fraction} of {n_rows} rows leaves {n_left} to train on, and there are {n_classes} "
-            "classes; hold out less"
+            f"test_fraction {test_fraction} of {n_rows} rows leaves {n_left} training rows; there must be at least one "
+            f"for each of the {n_classes} classes: hold out fewer rows"
         )
-        yield FieldError(f"{place}/test_fraction", detail)
+        yield FieldError(f"{pointer}/test_fraction", detail)
 
 
-def empty_folds(n_folds: int, dataset: DatasetRecord, pointer: str) -> Iterator[FieldError]:
-    """Why the rows cannot be split into so many folds."""
+def fold_count_problems(n_folds: int, dataset: DatasetSummary, pointer: str) -> Iterator[FieldError]:
+    """Yield the reason why the rows cannot be split into so many folds."""
     if n_folds > dataset.n_rows:
-        detail = f"{n_folds} folds of {dataset.n_rows} rows leave some empty; at most one fold for each row"
+        detail = f"{n_folds} folds of {dataset.n_rows} rows would leave folds empty; ask for at most {dataset.n_rows}"
         yield FieldError(pointer, detail)
 
 
-def too_many_votes(dataset: DatasetRecord) -> str | None:
-    """Why the noise of the data set's labels cannot be estimated in a worker's memory, or None."""
+def vote_count_problem(dataset: DatasetSummary) -> str | None:
+    """Return the reason why the noise of the labels cannot be estimated in the memory of a worker, or None."""
     n_classes = len(dataset.classes)
     if dataset.n_rows * n_classes <= MAX_VOTES:
         return None
     return (
-        f"{dataset.n_rows} rows times {n_classes} classes are more than the {MAX_VOTES} votes that noise is estimated "
-        "from; upload a sample of the rows"
+        f"{dataset.n_rows} rows times {n_classes} classes exceed the {MAX_VOTES} votes that noise is estimated from; "
+        "upload a sample of the rows"
     )
 
 
-def _too_many_trees(model: BaseModel, dataset: DatasetRecord, limits: Limits, place: str) -> Iterator[FieldError]:
+def _tree_count_problems(
+    model: EstimatorSpec, dataset: DatasetSummary, limits: Limits, pointer: str
+) -> Iterator[FieldError]:
     n_classes, limit = len(dataset.classes), limits.max_trees
-    problems = n_classes if n_classes > 2 else 1
-    for field, at_once in (("n_estimators", 1), ("n_rounds", problems)):
-        n_trees = at_once * getattr(model, field, 0)
+    n_problems = n_classes if n_classes > 2 else 1
+    for field, trees_per_unit in (("n_estimators", 1), ("n_rounds", n_problems)):
+        n_trees = trees_per_unit * getattr(model, field, 0)
         if n_trees > limit:
-            why = f"; a round grows one for each of {n_classes} classes" if at_once > 1 else ""
-            detail = f"{n_trees} trees are more than this service grows; at most {limit} (limit max_trees){why}"
-            yield FieldError(f"{place}/{field}", detail)
+            reason = f", one per round for each of the {n_classes} classes," if trees_per_unit > 1 else ""
+            detail = (
+                f"{n_trees} trees{reason} exceed the limit of {limit} (BRISTLECONE_MAX_TREES); ask for fewer, or raise "
+                "the limit"
+            )
+            yield FieldError(f"{pointer}/{field}", detail)
 
 
-def _unknown_classes(model: BaseModel, dataset: DatasetRecord, place: str) -> Iterator[FieldError]:
-    weights = getattr(model, "class_weight", None)
-    known = [label_text(entry["label"]) for entry in dataset.classes]
-    for label in weights if isinstance(weights, dict) else ():
-        if label not in known:
-            detail = f"the data set has no class {label!r}; its classes are {', '.join(known[:20])}"
-            yield FieldError(f"{place}/class_weight/{pointer_token(label)}", detail)
+def _unknown_class_problems(model: EstimatorSpec, dataset: DatasetSummary, pointer: str) -> Iterator[FieldError]:
+    labels = [label_text(entry["label"]) for entry in dataset.classes]
+    for label in class_weights(model):
+        if label not in labels:
+            detail = f"the data set has no class {label!r}; its classes are {', '.join(labels[:20])}"
+            yield FieldError(f"{pointer}/class_weight/{pointer_token(label)}", detail)
 
 
-def _too_few_weighted_classes(model: BaseModel, dataset: DatasetRecord, place: str) -> Iterator[FieldError]:
-    weights = getattr(model, "class_weight", None)
-    if not isinstance(weights, dict):
+def _weighted_class_problems(model: EstimatorSpec, dataset: DatasetSummary, pointer: str) -> Iterator[FieldError]:
+    weights = class_weights(model)
+    if not weights:
         return
     n_weighted = sum(weights.get(label_text(entry["label"]), 1.0) > 0 for entry in dataset.classes)
-    fewest = core.ESTIMATORS[kind_of(model)].min_classes
-    if n_weighted < fewest:
+    min_classes = model.estimator_class.min_classes
+    if n_weighted < min_classes:
         detail = (
-            f"classes with a weight above 0: {n_weighted}, and {kind_of(model)!r} needs at least {fewest}; "
-            "a class that is not named weighs 1"
+            f"{n_weighted} classes have a weight above 0, and {model.kind!r} needs at least {min_classes}; give more "
+            "classes a weight, or leave them out of class_weight, which gives them the weight 1"
         )
-        yield FieldError(f"{place}/class_weight", detail)
+        yield FieldError(f"{pointer}/class_weight", detail)
 
 
-def _unfit_loss(model: BaseModel, dataset: DatasetRecord, place: str) -> Iterator[FieldError]:
-    """Yield an error if the loss is not defined for the number of classes."""
-    loss = core.parse_loss(constructor_arguments(model)["loss"])
-    one_against_the_rest = hasattr(model, "n_rounds")
-    if not one_against_the_rest:
-        try:
-            loss.check_class_count(len(dataset.classes))
-        except core.InvalidLoss as error:
-            yield FieldError(f"{place}/loss", str(error))
+def class_weights(model: EstimatorSpec) -> dict[str, float]:
+    """Return the weights that the request gives by class; empty if it gives none, or only a rule such as "balanced"."""
+    weights = getattr(model, "class_weight", None)
+    return weights if isinstance(weights, dict) else {}
 
 
-def _unfit_folds(n_folds: int, dataset: DatasetRecord) -> Iterator[FieldError]:
-    """Folds without rows, training parts without some class, and more confusion matrices than can be kept."""
+def _loss_problems(model: EstimatorSpec, dataset: DatasetSummary, pointer: str) -> Iterator[FieldError]:
+    if hasattr(model, "n_rounds"):
+        return  # Boosters split more than two classes into problems of two.
+    try:
+        core.parse_loss(model.constructor_arguments()["loss"]).check_class_count(len(dataset.classes))
+    except core.InvalidLoss as error:
+        yield FieldError(f"{pointer}/loss", str(error))
+
+
+def _cross_validation_problems(n_folds: int, dataset: DatasetSummary) -> Iterator[FieldError]:
     n_classes = len(dataset.classes)
-    yield from empty_folds(n_folds, dataset, "/evaluation/folds")
+    yield from fold_count_problems(n_folds, dataset, "/evaluation/folds")
     if n_folds * n_classes**2 > MAX_CONFUSION_CELLS:
-        most = MAX_CONFUSION_CELLS // n_classes**2
+        limit = MAX_CONFUSION_CELLS // n_classes**2
         detail = (
-            f"{n_folds} folds are too many with {n_classes} classes, each with its confusion matrix; at most {most}"
+            f"{n_folds} folds of {n_classes} classes are too many, since a confusion matrix of each is stored; ask for "
+            f"at most {limit} folds"
         )
         yield FieldError("/evaluation/folds", detail)
-    alone = [entry["label"] for entry in dataset.classes if entry["count"] < FEWEST_ROWS_OF_CLASS]
-    if alone:
+    singletons = [entry["label"] for entry in dataset.classes if entry["count"] < MIN_ROWS_PER_CLASS]
+    if singletons:
         detail = (
-            f"classes of one row: {some_of(alone)}; one fold would train without it, so that cross-validation needs "
-            f'at least {FEWEST_ROWS_OF_CLASS} rows of each class: add or drop rows, or use {{"kind": "holdout"}}'
+            f"these classes have a single row: {some_of(singletons)}. Cross-validation needs at least "
+            f"{MIN_ROWS_PER_CLASS} rows of each class, so that no fold is trained without it: add or drop rows, or use "
+            '{"kind": "holdout"}'
         )
         yield FieldError("/evaluation", detail)

@@ -1,6 +1,6 @@
-"""How a class label is written where only text is possible: as an object key, in a header."""
+"""Text form of a class label, for object keys and other places that only hold text."""
 
 
 def label_text(label: str | int | float | bool) -> str:
-    """As JSON would write the label, without the quotes of a string."""
+    """Return the label as JSON writes it, without the quotes of a string."""
     return str(label).lower() if isinstance(label, bool) else str(label)

@@ -1,100 +1,47 @@
-"""What may be done to the labels of a job: wrong ones put in, and a correction for those that are wrong already.
+"""Request fields of injected noise and of its correction, derived from the declarations in `core`.
 
-Shapes and types are checked here; whether numbers go together and suit a data set is `core`'s to say, once the data set
-is known.
+Only shapes and types are checked here. Whether the values fit together and suit a data set is checked once the data set
+is known: `app.requests.noise_compatibility`.
 """
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import BaseModel, ConfigDict, Field
 
-#: A data set has no more classes.
-_MOST_CLASSES = 1000
-
-Rate = Annotated[float, Field(ge=0, lt=1, strict=True, allow_inf_nan=False)]
-Chance = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-MatrixRow = Annotated[list[Chance], Field(max_length=_MOST_CLASSES)]
-Matrix = Annotated[
-    list[MatrixRow],
-    Field(
-        min_length=1,
-        max_length=_MOST_CLASSES,
-        description="transition[a][b] = share of class a that is observed as class b, in class order; rows sum to 1",
-        examples=[[[0.8, 0.2], [0.3, 0.7]]],
-    ),
-]
-_RATE_RULE = "must stay below (K-1)/K for K classes"
+from app.requests.derived_specs import DerivedSpec, create_spec, kind_field, union_by_kind
+from core import NOISE_KINDS
+from core.service_api import correction_parameters, noise_parameters
 
 
-class _Spec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
+def _injection_spec(kind: str) -> type[DerivedSpec]:
+    noise = NOISE_KINDS[kind]
+    parameters = noise_parameters(kind)
+    return create_spec(noise.__name__, DerivedSpec, noise.help, parameters, kind=kind_field(kind, required=True))
 
 
-class UniformNoise(_Spec):
-    """Each training label is replaced with probability `rate` by one of the other classes, all equally likely."""
+if TYPE_CHECKING:
 
-    kind: Literal["uniform"]
-    rate: Rate = Field(description=_RATE_RULE)
+    class CorrectionSpec(DerivedSpec):
+        transition: Any
 
-
-class PairwiseNoise(_Spec):
-    """Of two classes, labels of the first are replaced with probability `rates[0]`, of the second with `rates[1]`."""
-
-    kind: Literal["pairwise"]
-    rates: list[Rate] = Field(min_length=2, max_length=2, description="each below 1/2")
-
-
-class OneSidedNoise(_Spec):
-    """Labels of one class are replaced with probability `rate` by one of the other classes, all equally likely."""
-
-    kind: Literal["one_sided"]
-    noisy_class: bool | int | FiniteFloat | str = Field(alias="class", description="with its JSON type")
-    rate: Rate = Field(description=_RATE_RULE)
-
-
-class MatrixNoise(_Spec):
-    """Each training label is drawn from its class's row of a matrix."""
-
-    kind: Literal["matrix"]
-    transition: Matrix
-
-
-class ClassConditionalNoise(_Spec):
-    """Labels move between classes that are near each other in the features, at rates of 0.1 to 0.5 by class; three
-    classes or more.
-    """
-
-    kind: Literal["class_conditional"]
-
-
-class AdversarialNoise(_Spec):
-    """A share `rate` of the labels is replaced: those that boosting on the clean labels is surest of, each by the class
-    that comes second.
-    """
-
-    kind: Literal["adversarial"]
-    rate: Rate = Field(description=_RATE_RULE)
-
-
-InjectionSpec = Annotated[
-    UniformNoise | PairwiseNoise | OneSidedNoise | MatrixNoise | ClassConditionalNoise | AdversarialNoise,
-    Field(discriminator="kind"),
-]
-
-
-class CorrectionSpec(_Spec):
-    """Forward: correct what leaves say. Backward: grow on corrected labels, with the loss `gini` alone."""
-
-    kind: Literal["forward", "backward"]
-    transition: Matrix | Literal["estimate"] = Field(
-        description="the matrix of the noise that is there, or `estimate`: found in the training rows of each fit"
+    InjectionSpec = DerivedSpec
+else:
+    CorrectionSpec = create_spec(
+        "CorrectionSpec",
+        DerivedSpec,
+        "Correction of the fit for label noise with a known or estimated transition matrix.",
+        correction_parameters(),
     )
+    InjectionSpec = union_by_kind([_injection_spec(kind) for kind in NOISE_KINDS])
 
 
-class NoiseSpec(_Spec):
-    """What happens to the labels. Injection touches training labels only, never the test labels."""
+class NoiseSpec(BaseModel):
+    """Noise that is injected into the training labels, never into test labels, and correction for noise in the data."""
 
-    inject: InjectionSpec | None = Field(None, description="wrong labels put in on purpose, for an experiment")
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    inject: InjectionSpec | None = Field(None, description="Noise to inject into the training labels, for experiments.")
     correction: CorrectionSpec | None = Field(
-        None, description="for label noise of a known or estimated matrix; of `tree`, `forest` and `extra_trees`"
+        None,
+        description="Correction for label noise in the data. It is supported by `tree`, `forest` and `extra_trees`.",
     )

@@ -1,4 +1,4 @@
-"""POST /sweeps, GET /sweeps/{id}."""
+"""Routes of sweeps: POST /sweeps and GET /sweeps/{id}."""
 
 import uuid
 from typing import Annotated
@@ -11,15 +11,16 @@ from app.datasets.service import DatasetService
 from app.errors import InvalidJson, UnsupportedMediaType
 from app.http.error_handlers import responses
 from app.jobs.accepted import Accepted, IdempotencyKey
-from app.jobs.errors import IdempotencyKeyReused, InvalidNoise, InvalidTrainingRequest, TooManyQueuedJobs
+from app.jobs.errors import IdempotencyKeyReused, TooManyQueuedJobs
 from app.jobs.schemas import JobOut
 from app.jobs.service import JobService
-from app.requests.job_specs import SweepSpec
+from app.requests.errors import InvalidNoiseRequest, InvalidTrainingRequest
 from app.storage.database import reading, writing
 from app.sweeps.errors import InvalidSweep, SweepNotFound
 from app.sweeps.schemas import EXAMPLES, SweepOut
 from app.sweeps.service import SweepService
-from app.sweeps.submission import submit
+from app.sweeps.specs import SweepSpec
+from app.sweeps.submission import SweepSubmission
 
 router = APIRouter(prefix="/sweeps", tags=["sweeps"])
 
@@ -27,15 +28,16 @@ router = APIRouter(prefix="/sweeps", tags=["sweeps"])
 @router.post(
     "",
     status_code=202,
-    summary="Compare models under noise in the background",
-    description="Answers at once with a job, whose id is the sweep's; follow it at `Location`. Each model under each "
-    "noise is a cell, a job of its own; `POST /jobs/{id}/cancel` of the sweep stops all of them.",
+    summary="Compare models under label noise",
+    description="Queues a job and returns it; its id is the id of the sweep, and `Location` is where to follow it. "
+    "Each model under each noise is a cell, which is a child job. `POST /jobs/{id}/cancel` of the sweep stops all of "
+    "its cells.",
     responses=responses(
         InvalidJson,
         UnsupportedMediaType,
         DatasetNotFound,
         InvalidSweep,
-        InvalidNoise,
+        InvalidNoiseRequest,
         InvalidTrainingRequest,
         IdempotencyKeyReused,
         TooManyQueuedJobs,
@@ -50,15 +52,16 @@ def sweep(
     limits = context.settings.limits
     with writing(context.sessions) as session:
         datasets = DatasetService(session, context.dataset_store, limits)
-        job = submit(body, idempotency_key, session, datasets, JobService(session, limits), limits)
+        submission = SweepSubmission(body, session, datasets, limits)
+        job = JobService(session, limits).submit(submission, idempotency_key)
     return accepted.of(job)
 
 
 @router.get(
     "/{sweep_id}",
-    summary="The scores of a sweep's cells, as far as they are known",
+    summary="Get a sweep with the scores of its finished cells",
     responses=responses(SweepNotFound),
 )
 def get_sweep(sweep_id: uuid.UUID, context: Context) -> SweepOut:
     with reading(context.sessions) as session:
-        return SweepOut.of(SweepService(session, JobService(session, context.settings.limits)).get(sweep_id))
+        return SweepOut.from_sweep(SweepService(session, JobService(session, context.settings.limits)).get(sweep_id))

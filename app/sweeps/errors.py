@@ -1,4 +1,4 @@
-"""What can go wrong with sweeps."""
+"""Errors of sweeps."""
 
 from app.errors import Invalid, NotFound
 
@@ -8,6 +8,6 @@ class SweepNotFound(NotFound):
 
 
 class InvalidSweep(Invalid):
-    """Its models and noises make too many cells, or two that are the same."""
+    """The models and the noise of a sweep make too many cells, or equal ones."""
 
     code, title = "invalid_sweep", "Invalid sweep"

@@ -1,26 +1,13 @@
 """Queries on cells of sweeps."""
 
 import uuid
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from app.jobs.states import JobState
-from app.jobs.tables import JobRow
 from app.sweeps.tables import SweepCellRow
-
-
-class Cell(NamedTuple):
-    """A cell: what it measured, and what its job says of it."""
-
-    job_id: uuid.UUID
-    request: dict[str, Any]  # a `SweepCellSpec`
-    scores: dict[str, Any] | None
-    state: JobState
-    error_code: str | None
-    error_message: str | None
 
 
 class SweepRepository:
@@ -31,17 +18,11 @@ class SweepRepository:
         self._session.add_all(cells)
         self._session.flush()
 
-    def cells(self, sweep_id: uuid.UUID) -> list[Cell]:
-        """In the order of their positions, all as they were at one moment."""
-        query = (
-            select(
-                JobRow.id, JobRow.request, SweepCellRow.scores, JobRow.state, JobRow.error_code, JobRow.error_message
-            )
-            .join(SweepCellRow, SweepCellRow.job_id == JobRow.id)
-            .where(JobRow.parent_id == sweep_id)
-            .order_by(SweepCellRow.position)
-        )
-        return [Cell(*found) for found in self._session.execute(query)]
+    def scores(self, job_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, dict[str, Any] | None]:
+        """Return the scores of cells by the ids of their jobs, ordered by their positions."""
+        query = select(SweepCellRow.job_id, SweepCellRow.scores).where(SweepCellRow.job_id.in_(list(job_ids)))
+        rows = self._session.execute(query.order_by(SweepCellRow.position))
+        return {row.job_id: row.scores for row in rows}
 
     def set_scores(self, job_id: uuid.UUID, scores: Mapping[str, list[float]]) -> None:
         self._session.execute(update(SweepCellRow).where(SweepCellRow.job_id == job_id).values(scores=dict(scores)))

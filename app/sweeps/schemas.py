@@ -1,4 +1,4 @@
-"""Sweeps as clients see them; what they ask for is `app.requests.job_specs.SweepSpec`."""
+"""Sweeps in responses. Requests are in `app.sweeps.specs`."""
 
 import uuid
 from collections.abc import Sequence
@@ -10,12 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.jobs.schemas import JobError, Progress
 from app.jobs.states import JobState
-from app.sweeps.repository import Cell
-from app.sweeps.service import METRICS, Sweep
+from app.sweeps.records import METRICS, Sweep, SweepCell
 
 EXAMPLES = {
     "curves": {
-        "summary": "how two losses bear up as more labels are wrong",
+        "summary": "Two losses at increasing rates of label noise",
         "value": {
             "dataset_id": "8a5b6f0e-5d0f-4f6c-9a53-5f1c2b0d7e11",
             "models": [
@@ -29,7 +28,7 @@ EXAMPLES = {
         },
     },
     "kinds": {
-        "summary": "one model under different kinds of noise",
+        "summary": "One model under different kinds of label noise",
         "value": {
             "dataset_id": "8a5b6f0e-5d0f-4f6c-9a53-5f1c2b0d7e11",
             "models": [{"kind": "rmboost", "n_rounds": 100}],
@@ -58,32 +57,40 @@ class SweepCellOut(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [_CELL]})
 
     job_id: uuid.UUID
-    model: dict[str, Any] = Field(description="with defaults filled in")
+    model: dict[str, Any] = Field(description="The model of the request, with defaults filled in.")
     noise: dict[str, Any]
     state: JobState
-    metric: Literal["accuracy", "weighted_f1"] = Field(description="on the held-out rows, whose labels are clean")
-    mean: float | None = Field(description="over the repeats; null until the cell has succeeded")
-    sd: float | None = Field(description="standard deviation, n - 1 in the denominator; null for one repeat")
-    values: list[float] = Field(description="of each repeat; values[i] of all cells have the same rows held out")
-    error: JobError | None = Field(description="why the cell failed")
+    metric: Literal["accuracy", "weighted_f1"] = Field(
+        description="Metric on the held-out rows, whose labels are clean."
+    )
+    mean: float | None = Field(description="Mean over the repeats; null until the cell has succeeded.")
+    sd: float | None = Field(
+        description="Standard deviation over the repeats, with n - 1 in the denominator; null for a single repeat."
+    )
+    values: list[float] = Field(
+        description="Value of each repeat; `values[i]` of all cells is measured on the same held-out rows."
+    )
+    error: JobError | None = Field(description="Why the cell failed; null if it did not.")
 
     @classmethod
-    def each_of(cls, cell: Cell) -> "list[SweepCellOut]":
-        return [cls._of(cell, metric, (cell.scores or {}).get(metric, [])) for metric in METRICS]
+    def by_metric(cls, cell: SweepCell) -> "list[SweepCellOut]":
+        """Return one entry for each metric of the cell."""
+        return [cls._from_values(cell, metric, (cell.scores or {}).get(metric, [])) for metric in METRICS]
 
     @classmethod
-    def _of(cls, cell: Cell, metric: str, values: Sequence[float]) -> "SweepCellOut":
+    def _from_values(cls, cell: SweepCell, metric: str, values: Sequence[float]) -> "SweepCellOut":
+        job = cell.job
         return cls.model_validate(
             {
-                "job_id": cell.job_id,
-                "model": cell.request["model"],
-                "noise": cell.request["noise"],
-                "state": cell.state,
+                "job_id": job.id,
+                "model": job.request["model"],
+                "noise": job.request["noise"],
+                "state": job.state,
                 "metric": metric,
                 "mean": fmean(values) if values else None,
                 "sd": stdev(values) if len(values) > 1 else None,
                 "values": values,
-                "error": JobError.of(cell.error_code, cell.error_message),
+                "error": JobError.of(job.error_code, job.error_message),
             }
         )
 
@@ -99,11 +106,15 @@ class SweepOut(BaseModel):
     repeats: int
     test_fraction: float
     seed: int
-    error: JobError | None = Field(description="why the sweep failed; the cells that succeeded have their scores")
-    cells: list[SweepCellOut] = Field(description="by model, noise and metric, each in the order of the request")
+    error: JobError | None = Field(
+        description="Why the sweep failed; null if it did not. Cells that succeeded have their scores in either case."
+    )
+    cells: list[SweepCellOut] = Field(
+        description="Ordered by model, noise and metric, models and noise in the order of the request."
+    )
 
     @classmethod
-    def of(cls, sweep: Sweep) -> "SweepOut":
+    def from_sweep(cls, sweep: Sweep) -> "SweepOut":
         job = sweep.job
         return cls(
             id=job.id,
@@ -117,5 +128,5 @@ class SweepOut(BaseModel):
             test_fraction=job.request["test_fraction"],
             seed=job.request["seed"],
             error=JobError.of(job.error_code, job.error_message),
-            cells=[entry for cell in sweep.cells for entry in SweepCellOut.each_of(cell)],
+            cells=[entry for cell in sweep.cells for entry in SweepCellOut.by_metric(cell)],
         )

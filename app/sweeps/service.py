@@ -1,25 +1,16 @@
-"""Keeping the scores of sweeps' cells, and reading them."""
+"""Reading sweeps, and storing the scores of their cells."""
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from app.jobs.records import JobRecord
 from app.jobs.service import JobService
-from app.jobs.states import JobKind
+from app.jobs.states import JobKind, JobState
 from app.sweeps.errors import SweepNotFound
-from app.sweeps.repository import Cell, SweepRepository
-
-#: Of the scores of `core.evaluate`, those that a cell keeps.
-METRICS = ("accuracy", "weighted_f1")
-
-
-@dataclass(frozen=True)
-class Sweep:
-    job: JobRecord
-    cells: list[Cell]
+from app.sweeps.records import Scores, Sweep, SweepCell
+from app.sweeps.repository import SweepRepository
 
 
 class SweepService:
@@ -28,12 +19,19 @@ class SweepService:
         self._jobs = jobs
 
     def get(self, sweep_id: uuid.UUID) -> Sweep:
-        """The sweep and what there is of its cells by now. Raises SweepNotFound."""
-        job = self._jobs.of_kind(sweep_id, JobKind.SWEEP, SweepNotFound)
-        # The cells after the job: so one that has succeeded is never shown with a cell that lacks its scores.
-        return Sweep(job, self._sweeps.cells(sweep_id))
+        """Return the sweep with the scores of the cells that have succeeded so far. Raises SweepNotFound."""
+        # In this order, a job that is read as succeeded never lacks its scores.
+        sweep = self._jobs.of_kind(sweep_id, JobKind.SWEEP, SweepNotFound)
+        children = {child.id: child for child in self._jobs.children(sweep_id)}
+        scores = self._sweeps.scores(children)
+        return Sweep(sweep, [_cell(children[job_id], values) for job_id, values in scores.items()])
 
 
-def keep_scores(session: Session, job_id: uuid.UUID, scores: Mapping[str, list[float]]) -> None:
-    """Keep what a cell has measured, in the transaction that ends its job. scores: one value a repeat, by metric."""
+def _cell(job: JobRecord, scores: Scores | None) -> SweepCell:
+    """Return a cell; scores that were stored after its job was read are left out."""
+    return SweepCell(job, scores if job.state is JobState.SUCCEEDED else None)
+
+
+def store_scores(session: Session, job_id: uuid.UUID, scores: Mapping[str, list[float]]) -> None:
+    """Store the scores of a cell, one value per repeat by metric, in the transaction that ends its job."""
     SweepRepository(session).set_scores(job_id, scores)

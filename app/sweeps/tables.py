@@ -1,4 +1,4 @@
-"""What the cells of sweeps measured. All else of a cell, its sweep included, stands in its job."""
+"""Table of the scores of sweep cells. Everything else about a cell is in the row of its job."""
 
 import uuid
 from typing import Any
@@ -13,7 +13,7 @@ class SweepCellRow(Base):
     __tablename__ = "sweep_cells"
 
     job_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
-    #: By model, then by noise, as the request has them.
+    #: Position in the grid, ordered by model and then by noise, as in the request.
     position: Mapped[int]
-    #: {metric: [value of each repeat]}; None until the cell has succeeded.
+    #: Values of each repeat by metric; None until the cell has succeeded.
     scores: Mapped[dict[str, Any] | None]

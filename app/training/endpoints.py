@@ -1,4 +1,4 @@
-"""POST /train."""
+"""Route of training: POST /train."""
 
 from typing import Annotated
 
@@ -10,18 +10,15 @@ from app.datasets.service import DatasetService
 from app.errors import InvalidJson, UnsupportedMediaType
 from app.http.error_handlers import responses
 from app.jobs.accepted import Accepted, IdempotencyKey
-from app.jobs.errors import (
-    IdempotencyKeyReused,
-    IncompatibleTestDataset,
-    InvalidNoise,
-    InvalidTrainingRequest,
-    TooManyQueuedJobs,
-)
+from app.jobs.errors import IdempotencyKeyReused, TooManyQueuedJobs
 from app.jobs.schemas import JobOut
 from app.jobs.service import JobService
+from app.requests.errors import InvalidNoiseRequest, InvalidTrainingRequest
 from app.storage.database import writing
-from app.training.schemas import EXAMPLES, TrainRequest
-from app.training.service import TrainingService
+from app.training.errors import IncompatibleTestDataset
+from app.training.schemas import EXAMPLES
+from app.training.specs import TrainRequest
+from app.training.submission import TrainingSubmission
 
 router = APIRouter(tags=["training"])
 
@@ -29,14 +26,15 @@ router = APIRouter(tags=["training"])
 @router.post(
     "/train",
     status_code=202,
-    summary="Train a model in the background",
-    description="Answers at once with a job; follow it at `Location`. The job's `model_id` names the result.",
+    summary="Train a model",
+    description="Queues a job and returns it; `Location` is where to follow it. When the job has succeeded, its "
+    "`model_id` is the id of the trained model.",
     responses=responses(
         InvalidJson,
         UnsupportedMediaType,
         DatasetNotFound,
         InvalidTrainingRequest,
-        InvalidNoise,
+        InvalidNoiseRequest,
         IncompatibleTestDataset,
         IdempotencyKeyReused,
         TooManyQueuedJobs,
@@ -51,5 +49,6 @@ def train(
     limits = context.settings.limits
     with writing(context.sessions) as session:
         datasets = DatasetService(session, context.dataset_store, limits)
-        job = TrainingService(datasets, JobService(session, limits), limits).submit(body, idempotency_key)
+        submission = TrainingSubmission(body, datasets, limits)
+        job = JobService(session, limits).submit(submission, idempotency_key)
     return accepted.of(job)

@@ -1,4 +1,4 @@
-"""Audits over HTTP, run in this process: what is accepted and refused, and how the result is read."""
+"""Routes of audits, whose jobs run in this process: accepted and refused requests, and reading the results."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ def context(client: TestClient) -> ServiceContext:
 
 
 def table(labels: tuple[Any, Any] = ("no", "yes"), n_rows: int = 300) -> dict[str, list[Any]]:
-    """Two clear classes, every twelfth label wrong."""
+    """Return a table of two well separated classes in which every twelfth label is wrong."""
     x = np.random.default_rng(0).normal(size=n_rows)
     y = [labels[int((value > 0) != (row % 12 == 0))] for row, value in enumerate(x)]
     return {"x": x.tolist(), "y": y}
@@ -42,7 +42,7 @@ def submitted(client: TestClient, dataset_id: Any, **request: Any) -> dict[str, 
 
 
 def audited(client: TestClient, context: ServiceContext, columns: dict[str, list[Any]], **request: Any) -> str:
-    """The id of a finished audit."""
+    """Run an audit and return its id."""
     audit_id = submitted(client, store(context, columns), **request)["id"]
     run_job(context, uuid.UUID(audit_id), audit, lambda: False)
     ended = job(context, uuid.UUID(audit_id))
@@ -62,7 +62,7 @@ def all_rows(client: TestClient, audit_id: str, **query: Any) -> list[dict[str, 
 
 
 class TestResult:
-    def test_says_how_many_which_and_what_they_should_be(self, client: TestClient, context: ServiceContext) -> None:
+    def test_finds_wrong_labels_and_suggests_the_right_ones(self, client: TestClient, context: ServiceContext) -> None:
         columns = table()
         audit_id = audited(client, context, columns)
         found = client.get(f"/audits/{audit_id}").json()
@@ -82,7 +82,7 @@ class TestResult:
         assert len(wrong & {issue["row"] for issue in issues}) > 0.8 * len(wrong)
         assert all(issue["suggested_label"] != issue["given_label"] == columns["y"][issue["row"]] for issue in issues)
 
-    def test_pages_hold_every_row_once_worst_first(self, client: TestClient, context: ServiceContext) -> None:
+    def test_pages_contain_every_row_once_worst_first(self, client: TestClient, context: ServiceContext) -> None:
         audit_id = audited(client, context, table())
         rows = all_rows(client, audit_id, limit=7)
         assert sorted(row["row"] for row in rows) == list(range(300))
@@ -92,7 +92,7 @@ class TestResult:
         assert len(all_rows(client, audit_id, flagged="false", limit=200)) == 300 - n_issues
 
     @pytest.mark.parametrize("labels", [("no", "yes"), (False, True), (-3, 7), (0.5, 1.5), ('a "b"', "c,d")], ids=str)
-    def test_the_file_holds_what_the_pages_hold(
+    def test_the_file_has_the_content_of_the_pages(
         self, client: TestClient, context: ServiceContext, labels: tuple[Any, Any]
     ) -> None:
         audit_id = audited(client, context, table(labels))
@@ -117,7 +117,7 @@ class TestResult:
         assert ended["progress"]["fraction"] == 1.0
         assert ended["result"] == {"href": f"/audits/{audit_id}"}
 
-    def test_the_same_seed_is_the_same_file(self, client: TestClient, context: ServiceContext) -> None:
+    def test_the_same_seed_gives_the_same_file(self, client: TestClient, context: ServiceContext) -> None:
         texts = [
             client.get(f"/audits/{audited(client, context, table(), seed=seed)}/issues.csv").text for seed in (1, 1, 2)
         ]
@@ -129,13 +129,13 @@ def _text(value: Any) -> str:
 
 
 class TestSubmission:
-    def test_fills_in_the_usual_forest(self, client: TestClient) -> None:
+    def test_fills_in_the_default_forest(self, client: TestClient) -> None:
         dataset_id = str(make_dataset(client.app.state.context))
         request = client.post("/audits", json={"dataset_id": dataset_id}).json()["request"]
         assert (request["dataset_id"], request["folds"], request["seed"]) == (dataset_id, None, 0)
         assert (request["model"]["kind"], request["model"]["min_samples_leaf"]) == ("forest", 5)
 
-    def test_the_same_key_is_the_same_audit(self, client: TestClient, context: ServiceContext) -> None:
+    def test_the_same_key_gives_the_same_audit(self, client: TestClient, context: ServiceContext) -> None:
         body, headers = {"dataset_id": str(make_dataset(context))}, {"Idempotency-Key": "once"}
         first, again = (client.post("/audits", json=body, headers=headers) for _ in range(2))
         assert first.json()["id"] == again.json()["id"]
@@ -159,7 +159,7 @@ class TestSubmission:
         ],
         ids=str,
     )
-    def test_refusals_point_at_the_field(self, client: TestClient, change: dict[str, Any], pointer: str) -> None:
+    def test_errors_point_at_the_field(self, client: TestClient, change: dict[str, Any], pointer: str) -> None:
         dataset_id = str(make_dataset(client.app.state.context, n_rows=80))
         response = client.post("/audits", json={"dataset_id": dataset_id, **change})
         assert response.status_code == 422
@@ -173,7 +173,7 @@ class TestSubmission:
         assert [error["pointer"] for error in response.json()["errors"]] == ["/model/kind"]
         assert client.post("/audits", json={"dataset_id": dataset_id}).status_code == 202
 
-    def test_more_votes_than_memory_holds(self, client: TestClient) -> None:
+    def test_more_votes_than_fit_into_memory(self, client: TestClient) -> None:
         classes = [{"label": label, "count": 25_000} for label in range(400)]
         dataset_id = make_dataset(client.app.state.context, n_rows=10_000_000, classes=classes)
         response = client.post("/audits", json={"dataset_id": str(dataset_id)})
@@ -192,11 +192,13 @@ class TestSubmission:
         enough = make_dataset(context, n_rows=24, classes=eight)
         assert client.post("/audits", json={"dataset_id": str(enough), **model}).status_code == 202
 
-    def test_a_data_set_that_is_not_there(self, client: TestClient) -> None:
+    def test_an_unknown_data_set(self, client: TestClient) -> None:
         response = client.post("/audits", json={"dataset_id": str(uuid.uuid4())})
         assert (response.status_code, response.json()["code"]) == (404, "dataset_not_found")
 
-    def test_a_data_set_stays_while_an_audit_needs_it(self, client: TestClient, context: ServiceContext) -> None:
+    def test_a_data_set_cannot_be_deleted_while_an_audit_needs_it(
+        self, client: TestClient, context: ServiceContext
+    ) -> None:
         dataset_id = store(context, table())
         job_id = submitted(client, dataset_id)["id"]
         assert client.delete(f"/datasets/{dataset_id}").status_code == 409
@@ -207,7 +209,7 @@ class TestSubmission:
 
 class TestReading:
     @pytest.mark.parametrize("page", ["", "/issues", "/issues.csv"])
-    def test_no_audit(self, client: TestClient, context: ServiceContext, page: str) -> None:
+    def test_an_unknown_audit(self, client: TestClient, context: ServiceContext, page: str) -> None:
         for other in (uuid.uuid4(), make_job(context)):
             response = client.get(f"/audits/{other}{page}")
             problem = response.json()
@@ -228,12 +230,12 @@ class TestReading:
             response = client.get(f"/audits/{audit_id}/issues?{query}")
             assert (response.status_code, response.json()["code"]) == (422, "invalid_cursor"), query
 
-    def test_a_misspelt_filter(self, client: TestClient, context: ServiceContext) -> None:
+    def test_an_unknown_filter(self, client: TestClient, context: ServiceContext) -> None:
         audit_id = audited(client, context, table())
         for page in ("issues", "issues.csv"):
             assert client.get(f"/audits/{audit_id}/{page}?flaged=true").status_code == 422
 
-    def test_a_lost_file_is_no_fault_of_the_client(self, client: TestClient, context: ServiceContext) -> None:
+    def test_a_lost_file_is_an_error_of_the_server(self, client: TestClient, context: ServiceContext) -> None:
         audit_id = audited(client, context, table())
         for path in context.settings.issues_folder.iterdir():
             path.unlink()
@@ -243,7 +245,7 @@ class TestReading:
             assert (response.status_code, response.json()["code"]) == (500, "issues_missing")
 
 
-def test_files_without_an_audit_go_and_others_stay(client: TestClient, context: ServiceContext) -> None:
+def test_only_files_without_an_audit_are_deleted(client: TestClient, context: ServiceContext) -> None:
     audit_id = audited(client, context, table())
     orphan = context.issue_store.put(lambda path: path.write_bytes(b"nobody's"))
     two_days_ago = time.time() - 2 * 24 * 3600

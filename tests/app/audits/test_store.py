@@ -1,16 +1,17 @@
-"""Files of judged rows: what was written comes back by the slice, worst first."""
+"""Files of judged rows: slices and batches contain what was written, worst first."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app.audits.store import JudgedRows, read_batches, read_rows, write_rows
+from app.audits.records import JudgedRows
+from app.audits.store import read_batches, read_rows, write_rows
 
 
 @pytest.fixture
 def rows() -> JudgedRows:
-    """More than one batch of the file, with ties in quality."""
+    """Rows for more than one batch of a file, with ties in quality."""
     generator = np.random.default_rng(0)
     n_rows = 150_000
     quality = generator.integers(0, 1000, n_rows) / 1000
@@ -25,21 +26,21 @@ def path(rows: JudgedRows, tmp_path: Path) -> Path:
     return path
 
 
-def _same(found: JudgedRows, expected: JudgedRows) -> None:
+def _same(actual: JudgedRows, expected: JudgedRows) -> None:
     for name, values in vars(expected).items():
-        np.testing.assert_array_equal(vars(found)[name], values)
+        np.testing.assert_array_equal(vars(actual)[name], values)
 
 
-def _chosen(rows: JudgedRows, flagged: bool | None) -> JudgedRows:
-    """By the plainest means: sort all, then pick."""
+def _selected(rows: JudgedRows, flagged: bool | None) -> JudgedRows:
+    """Return the selected rows, worst first, in the simplest way: sort all rows and select."""
     order = sorted(range(len(rows)), key=lambda i: (rows.quality[i], i))
-    wanted = np.array([i for i in order if flagged is None or rows.is_issue[i] == flagged])
-    return JudgedRows(*(values[wanted] for values in vars(rows).values()))
+    selected = np.array([i for i in order if flagged is None or rows.is_issue[i] == flagged])
+    return JudgedRows(*(values[selected] for values in vars(rows).values()))
 
 
 @pytest.mark.parametrize("flagged", [None, True, False])
 def test_slices_and_batches_are_the_sorted_rows(rows: JudgedRows, path: Path, flagged: bool | None) -> None:
-    expected = _chosen(rows, flagged)
+    expected = _selected(rows, flagged)
     for offset in (0, 1, 65_530, len(expected) - 3):
         part = JudgedRows(*(values[offset : offset + 10] for values in vars(expected).values()))
         _same(read_rows(path, flagged, offset, 10), part)

@@ -1,4 +1,4 @@
-"""The data set that requests for sweeps name."""
+"""Data set for sweep requests."""
 
 import pytest
 from fastapi.testclient import TestClient
@@ -8,5 +8,5 @@ from tests.factories import make_dataset
 
 @pytest.fixture
 def dataset_id(client: TestClient) -> str:
-    """Classes 0 and 1."""
+    """Id of a data set with the classes 0 and 1."""
     return str(make_dataset(client.app.state.context))

@@ -1,4 +1,4 @@
-"""GET /sweeps/{id}: a grid from the first moment on, filled as its cells end."""
+"""GET /sweeps/{id}: the grid of cells, filled as they finish."""
 
 import statistics
 import uuid
@@ -9,16 +9,16 @@ from fastapi.testclient import TestClient
 from app.jobs import lease, state_machine
 from app.jobs.states import JobState
 from app.storage.database import writing
-from app.sweeps.service import keep_scores
+from app.sweeps.service import store_scores
 from tests.app.sweeps.test_post_sweeps import NOISE, body
 from tests.factories import make_job
 
 SCORES = {"accuracy": [0.5, 0.75, 1.0], "weighted_f1": [0.25, 0.5, 0.25]}
 
 
-def start(client: TestClient, dataset_id: str, **given: Any) -> tuple[str, list[str]]:
-    """A sweep and its cells' jobs in their order."""
-    sweep_id = client.post("/sweeps", json=body(dataset_id, **given)).json()["id"]
+def start(client: TestClient, dataset_id: str, **fields: Any) -> tuple[str, list[str]]:
+    """Submit a sweep and return its id and the ids of its cells in their order."""
+    sweep_id = client.post("/sweeps", json=body(dataset_id, **fields)).json()["id"]
     return sweep_id, [cell["job_id"] for cell in read(client, sweep_id)["cells"][::2]]
 
 
@@ -29,20 +29,20 @@ def read(client: TestClient, sweep_id: str) -> dict[str, Any]:
 
 
 def finish(client: TestClient, job_id: str, scores: dict[str, list[float]] | None) -> None:
-    """Run a cell to its end: with these scores, or to a failure."""
+    """End a cell with these scores, or with a failure if they are None."""
     sessions = client.app.state.context.sessions
     with writing(sessions) as session:
-        held = lease.claim(session, uuid.UUID(job_id), 30)
-    assert held is not None
+        claim = lease.claim(session, uuid.UUID(job_id), 30)
+    assert claim is not None
     with writing(sessions) as session:
         if scores is None:
-            assert state_machine.fail(session, held.job_id, "invalid_input", "one class", fence=held.attempt)
+            assert state_machine.fail(session, claim.job_id, "invalid_input", "one class", fence=claim.attempt)
             return
-        keep_scores(session, held.job_id, scores)
-        assert state_machine.enter(session, held.job_id, JobState.SUCCEEDED, fence=held.attempt)
+        store_scores(session, claim.job_id, scores)
+        assert state_machine.enter(session, claim.job_id, JobState.SUCCEEDED, fence=claim.attempt)
 
 
-def test_an_empty_grid_before_anything_ran(client: TestClient, dataset_id: str) -> None:
+def test_a_new_sweep_shows_an_empty_grid(client: TestClient, dataset_id: str) -> None:
     sweep_id, jobs = start(client, dataset_id, repeats=3, test_fraction=0.25, seed=9)
     sweep = read(client, sweep_id)
     assert (sweep["id"], sweep["dataset_id"], sweep["state"]) == (sweep_id, dataset_id, "queued")
@@ -76,14 +76,14 @@ def test_cells_are_filled_as_they_finish(client: TestClient, dataset_id: str) ->
     assert (job["state"], job["result"], job["model_id"]) == ("succeeded", {"href": f"/sweeps/{sweep_id}"}, None)
 
 
-def test_one_repeat_has_no_spread(client: TestClient, dataset_id: str) -> None:
+def test_a_single_repeat_has_no_standard_deviation(client: TestClient, dataset_id: str) -> None:
     sweep_id, jobs = start(client, dataset_id, repeats=1)
     finish(client, jobs[0], {"accuracy": [0.5], "weighted_f1": [0.25]})
     cell = read(client, sweep_id)["cells"][0]
     assert (cell["mean"], cell["sd"], cell["values"]) == (0.5, None, [0.5])
 
 
-def test_a_failed_cell_says_why_and_the_others_stay(client: TestClient, dataset_id: str) -> None:
+def test_a_failed_cell_shows_its_error_beside_the_others(client: TestClient, dataset_id: str) -> None:
     sweep_id, jobs = start(client, dataset_id)
     for number, job_id in enumerate(jobs):
         finish(client, job_id, SCORES if number else None)
@@ -95,7 +95,7 @@ def test_a_failed_cell_says_why_and_the_others_stay(client: TestClient, dataset_
     assert [cell["mean"] for cell in sweep["cells"][2::2]] == [0.75] * 3
 
 
-def test_a_cancelled_sweep_keeps_what_had_finished(client: TestClient, dataset_id: str) -> None:
+def test_a_cancelled_sweep_keeps_finished_cells(client: TestClient, dataset_id: str) -> None:
     sweep_id, jobs = start(client, dataset_id)
     finish(client, jobs[0], SCORES)
     assert client.post(f"/jobs/{sweep_id}/cancel").json()["state"] == "cancelled"
@@ -119,6 +119,6 @@ def test_examples_of_the_documentation_are_valid(client: TestClient) -> None:
     examples = operation["requestBody"]["content"]["application/json"]["examples"]
     assert len(examples) >= 2
     for example in examples.values():
-        # Well-formed: the only fault is that the data set of the example does not exist.
+        # The examples are well-formed: only their data set does not exist.
         response = client.post("/sweeps", json=example["value"])
         assert (response.status_code, response.json()["code"]) == (404, "dataset_not_found")

@@ -1,4 +1,4 @@
-"""POST /sweeps: what is accepted, what is refused and where the answer points."""
+"""POST /sweeps: accepted and refused requests, and the pointers of the errors."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from app.requests.job_specs import MAX_CELLS
+from app.sweeps.specs import MAX_CELLS
 from tests.app.training.train_requests import wide_dataset
 from tests.factories import make_dataset
 
@@ -19,8 +19,8 @@ NOISE = [{"kind": "uniform", "rate": 0.0}, {"kind": "one_sided", "class": 1, "ra
 CLASS_CONDITIONAL = {"kind": "class_conditional"}
 
 
-def body(dataset_id: str, /, **given: Any) -> dict[str, Any]:
-    return {"dataset_id": dataset_id, "models": TREES, "noise": NOISE} | given
+def body(dataset_id: str, /, **fields: Any) -> dict[str, Any]:
+    return {"dataset_id": dataset_id, "models": TREES, "noise": NOISE} | fields
 
 
 def limit_queued_jobs(client: TestClient, limit: int) -> None:
@@ -42,7 +42,7 @@ def refused(client: TestClient, request: dict[str, Any], status: int = 422) -> t
 
 
 class TestAccepted:
-    def test_answers_with_a_queued_job(self, client: TestClient, dataset_id: str) -> None:
+    def test_returns_a_queued_job(self, client: TestClient, dataset_id: str) -> None:
         response = client.post("/sweeps", json=body(dataset_id))
         job = response.json()
         assert (response.status_code, job["kind"], job["attempt"]) == (202, "sweep", 0)
@@ -68,14 +68,14 @@ class TestAccepted:
         for cell in cells:
             assert [cell["request"][key] for key in ("repeats", "seed", "test_fraction")] == [2, 3, 0.5]
 
-    def test_lists_show_the_sweep_and_cells_when_asked(self, client: TestClient, dataset_id: str) -> None:
+    def test_lists_show_cells_only_on_request(self, client: TestClient, dataset_id: str) -> None:
         sweep = client.post("/sweeps", json=body(dataset_id)).json()
         assert [job["id"] for job in client.get("/jobs").json()["items"]] == [sweep["id"]]
         assert len(client.get("/jobs?kind=sweep_cell").json()["items"]) == 4
         assert client.get(f"/jobs?parent_id={uuid.uuid4()}").json()["items"] == []
         assert client.get("/jobs?parent_id=none").json()["errors"][0]["pointer"] == "query/parent_id"
 
-    def test_holds_its_data_set(self, client: TestClient, dataset_id: str) -> None:
+    def test_its_data_set_cannot_be_deleted(self, client: TestClient, dataset_id: str) -> None:
         sweep = client.post("/sweeps", json=body(dataset_id)).json()
         response = client.delete(f"/datasets/{dataset_id}")
         assert (response.status_code, response.json()["code"]) == (409, "dataset_in_use")
@@ -122,12 +122,10 @@ class TestRefused:
         ],
         ids=str,
     )
-    def test_models_that_do_not_fit(
-        self, client: TestClient, dataset_id: str, models: Any, pointers: list[str]
-    ) -> None:
+    def test_incompatible_models(self, client: TestClient, dataset_id: str, models: Any, pointers: list[str]) -> None:
         assert refused(client, body(dataset_id, models=models)) == ("invalid_training_request", pointers)
 
-    def test_a_loss_that_does_not_fit_the_classes(self, client: TestClient) -> None:
+    def test_a_loss_that_is_incompatible_with_the_classes(self, client: TestClient) -> None:
         three = str(make_dataset(client.app.state.context, classes=[{"label": label, "count": 9} for label in "abc"]))
         models = [{"kind": "tree"}, {"kind": "tree", "loss": "ranking"}]
         request = body(three, models=models, noise=[{"kind": "class_conditional"}])
@@ -146,24 +144,22 @@ class TestRefused:
         ],
         ids=str,
     )
-    def test_noise_that_does_not_fit(
-        self, client: TestClient, dataset_id: str, noise: Any, pointers: list[str]
-    ) -> None:
+    def test_incompatible_noise(self, client: TestClient, dataset_id: str, noise: Any, pointers: list[str]) -> None:
         assert refused(client, body(dataset_id, noise=noise)) == ("invalid_noise", pointers)
 
-    def test_noise_of_more_classes_and_features_than_can_be_measured(self, client: TestClient) -> None:
+    def test_too_many_classes_and_features_for_distances(self, client: TestClient) -> None:
         request = body(wide_dataset(client, 300, 700), noise=[{"kind": "uniform", "rate": 0.1}, CLASS_CONDITIONAL])
         assert refused(client, request) == ("invalid_noise", ["/noise/1/kind"])
 
-    def test_too_few_rows_to_hold_some_out(self, client: TestClient) -> None:
+    def test_too_few_rows_for_a_holdout(self, client: TestClient) -> None:
         tiny = str(make_dataset(client.app.state.context, n_rows=3))
         assert refused(client, body(tiny)) == ("invalid_training_request", ["/test_fraction"])
 
-    def test_more_rows_held_out_than_leave_one_of_each_class(self, client: TestClient, dataset_id: str) -> None:
+    def test_a_holdout_that_leaves_less_than_one_row_per_class(self, client: TestClient, dataset_id: str) -> None:
         request = body(dataset_id, test_fraction=0.999)
         assert refused(client, request) == ("invalid_training_request", ["/test_fraction"])
 
-    def test_entries_that_mean_the_same_are_both_named(self, client: TestClient, dataset_id: str) -> None:
+    def test_equal_entries_are_both_named(self, client: TestClient, dataset_id: str) -> None:
         models = [{"kind": "tree"}, {"kind": "forest"}, {"kind": "tree", "loss": "mse"}]
         one_sided = {"kind": "one_sided", "rate": 0.1}
         noise = [{"kind": "uniform", "rate": 0}, {"kind": "uniform", "rate": 0.0}]
@@ -182,26 +178,26 @@ class TestRefused:
     def test_an_unknown_data_set(self, client: TestClient) -> None:
         assert refused(client, body(str(uuid.uuid4())), 404) == ("dataset_not_found", ["/dataset_id"])
 
-    def test_a_body_that_is_no_json(self, client: TestClient) -> None:
+    def test_a_body_that_is_not_json(self, client: TestClient) -> None:
         headers = {"Content-Type": "application/json"}
         assert client.post("/sweeps", content=b"{", headers=headers).json()["code"] == "invalid_json"
 
-    def test_more_cells_than_the_queue_holds(self, client: TestClient, dataset_id: str) -> None:
+    def test_more_cells_than_the_queue_can_ever_hold(self, client: TestClient, dataset_id: str) -> None:
         limit_queued_jobs(client, 3)
         response = client.post("/sweeps", json=body(dataset_id))
-        # Not 429, after which clients wait and ask again.
+        # Not 429, after which clients would retry.
         assert (response.status_code, response.json()["code"]) == (422, "invalid_sweep")
-        assert "max_queued_jobs: 3" in response.json()["detail"]
+        assert "limit of 3 queued jobs (BRISTLECONE_MAX_QUEUED_JOBS)" in response.json()["detail"]
         assert n_jobs(client) == 0
 
-    def test_more_cells_than_the_queue_has_room_for(self, client: TestClient, dataset_id: str) -> None:
+    def test_more_cells_than_the_queue_can_hold_now(self, client: TestClient, dataset_id: str) -> None:
         limit_queued_jobs(client, 4)
         assert client.post("/sweeps", json=body(dataset_id)).status_code == 202
         response = client.post("/sweeps", json=body(dataset_id))
         assert (response.status_code, response.json()["code"]) == (429, "too_many_queued_jobs")
         assert "max_queued_jobs: 4" in response.json()["detail"]
 
-    def test_cells_that_would_hold_too_many_matrices(self, client: TestClient) -> None:
+    def test_cells_whose_matrices_are_too_large(self, client: TestClient) -> None:
         n_classes = 150
         classes = [{"label": label, "count": 20} for label in range(n_classes)]
         many = str(make_dataset(client.app.state.context, n_rows=20 * n_classes, classes=classes))
@@ -212,7 +208,9 @@ class TestRefused:
         assert refused(client, body(many, models=models, noise=noise)) == ("invalid_sweep", ["/noise"])
         assert client.post("/sweeps", json=body(many, models=models[:4], noise=noise)).status_code == 202
 
-    def test_models_that_differ_by_the_type_of_a_number_are_two(self, client: TestClient, dataset_id: str) -> None:
+    def test_models_that_differ_in_the_type_of_a_number_are_different(
+        self, client: TestClient, dataset_id: str
+    ) -> None:
         models = [{"kind": "forest", "max_features": 1}, {"kind": "forest", "max_features": 1.0}]
         assert client.post("/sweeps", json=body(dataset_id, models=models)).status_code == 202
 
@@ -233,7 +231,7 @@ class TestIdempotencyKey:
         assert (response.status_code, response.json()["code"]) == (422, "idempotency_key_reused")
         assert response.json()["errors"][0]["pointer"] == "header/Idempotency-Key"
 
-    def test_of_many_calls_at_once_makes_one_sweep(self, client: TestClient, dataset_id: str) -> None:
+    def test_concurrent_calls_queue_one_sweep(self, client: TestClient, dataset_id: str) -> None:
         headers = {"Idempotency-Key": "once"}
         with ThreadPoolExecutor(4) as pool:
             calls = pool.map(lambda _: client.post("/sweeps", json=body(dataset_id), headers=headers), range(4))

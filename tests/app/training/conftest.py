@@ -1,4 +1,4 @@
-"""Data sets that requests to train name."""
+"""Data sets for training requests."""
 
 import pytest
 from fastapi.testclient import TestClient

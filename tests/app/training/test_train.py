@@ -1,4 +1,4 @@
-"""POST /train: what is accepted, what is refused and where the answer points."""
+"""POST /train: accepted and refused requests, and the pointers of the errors."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ def _limit_queued_jobs(client: TestClient, limit: int) -> None:
 
 
 class TestAccepted:
-    def test_answers_with_a_queued_job(self, client: TestClient, dataset_id: str) -> None:
+    def test_returns_a_queued_job(self, client: TestClient, dataset_id: str) -> None:
         response = client.post("/train", json={"dataset_id": dataset_id, "model": TREE, "name": "risk"})
         job = response.json()
         assert (response.status_code, job["kind"], job["attempt"]) == (202, "train", 0)
@@ -175,7 +175,7 @@ class TestRefused:
             ({"kind": "forest", "bootstrap": None}, "Input should be a valid boolean (got null)"),
         ],
     )
-    def test_the_reason_begins_with_the_value_or_the_rule(
+    def test_the_detail_starts_with_the_value_or_the_rule(
         self, client: TestClient, dataset_id: str, model: dict[str, Any], detail: str
     ) -> None:
         (error,) = client.post("/train", json={"dataset_id": dataset_id, "model": model}).json()["errors"]
@@ -203,7 +203,7 @@ class TestRefused:
             ({"x": ["\ud800", "a"], "y": [0, 1]}, "not_utf8", "/data/columns/x"),
         ],
     )
-    def test_inline_values_that_cannot_be_kept(
+    def test_inline_values_that_cannot_be_stored(
         self, client: TestClient, columns: dict[str, Any], code: str, pointer: str
     ) -> None:
         body = {"model": TREE, "data": {"columns": columns, "target": "y"}}
@@ -220,7 +220,7 @@ class TestRefused:
         assert refused(client, body) == ("invalid_training_request", ["/model/loss"])
         assert client.post("/train", json={**body, "model": {"kind": "tree", "loss": "gini"}}).status_code == 202
 
-    def test_rounds_count_once_for_each_of_three_classes(self, client: TestClient) -> None:
+    def test_a_round_counts_once_per_class(self, client: TestClient) -> None:
         three = [{"label": label, "count": 30} for label in "abc"]
         body = {"dataset_id": str(make_dataset(client.app.state.context, classes=three))}
         most = {"kind": "adaboost", "n_rounds": 3333}
@@ -237,7 +237,7 @@ class TestRefused:
 
 
 class TestRefusedInlineData:
-    """Whatever refuses the job, the table that came with it is not kept: neither its row nor its file."""
+    """Inline data of a refused request is not stored, neither its row nor its file."""
 
     def refuse(self, client: TestClient, status: int, **fields: Any) -> None:
         columns = {"x": [1, 2, 3, 4], "y": [0, 1, 0, 1]}
@@ -262,7 +262,7 @@ class TestRefusedInlineData:
         assert response.status_code == 429
         assert list(client.app.state.context.settings.datasets_folder.iterdir()) == []
 
-    def test_a_table_that_was_there_before_stays(self, client: TestClient) -> None:
+    def test_a_table_that_existed_before_is_kept(self, client: TestClient) -> None:
         columns = {"x": [1, 2, 3, 4], "y": [0, 1, 0, 1]}
         body = {"name": "kept", "model": TREE, "data": {"columns": columns, "target": "y"}}
         dataset_id = client.post("/train", json=body).json()["request"]["dataset_id"]
@@ -284,7 +284,7 @@ class TestIdempotency:
         response = client.post("/train", json={"dataset_id": dataset_id, "model": TREE, "seed": 1}, headers=key)
         assert (response.status_code, response.json()["code"]) == (422, "idempotency_key_reused")
 
-    def test_the_key_holds_after_the_data_set_is_gone(self, client: TestClient, dataset_id: str) -> None:
+    def test_the_key_is_valid_after_the_data_set_was_deleted(self, client: TestClient, dataset_id: str) -> None:
         context, body, key = (
             client.app.state.context,
             {"dataset_id": dataset_id, "model": TREE},
@@ -296,7 +296,7 @@ class TestIdempotency:
         again = client.post("/train", json=body, headers=key)
         assert (again.status_code, again.json()["id"]) == (202, first["id"])
 
-    def test_many_calls_at_once_make_one_job(self, client: TestClient, dataset_id: str) -> None:
+    def test_concurrent_calls_queue_one_job(self, client: TestClient, dataset_id: str) -> None:
         body = {"dataset_id": dataset_id, "model": TREE}
 
         def call(_: int) -> Any:

@@ -1,4 +1,4 @@
-"""POST /train: which rows a model is scored on."""
+"""POST /train: the kinds of evaluation."""
 
 import uuid
 from typing import Any
@@ -54,34 +54,34 @@ class TestRefused:
         body = {"dataset_id": dataset_id, "model": TREE, "evaluation": {"kind": "holdout", "test_fraction": 0.98}}
         response = client.post("/train", json=body)
         assert (response.status_code, response.json()["code"]) == (422, "invalid_training_request")
-        assert "leaves 2 to train on" in response.json()["detail"]
+        assert "leaves 2 training rows" in response.json()["detail"]
         assert n_jobs(client) == 0
         body["evaluation"] = {"kind": "holdout", "test_fraction": 0.9}
         assert client.post("/train", json=body).status_code == 202
 
     @pytest.mark.parametrize(
-        ("given", "folds", "pointer", "reason"),
+        ("changes", "folds", "pointer", "reason"),
         [
             ({"n_rows": 4}, 5, "/evaluation/folds", "5 folds of 4 rows"),
             (
                 {"classes": [{"label": 0, "count": 99}, {"label": "rare", "count": 1}]},
                 2,
                 "/evaluation",
-                "classes of one row: 'rare';",
+                "these classes have a single row: 'rare'.",
             ),
             (
                 {"n_rows": 5000, "classes": [{"label": k, "count": 5} for k in range(1000)]},
                 6,
                 "/evaluation/folds",
-                "6 folds are too many with 1000 classes, each with its confusion matrix; at most 5",
+                "6 folds of 1000 classes are too many, since a confusion matrix of each is stored; ask for at most 5",
             ),
         ],
     )
-    def test_folds_that_cannot_be_made(
-        self, client: TestClient, given: dict[str, Any], folds: int, pointer: str, reason: str
+    def test_folds_that_are_not_possible(
+        self, client: TestClient, changes: dict[str, Any], folds: int, pointer: str, reason: str
     ) -> None:
         evaluation = {"kind": "cross_validation", "folds": folds}
-        body = {"dataset_id": str(make_dataset(client.app.state.context, **given)), "model": TREE}
+        body = {"dataset_id": str(make_dataset(client.app.state.context, **changes)), "model": TREE}
         response = client.post("/train", json={**body, "evaluation": evaluation})
         assert response.status_code == 422, response.text
         assert response.json()["code"] == "invalid_training_request"
@@ -96,11 +96,11 @@ class TestRefused:
             ({"features": []}, "the test data set lacks 'x1', 'x2'"),
             (
                 {"features": [FEATURES[0], {"name": "x2", "kind": "categorical", "categories": ["a"]}]},
-                "the feature 'x2' is categorical in the test data set, but numeric in training",
+                "the feature 'x2' is categorical in the test data set and numeric in the training data",
             ),
             (
                 {"classes": [{"label": label, "count": 1} for label in (0, 2, 3)]},
-                "the test data set has classes that training does not know: 2, 3",
+                "the test data set has classes that the training data lacks: 2, 3",
             ),
         ],
     )

@@ -1,4 +1,4 @@
-"""POST /train: noise put into labels, and corrections for it."""
+"""POST /train: noise injection and corrections."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ class TestAccepted:
 
 
 class TestRefused:
-    def test_noise_that_leaves_nothing_to_learn(self, client: TestClient, dataset_id: str) -> None:
+    def test_a_rate_at_which_labels_carry_no_information(self, client: TestClient, dataset_id: str) -> None:
         body = {"dataset_id": dataset_id, "model": TREE, "noise": {"inject": {"kind": "uniform", "rate": 0.5}}}
         assert refused(client, body) == ("invalid_noise", ["/noise/inject/rate"])
 
@@ -64,7 +64,7 @@ class TestRefused:
         ],
         ids=str,
     )
-    def test_noise_that_does_not_suit_the_classes(
+    def test_noise_that_is_incompatible_with_the_classes(
         self, client: TestClient, three: str, inject: dict[str, Any], key: str, words: str
     ) -> None:
         body = {"dataset_id": three, "model": TREE, "noise": {"inject": inject}}
@@ -75,7 +75,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("n_classes", "n_features", "words"), [(300, 700, "1.5e+13 steps"), (3, 6700, "134,670,000 cells")], ids=str
     )
-    def test_more_classes_and_features_than_can_be_measured(
+    def test_too_many_classes_and_features_for_distances(
         self, client: TestClient, n_classes: int, n_features: int, words: str
     ) -> None:
         wide = wide_dataset(client, n_classes, n_features)
@@ -96,7 +96,7 @@ class TestRefused:
             ({"kind": "tree", "loss": "ane"}, {"kind": "backward"}, "/kind", "'adaptive_ne' needs probabilities"),
             ({"kind": "forest", "loss": "ne"}, {**ESTIMATE, "kind": "backward"}, "/kind", "'ne' needs probabilities"),
             *(
-                ({"kind": kind}, correction, "", f"{kind!r} takes no correction")
+                ({"kind": kind}, correction, "", f"{kind!r} does not support correction")
                 for kind in ESTIMATORS
                 if kind not in ("tree", "forest", "extra_trees")
                 for correction in ({}, ESTIMATE)
@@ -104,7 +104,7 @@ class TestRefused:
         ],
         ids=str,
     )
-    def test_corrections_that_cannot_be_made(
+    def test_corrections_that_are_not_possible(
         self, client: TestClient, three: str, model: Any, correction: dict[str, Any], pointer: str, words: str
     ) -> None:
         body = {"dataset_id": three, "model": model, "noise": {"correction": {**CORRECTION, **correction}}}
@@ -137,7 +137,7 @@ class TestRefused:
         ],
         ids=str,
     )
-    def test_the_smallest_part_that_trains_must_be_enough_to_estimate_from(
+    def test_the_smallest_training_part_must_have_enough_rows(
         self, client: TestClient, evaluation: dict[str, Any], enough: int
     ) -> None:
         body = {"model": TREE, "noise": {"correction": {**CORRECTION, **ESTIMATE}}, "evaluation": evaluation}
@@ -148,7 +148,9 @@ class TestRefused:
         assert client.post("/train", json=body | {"data": two_classes(enough)}).status_code == 202
 
     @pytest.mark.parametrize("transition", ["estimated", "", None, 0.2], ids=str)
-    def test_a_transition_that_is_neither(self, client: TestClient, three: str, transition: Any) -> None:
+    def test_a_transition_that_is_neither_a_matrix_nor_estimate(
+        self, client: TestClient, three: str, transition: Any
+    ) -> None:
         correction = {"kind": "forward", "transition": transition}
         code, pointers = refused(client, {"dataset_id": three, "model": TREE, "noise": {"correction": correction}})
         assert code == "invalid_request"

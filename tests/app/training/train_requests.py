@@ -1,4 +1,4 @@
-"""What the tests of POST /train share."""
+"""Requests and helpers for the tests of POST /train."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ def refused(client: TestClient, body: dict[str, Any], status: int = 422) -> tupl
 
 
 def wide_dataset(client: TestClient, n_classes: int, n_features: int) -> str:
-    """A data set of many classes and features, of which nobody reads the rows."""
+    """Return the id of a data set of many classes and features whose rows are never read."""
     classes = [{"label": label, "count": 10} for label in range(n_classes)]
     features = [FEATURES[0] | {"name": f"x{number}"} for number in range(n_features)]
     given = {"n_rows": 10 * n_classes, "classes": classes, "features": features}

@@ -1,0 +1,56 @@
+"""Audits as the service returns and stores them."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.audits.tables import AuditRow
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A finished audit."""
+
+    row: AuditRow
+    dataset_id: uuid.UUID
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewAudit:
+    """Result of an audit whose file of judged rows is in the store; `AuditRow` explains the fields."""
+
+    job_id: uuid.UUID
+    classes: list[Any]
+    n_rows: int
+    n_issues: int
+    report: dict[str, Any]
+    issues_sha256: str
+
+
+@dataclass(frozen=True)
+class JudgedRows:
+    """Rows of a data set with the verdict on their labels.
+
+    Arrays (row,); labels are indices into the classes of the data set.
+    """
+
+    row: NDArray[np.int64]  # number in the data set, from 0
+    given: NDArray[np.int32]
+    suggested: NDArray[np.int32]
+    quality: NDArray[np.float64]  # in [0, 1]
+    is_issue: NDArray[np.bool_]
+
+    def worst_first(self) -> "JudgedRows":
+        """Return the rows in ascending order of quality; equal ones keep their order."""
+        order = np.argsort(self.quality, kind="stable")
+        return JudgedRows(*(values[order] for values in vars(self).values()))
+
+    def first(self, n_rows: int) -> "JudgedRows":
+        """Return the first `n_rows` rows."""
+        return JudgedRows(*(values[:n_rows] for values in vars(self).values()))
+
+    def __len__(self) -> int:
+        return len(self.row)

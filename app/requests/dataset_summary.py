@@ -1,0 +1,25 @@
+"""What the checks of a request need to know of a data set."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+
+class DatasetSummary(Protocol):
+    """Size, classes and features of a data set, which are known without reading its rows."""
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def classes(self) -> Sequence[Any]:
+        """`{"label", "count"}` of each class, in class order."""
+
+    @property
+    def features(self) -> Sequence[Any]:
+        """`{"name", "kind", …}` of each feature, in column order."""
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Labels of the classes (class,)."""

@@ -1,0 +1,59 @@
+"""Request fields of the ways to score a model."""
+
+import uuid
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: Every fold costs a fit.
+MAX_FOLDS = 100
+
+TestFraction = Annotated[float, Field(gt=0, lt=1, strict=True, allow_inf_nan=False)]
+
+
+class _EvaluationKind(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NoEvaluation(_EvaluationKind):
+    """Train on all rows. Only the training rows are scored."""
+
+    kind: Literal["none"]
+
+
+class Holdout(_EvaluationKind):
+    """Score on rows that are held out before noise is injected into the others."""
+
+    kind: Literal["holdout"]
+    test_fraction: TestFraction = 0.2
+    stratify: bool = Field(
+        True, strict=True, description="Whether the training and test rows have the same shares of the classes."
+    )
+
+
+class CrossValidation(_EvaluationKind):
+    """Score each fold with a model that is fitted, with noise injected, on the other folds.
+
+    The model that is stored is then trained on all rows.
+    """
+
+    kind: Literal["cross_validation"]
+    folds: int = Field(
+        5, ge=2, le=MAX_FOLDS, strict=True, description="Number of folds, which have equal shares of every class."
+    )
+
+
+class TestDataset(_EvaluationKind):
+    """Score on a separate data set with clean labels.
+
+    It must have the features of the training data, of the same kinds, and no class that the training data lacks. Its
+    other columns are ignored, and categories that do not occur in the training data are treated as missing.
+    """
+
+    __test__ = False  # Keeps pytest from collecting the class as a test.
+
+    kind: Literal["dataset"]
+    dataset_id: uuid.UUID
+
+
+EvaluationSpec = Annotated[NoEvaluation | Holdout | CrossValidation | TestDataset, Field(discriminator="kind")]
