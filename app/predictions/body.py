@@ -1,22 +1,19 @@
-"""Reading the JSON body of POST /predict, which FastAPI would read without telling of keys given twice."""
+"""JSON body of POST /predict, read here because FastAPI would not report keys that occur twice."""
 
 import json
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
-from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
 
-from app.errors import Invalid, InvalidJson
+from app.errors import InvalidJson
 from app.http.dependencies import Context
 from app.predictions.errors import BodyTooLarge, DuplicateName, UnsupportedBody, pointer
 from app.predictions.forms import RESERVED, RepeatedKeys, json_object
-from app.predictions.schemas import PredictRequest
 
 
 async def _raw_body(request: Request, context: Context) -> bytes:
-    """The body as bytes, refused before it is read whole when it passes the limit."""
+    """Return the body. One that exceeds the limit is refused before it is read completely."""
     _check_media_type(request.headers.get("content-type", ""))
     limit = context.settings.limits.max_body_bytes
     received = bytearray()
@@ -24,7 +21,8 @@ async def _raw_body(request: Request, context: Context) -> bytes:
         received += chunk
         if len(received) > limit:
             raise BodyTooLarge(
-                f"The body is larger than BRISTLECONE_MAX_BODY_BYTES = {limit}; send fewer rows at a time."
+                f"The body exceeds the limit of {limit} bytes (BRISTLECONE_MAX_BODY_BYTES); send fewer rows per "
+                "request, or raise the limit."
             )
     return bytes(received)
 
@@ -33,30 +31,27 @@ RawBody = Annotated[bytes, Depends(_raw_body)]
 
 
 def _check_media_type(content_type: str) -> None:
-    given = content_type.partition(";")[0].strip().lower()
-    if given != "application/json":
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type != "application/json":
         raise UnsupportedBody.at(
-            "header/Content-Type", f"{given!r:.100} cannot be read here; send JSON with Content-Type: application/json"
+            "header/Content-Type",
+            f"the media type is {media_type!r:.100}; send JSON with Content-Type: application/json",
         )
 
 
-def parse_request(body: bytes, query: Mapping[str, str]) -> PredictRequest:
-    """What the body asks for; what it leaves open may stand in the query.
+def parse_document(body: bytes, query: Mapping[str, str]) -> Any:
+    """Return the JSON document of the body, completed by the parameters in the query.
 
     Raises:
-        InvalidJson: the body is no JSON.
-        DuplicateName: a key is given twice, or both in the body and in the query.
-        RequestValidationError: unknown keys, or values of the wrong type.
+        InvalidJson: the body is not JSON.
+        DuplicateName: a key occurs twice, or both in the body and in the query.
     """
     document = _parsed(body)
-    if isinstance(document, dict):
-        in_query = {name: query[name] for name in RESERVED if name in query}
-        _refuse_repeated(document, in_query)
-        document = {**in_query, **document}
-    try:
-        return PredictRequest.model_validate(document)
-    except ValidationError as error:
-        raise RequestValidationError(_at_body(error), body=document) from error
+    if not isinstance(document, dict):
+        return document
+    parameters = {name: query[name] for name in RESERVED if name in query}
+    _refuse_duplicates(document, parameters)
+    return {**parameters, **document}
 
 
 def _parsed(body: bytes) -> Any:
@@ -66,19 +61,7 @@ def _parsed(body: bytes) -> Any:
         raise InvalidJson.because(error) from error
 
 
-def _refuse_repeated(document: dict[str, Any], in_query: Mapping[str, str]) -> None:
+def _refuse_duplicates(document: dict[str, Any], parameters: Mapping[str, str]) -> None:
     repeated = document.repeated if isinstance(document, RepeatedKeys) else ()
-    for name in (*repeated, *(name for name in in_query if name in document)):
-        raise DuplicateName.at(pointer(name), f"{name!r:.100} is given twice; give it once")
-
-
-def _at_body(error: ValidationError) -> list[dict[str, Any]]:
-    found = error.errors(include_url=False, include_context=False)
-    return [{**item, "loc": ("body", *item["loc"])} for item in found]
-
-
-def one_form(request: PredictRequest) -> None:
-    """Refuse both forms at once, and neither."""
-    if (request.rows is None) == (request.columns is None):
-        given = "neither" if request.rows is None else "both"
-        raise Invalid.at("/rows", f"give either rows or columns, not {given}")
+    for name in (*repeated, *(name for name in parameters if name in document)):
+        raise DuplicateName.at(pointer(name), f"{name!r:.100} occurs twice; give it once")

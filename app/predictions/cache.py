@@ -1,4 +1,4 @@
-"""Trained models that are open for predictions, the most recently used first, up to a number of bytes."""
+"""Cache of trained models that are in memory for predictions."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -19,32 +19,33 @@ class _Entry(Generic[T]):
 
 
 class LeastRecentlyUsed(Generic[T]):
-    """Thread-safe. Each key is loaded by one thread while the others wait for it; other keys are not held up.
+    """Thread-safe cache of at most `max_bytes` that evicts the least recently used entries.
 
-    What was used last stays even when it alone passes `max_bytes`.
+    Each key is loaded by one thread; other threads wait for that key only. The entry that was used last stays even if
+    it alone exceeds `max_bytes`.
     """
 
     def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._lock = Lock()
         self._entries: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
-        self._held_bytes = 0
+        self._cached_bytes = 0
 
     @property
-    def held_bytes(self) -> int:
-        return self._held_bytes
+    def cached_bytes(self) -> int:
+        return self._cached_bytes
 
     def get(self, key: Hashable, size_bytes: int, load: Callable[[], T]) -> T:
-        """What `load` returns, from memory when it is there. A failed load raises and is not remembered."""
+        """Return the cached result of `load`, calling it if there is none. An error is raised and not cached."""
         with self._lock:
             entry = self._entries.get(key)
-            mine = entry is None
+            is_new = entry is None
             if entry is None:
                 entry = self._entries[key] = _Entry(Future(), size_bytes)
-                self._held_bytes += size_bytes
+                self._cached_bytes += size_bytes
                 self._evict()
             self._entries.move_to_end(key)
-        if mine:
+        if is_new:
             self._fill(key, entry, load)
         return entry.future.result()
 
@@ -58,8 +59,8 @@ class LeastRecentlyUsed(Generic[T]):
             entry.future.set_exception(error)
 
     def _evict(self) -> None:
-        while self._held_bytes > self._max_bytes and len(self._entries) > 1:
+        while self._cached_bytes > self._max_bytes and len(self._entries) > 1:
             self._drop(next(iter(self._entries)))
 
     def _drop(self, key: Hashable) -> None:
-        self._held_bytes -= self._entries.pop(key).size_bytes
+        self._cached_bytes -= self._entries.pop(key).size_bytes

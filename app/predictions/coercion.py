@@ -1,4 +1,4 @@
-"""One set of rules for every form of input: from a `Table` of cells to the matrix that an estimator takes."""
+"""Conversion of a `Table` of cells to the matrix of an estimator, by the same rules for every form of input."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from app.requests.label_text import label_text
 
 @dataclass(frozen=True)
 class Leniency:
-    """What to do with inputs that are refused by default."""
+    """How to handle inputs that are refused by default."""
 
     on_unknown: Literal["error", "missing"] = "error"
     on_missing: Literal["error", "missing"] = "error"
@@ -26,14 +26,17 @@ class Leniency:
 
 @dataclass(frozen=True)
 class Feature:
-    """codes: text of a category -> its number in X; None for a numeric feature."""
+    """Feature of a model.
+
+    codes: number of each category in X, by its text; None for a numeric feature.
+    """
 
     name: str
     codes: Mapping[str, int] | None
 
 
 class FeatureEncoder:
-    """Knows a trained model's features, in the order of the columns of X."""
+    """Encoder for the features of a trained model, in the order of the columns of X."""
 
     def __init__(self, feature_schema: Mapping[str, Any]) -> None:
         self.features = tuple(_feature(entry) for entry in feature_schema["features"])
@@ -41,10 +44,10 @@ class FeatureEncoder:
         self.known = frozenset(self.names)
 
     def matrix(self, table: Table, leniency: Leniency, faults: Faults) -> NDArray[np.float64]:
-        """X (row, feature), NaN = missing.
+        """Return X (row, feature), with NaN for missing values.
 
         Raises:
-            Invalid: the first of `faults`, those found before included; it lists the others.
+            Invalid: the first of `faults`, including those that were added before this call; it lists the others.
         """
         if leniency.extra == "error":
             self._refuse_unknown(table, faults)
@@ -59,14 +62,14 @@ class FeatureEncoder:
 
     def _refuse_unknown(self, table: Table, faults: Faults) -> None:
         for pointer, name in table.unknown:
-            known = some_of(self.names)
-            faults.add(UnknownFeature, pointer, f"the model has no feature {name!r:.100}; it has {known}")
+            detail = f"the model has no feature {name!r:.100}; its features are {some_of(self.names)}"
+            faults.add(UnknownFeature, pointer, detail)
             if faults.full:
                 break
 
 
 class _CellReader:
-    """Reads the cells of a table, and reports those that cannot be read."""
+    """Reader of the cells of a table that reports those that cannot be read."""
 
     def __init__(self, table: Table, leniency: Leniency, faults: Faults) -> None:
         self._table = table
@@ -74,10 +77,10 @@ class _CellReader:
         self._faults = faults
 
     def column(self, feature: Feature) -> NDArray[np.float64] | float:
-        """X of one feature, or one number for all of its rows."""
+        """Return the column of a feature, or one number for all of its rows."""
         cells = self._table.columns.get(feature.name)
         if cells is None:
-            return self._not_named(feature, None)
+            return self._absent(feature, None)
         if len(cells) == 1:
             return self._cell(feature, 0, cells[0])
         plain = _plain_numbers(cells) if feature.codes is None else None
@@ -94,7 +97,7 @@ class _CellReader:
         if cell is None or cell == "":
             return math.nan
         if cell is ABSENT:
-            return self._not_named(feature, i)
+            return self._absent(feature, i)
         if feature.codes is not None:
             return self._code(feature, feature.codes, i, cell)
         try:
@@ -103,9 +106,12 @@ class _CellReader:
             self._faults.add(NotANumber, self._table.pointer_to(feature.name, i), str(error))
             return math.nan
 
-    def _not_named(self, feature: Feature, i: int | None) -> float:
+    def _absent(self, feature: Feature, i: int | None) -> float:
         if self._leniency.on_missing == "error":
-            detail = "the feature is not named; give it a value, null if it is missing, or ask with on_missing=missing"
+            detail = (
+                "the feature is not named; give it a value, or null if it is missing, or set on_missing=missing to "
+                "treat all absent features as missing"
+            )
             self._faults.add(MissingFeature, self._table.pointer_to(feature.name, i), detail)
         return math.nan
 
@@ -114,10 +120,10 @@ class _CellReader:
             if text in codes:
                 return codes[text]
         if isinstance(cell, float) and not math.isfinite(cell):
-            detail = f"{cell} is no value of JSON; write null if missing"
+            detail = f"{cell} is not a JSON value; write null if the value is missing"
             self._faults.add(NotANumber, self._table.pointer_to(feature.name, i), detail)
         elif self._leniency.on_unknown == "error":
-            detail = f"{cell!r:.100} was not seen in training; known are {some_of(tuple(codes))}"
+            detail = f"the category {cell!r:.100} did not occur in training; the categories are {some_of(tuple(codes))}"
             self._faults.add(UnknownCategory, self._table.pointer_to(feature.name, i), detail)
         return math.nan
 
@@ -129,7 +135,7 @@ def _feature(entry: Mapping[str, Any]) -> Feature:
 
 
 def _plain_numbers(cells: Sequence[Any]) -> NDArray[np.float64] | None:
-    """The cells at once when all are finite numbers or null, as they mostly are; None when they need a closer look."""
+    """Return the cells as an array if all are finite numbers or null; None if they must be read one by one."""
     if not set(map(type, cells)) <= {int, float, NoneType}:
         return None
     try:
@@ -140,7 +146,7 @@ def _plain_numbers(cells: Sequence[Any]) -> NDArray[np.float64] | None:
 
 
 def _category_texts(cell: Any) -> tuple[str, ...]:
-    """The texts that a JSON value may have had in the training file."""
+    """Return the texts that a JSON value may have had in the training file."""
     if isinstance(cell, str):
         return (cell,)
     if isinstance(cell, float) and cell.is_integer():

@@ -1,4 +1,4 @@
-"""GET /predict for one row, POST /predict for many."""
+"""Routes of predictions: GET /predict for one row, POST /predict for many rows."""
 
 import sys
 from typing import Annotated
@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse, Response
 
 from app.http.entity_tags import names_tag, not_modified
 from app.http.error_handlers import responses
-from app.predictions.body import RawBody, one_form, parse_request
+from app.predictions.body import RawBody, parse_document
 from app.predictions.coercion import Leniency
 from app.predictions.dependencies import Service
 from app.predictions.errors import FORM_ERRORS, INPUT_ERRORS, Faults
@@ -28,29 +28,31 @@ router = APIRouter(prefix="/predict", tags=["predictions"])
 
 MODEL_ERRORS = (ModelNotFound, ArtifactMissing, ArtifactDamaged, ArtifactUnsupported)
 
-#: The answer may be kept, but a name may come to mean a newer version: ask again with the ETag.
+#: A response may be cached but must be revalidated with its ETag, since a name may refer to a newer version later.
 CACHING = {"Cache-Control": "private, no-cache"}
 
-RULES = """A feature that is named with an empty value (`null` in JSON) is missing. A feature that is not named at all,
-a name that the model does not know, an unseen category, a value that is no finite number and a name given twice are
-refused, each with its own code."""
+RULES = """A feature with an empty value (`null` in JSON) is missing. A feature that is not named, a name that is not a
+feature of the model, a category that did not occur in training, a value that is not a finite number, and a name that
+occurs twice are refused, each with its own code."""
 
 
 @router.get(
     "",
     summary="Predict one row",
-    description="Every other query parameter is a feature: `GET /predict?model=credit-risk&age=41&job=skilled`. "
-    f"{RULES} A feature called like a parameter of this route is written `x.NAME`.",
+    description="All other query parameters are features: `GET /predict?model=credit-risk&age=41&job=skilled`. "
+    f"{RULES} A feature that has the name of a parameter of this route is written `x.NAME`.",
     response_model=SinglePrediction,
     responses={
-        304: {"description": "The answer is still the one that `If-None-Match` names"},
+        304: {"description": "The prediction is the one that `If-None-Match` names"},
         **responses(*MODEL_ERRORS, *INPUT_ERRORS),
     },
 )
 def predict_one(
     request: Request,
     predictions: Service,
-    model: Annotated[str, Query(description="id, name (latest version), or name:version", examples=["credit-risk"])],
+    model: Annotated[
+        str, Query(description="Id of a model, its name (latest version), or `name:version`.", examples=["credit-risk"])
+    ],
     on_unknown: OnUnknown = "error",
     on_missing: OnMissing = "error",
     extra: Extra = "error",
@@ -69,7 +71,8 @@ def predict_one(
 @router.post(
     "",
     summary="Predict many rows",
-    description=f"JSON with `rows` or with `columns`. {RULES} The parameters may stand in the body or in the query.",
+    description=f"The body is JSON with either `rows` or `columns`. {RULES} Parameters may be given in the body or in "
+    "the query.",
     response_model=Predictions,
     responses=responses(*MODEL_ERRORS, *FORM_ERRORS, *INPUT_ERRORS),
     openapi_extra={
@@ -80,18 +83,17 @@ def predict_one(
             },
         }
     },
-    # Counted while it is received, where the answer can name the limit; the framework's answer is plain text.
+    # The limit is checked while the body is received, so that the error names it; the framework's is plain text.
     max_body_size=sys.maxsize,
 )
 def predict_many(request: Request, body: RawBody, predictions: Service) -> Response:
-    asked = parse_request(body, request.query_params)
-    one_form(asked)
+    requested = PredictRequest.from_document(parse_document(body, request.query_params))
     faults = Faults()
-    served = predictions.open(asked.model)
+    served = predictions.open(requested.model)
     encoder = served.encoder
-    if asked.columns is not None:
-        table = from_columns(asked.columns, encoder.known, faults)
+    if requested.columns is not None:
+        table = from_columns(requested.columns, encoder.known, faults)
     else:
-        table = from_rows(asked.rows or [], encoder.names, faults)
-    X = encoder.matrix(table, Leniency(asked.on_unknown, asked.on_missing, asked.extra), faults)
+        table = from_rows(requested.rows or [], encoder.names, faults)
+    X = encoder.matrix(table, Leniency(requested.on_unknown, requested.on_missing, requested.extra), faults)
     return JSONResponse({"model": served.reference(), "predictions": served.predictions(X)})

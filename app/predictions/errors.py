@@ -1,4 +1,4 @@
-"""What can be wrong with the inputs of a prediction.
+"""Errors in the inputs of a prediction.
 
 ServiceError
 ├── TooLarge 413               BodyTooLarge, TooManyCells
@@ -11,7 +11,7 @@ ServiceError
 
 from app.errors import FieldError, Invalid, InvalidJson, TooLarge, UnsupportedMediaType, pointer_token
 
-#: A client mends a few faults at a time; a file with every cell wrong must not make an answer of its own size.
+#: Limits the size of an error response; a file in which every cell is wrong would otherwise get one of its own size.
 MAX_REPORTED = 20
 
 
@@ -60,7 +60,7 @@ FORM_ERRORS = (BodyTooLarge, TooManyCells, UnsupportedBody, InvalidJson, NoRows,
 
 
 class Faults:
-    """Gathers faults up to `MAX_REPORTED`, so that a client sees several at once."""
+    """Collection of up to `MAX_REPORTED` errors, so that a client sees several at once."""
 
     def __init__(self) -> None:
         self._kinds: list[type[Invalid]] = []
@@ -76,7 +76,7 @@ class Faults:
             self._errors.append(FieldError(pointer, detail))
 
     def raise_if_any(self) -> None:
-        """Raise the first fault's class, with all faults listed."""
+        """Raise an error of the class of the first fault that lists all faults."""
         if not self._errors:
             return
         first, others = self._errors[0], len(self._errors) - 1
@@ -87,9 +87,10 @@ class Faults:
 
 
 def pointer(*parts: str | int) -> str:
-    """A JSON pointer into the body."""
+    """Return a JSON pointer into the body."""
     return "".join(f"/{pointer_token(str(part))}" for part in parts)
 
 
 def query_pointer(key: str) -> str:
+    """Return the pointer to a query parameter."""
     return f"query/{pointer_token(key)}"

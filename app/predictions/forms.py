@@ -1,4 +1,4 @@
-"""The forms in which rows arrive, each turned into one `Table`; what the cells mean is `coercion`'s business."""
+"""Conversion of the forms in which rows arrive to a `Table`; `coercion` interprets the cells."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from app.predictions.errors import DuplicateName, Faults, NoRows, RaggedColumns,
 #: Names in a query string that are not features.
 RESERVED = ("model", "on_unknown", "on_missing", "extra")
 
-#: Half a gigabyte of float64. Few short rows with many features left out can ask for far more than their own size.
+#: Half a gigabyte of float64. A small body can expand to far more cells if its rows leave out many features.
 MAX_CELLS = 2**26
 
 _ESCAPED = re.compile(rf"x\.((?:x\.)*(?:{'|'.join(RESERVED)}))")
@@ -21,12 +21,12 @@ _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class Absent:
-    """The type of `ABSENT`: the row does not name the feature at all."""
+    """Type of `ABSENT`, which stands for a feature that a row does not name."""
 
 
 ABSENT: Final = Absent()
 
-#: Turns one cell that is not empty into a number, NaN = missing; raises ValueError with a reason meant for the client.
+#: Converts a cell that is not empty to a number, NaN if missing; raises ValueError with a message for the client.
 NumberReader = Callable[[Any], float]
 
 
@@ -34,9 +34,10 @@ NumberReader = Callable[[Any], float]
 class Table:
     """Rows of one request, by column, as they were written.
 
-    columns: cells of each feature, all of length `n_rows`; a feature that no row can name is left out.
-    unknown: where the request names what is no feature of the model, and the name.
-    pointer_to: feature and row -> where the cell is in the request; row None = the feature as a whole.
+    columns: cells of each feature, all of length `n_rows`; a feature that the request does not name may be left out.
+    unknown: pointer and name of each name that is not a feature of the model.
+    pointer_to: returns the pointer to the cell of a feature and row, or to the feature as a whole for row None.
+    as_number: converts the cells of numeric features.
     """
 
     n_rows: int
@@ -47,46 +48,53 @@ class Table:
 
 
 class RepeatedKeys(dict[str, Any]):
-    """A JSON object that names a key twice; `repeated` are those keys."""
+    """JSON object with keys that occur twice, which are in `repeated`."""
 
     repeated: tuple[str, ...] = ()
 
 
 def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The `object_pairs_hook` that remembers what a dict forgets."""
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    times = Counter(key for key, _ in pairs)
-    repeated = RepeatedKeys(found)
-    repeated.repeated = tuple(key for key, n in times.items() if n > 1)
-    return repeated
+    """Return a JSON object that keeps track of repeated keys; an `object_pairs_hook` of the `json` module."""
+    values = dict(pairs)
+    if len(values) == len(pairs):
+        return values
+    counts = Counter(key for key, _ in pairs)
+    with_repeated = RepeatedKeys(values)
+    with_repeated.repeated = tuple(key for key, n in counts.items() if n > 1)
+    return with_repeated
 
 
 def number_in_text(cell: str) -> float:
-    """Plain decimal or scientific notation; no underscores, hexadecimals, nan or infinity. Blanks = missing, NaN."""
+    """Return the number that a cell of text holds in decimal or scientific notation; NaN for an empty cell.
+
+    Underscores, hexadecimal numbers, nan and infinity are refused with a ValueError.
+    """
     text = cell.strip()
     if not text:
         return math.nan
     if len(text) > 400 or not _DECIMAL.fullmatch(text):
         raise ValueError(
-            f"{cell!r:.100} is not a number; write it like 41, -0.5 or 1.2e6, or leave it empty if missing"
+            f"{cell!r:.100} is not a number; write a number such as 41, -0.5 or 1.2e6, or leave the value empty if it "
+            "is missing"
         )
     return _finite(float(text), text)
 
 
 def number_in_json(cell: Any) -> float:
+    """Return the number that a JSON value is. Raises ValueError."""
     if type(cell) is int or type(cell) is float:
         try:
             return _finite(float(cell), cell)
         except OverflowError:
-            raise ValueError("the number is too large for a 64-bit float") from None
-    raise ValueError(f"{_shown(cell)} is not a number; write a JSON number, or null if missing")
+            raise ValueError(
+                "the number exceeds the range of 64-bit floats; rescale the feature, or write null if it is missing"
+            ) from None
+    raise ValueError(f"{_shown(cell)} is not a number; write a JSON number, or null if the value is missing")
 
 
 def _finite(number: float, cell: str | float) -> float:
     if not math.isfinite(number):
-        raise ValueError(f"{cell!s:.100} is not a finite number; write null (empty in a query) if missing")
+        raise ValueError(f"{cell!s:.100} is not a finite number; write null (empty in a query) if it is missing")
     return number
 
 
@@ -97,23 +105,23 @@ def _shown(cell: Any) -> str:
 
 
 def from_query(items: Iterable[tuple[str, str]], known: frozenset[str], faults: Faults) -> Table:
-    """One row from the pairs of a query string. `x.NAME` means the feature NAME where NAME alone is reserved."""
+    """Return the row that the pairs of a query string hold. `x.NAME` is the feature NAME if NAME itself is reserved."""
     columns: dict[str, list[str]] = {}
-    written: dict[str, str] = {}
+    keys: dict[str, str] = {}
     unknown: list[tuple[str, str]] = []
     seen: set[str] = set()
     for key, value in items:
         if key in seen:
-            faults.add(DuplicateName, query_pointer(key), f"{key!r:.100} is given twice; give it once")
+            faults.add(DuplicateName, query_pointer(key), f"{key!r:.100} occurs twice; give it once")
         seen.add(key)
         if key in RESERVED:
             continue
         name = _feature_name(key)
         if name in known:
-            columns[name], written[name] = [value], key
+            columns[name], keys[name] = [value], key
         else:
             unknown.append((query_pointer(key), name))
-    return Table(1, columns, unknown, lambda name, _: query_pointer(written.get(name, query_key(name))), number_in_text)
+    return Table(1, columns, unknown, lambda name, _: query_pointer(keys.get(name, query_key(name))), number_in_text)
 
 
 def _feature_name(key: str) -> str:
@@ -122,29 +130,31 @@ def _feature_name(key: str) -> str:
 
 
 def query_key(name: str) -> str:
-    """How a feature is written in a query string."""
+    """Return the parameter name of a feature in a query string."""
     return f"x.{name}" if name in RESERVED or _ESCAPED.fullmatch(name) else name
 
 
 def from_rows(rows: Sequence[Any], known: Sequence[str], faults: Faults) -> Table:
-    """Rows as a JSON list of objects."""
+    """Return the rows that a JSON list of objects holds."""
     if not rows:
-        faults.add(NoRows, "/rows", "the list is empty; give at least one row")
+        faults.add(NoRows, "/rows", "the list has no rows; give at least one row")
     for i, row in enumerate(rows):
         if type(row) is not dict:
-            _add_odd_row(i, row, faults)
+            _add_row_fault(i, row, faults)
     faults.raise_if_any()
     _check_size(len(rows), len(known))
     columns = {name: [row.get(name, ABSENT) for row in rows] for name in known}
     return Table(len(rows), columns, _unknown_in_rows(rows, frozenset(known)), _in_rows, number_in_json)
 
 
-def _add_odd_row(i: int, row: Any, faults: Faults) -> None:
+def _add_row_fault(i: int, row: Any, faults: Faults) -> None:
     if isinstance(row, RepeatedKeys):
         for name in row.repeated:
-            faults.add(DuplicateName, pointer("rows", i, name), f"{name!r:.100} is given twice; give it once")
+            faults.add(DuplicateName, pointer("rows", i, name), f"{name!r:.100} occurs twice; give it once")
     elif not isinstance(row, dict):
-        faults.add(Invalid, pointer("rows", i), f"{_shown(row)} is not a row; write an object like {{feature: value}}")
+        faults.add(
+            Invalid, pointer("rows", i), f"{_shown(row)} is not a row; write an object such as {{feature: value}}"
+        )
 
 
 def _unknown_in_rows(rows: Sequence[dict[str, Any]], known: frozenset[str]) -> Iterable[tuple[str, str]]:
@@ -158,9 +168,9 @@ def _in_rows(name: str, row: int | None) -> str:
 
 
 def from_columns(columns: dict[str, Any], known: frozenset[str], faults: Faults) -> Table:
-    """Rows as a JSON object of lists, one list per feature."""
+    """Return the rows that a JSON object of lists holds, one list per feature."""
     for name in getattr(columns, "repeated", ()):
-        faults.add(DuplicateName, pointer("columns", name), f"{name!r:.100} is given twice; give it once")
+        faults.add(DuplicateName, pointer("columns", name), f"{name!r:.100} occurs twice; give it once")
     for name, cells in columns.items():
         if not isinstance(cells, list):
             faults.add(Invalid, pointer("columns", name), f"{_shown(cells)} is not a column; write a list of values")
@@ -175,7 +185,7 @@ def from_columns(columns: dict[str, Any], known: frozenset[str], faults: Faults)
 def _check_size(n_rows: int, n_features: int) -> None:
     if n_rows * n_features > MAX_CELLS:
         raise TooManyCells(
-            f"{n_rows} rows of {n_features} features are more than {MAX_CELLS} cells; send fewer rows at a time."
+            f"{n_rows} rows of {n_features} features exceed the limit of {MAX_CELLS} cells; send fewer rows at a time."
         )
 
 
@@ -187,7 +197,7 @@ def _common_length(columns: Mapping[str, list[Any]], faults: Faults) -> int:
             detail = f"{len(cells)} values, but {first!r:.100} has {n_rows}; give every column one value per row"
             faults.add(RaggedColumns, pointer("columns", name), detail)
     if n_rows == 0:
-        faults.add(NoRows, "/columns", "there are no rows; give every column at least one value")
+        faults.add(NoRows, "/columns", "the columns have no rows; give every column at least one value")
     faults.raise_if_any()
     return n_rows
 

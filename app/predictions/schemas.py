@@ -1,13 +1,16 @@
-"""Predictions as clients ask for and see them."""
+"""Requests for predictions and their responses."""
 
 import uuid
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, WithJsonSchema
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, ValidationError, WithJsonSchema
+
+from app.errors import Invalid
 
 
-def _an_object(value: Any) -> Any:
+def _check_object(value: Any) -> Any:
     if not isinstance(value, dict):
         raise ValueError("columns must be an object {feature: [value, ...]}")
     return value
@@ -15,24 +18,27 @@ def _an_object(value: Any) -> Any:
 
 _CELL: dict[str, Any] = {"type": ["number", "string", "boolean", "null"]}
 
-# Cells are left as the parser made them: checked against the model's features later, and copied never.
+# Cells stay as the parser returned them: they are checked against the model's features later and are never copied.
 Rows = Annotated[
     list[Any],
     WithJsonSchema({"type": "array", "minItems": 1, "items": {"type": "object", "additionalProperties": _CELL}}),
 ]
 Columns = Annotated[
     Any,
-    PlainValidator(_an_object),
+    PlainValidator(_check_object),
     WithJsonSchema({"type": "object", "additionalProperties": {"type": "array", "minItems": 1, "items": _CELL}}),
 ]
 OnUnknown = Annotated[
-    Literal["error", "missing"], Query(description="an unseen category: refuse it, or take it as missing")
+    Literal["error", "missing"],
+    Query(description="How to handle a category that did not occur in training: refuse it, or treat it as missing."),
 ]
 OnMissing = Annotated[
-    Literal["error", "missing"], Query(description="a feature that is not named: refuse, or take it as missing")
+    Literal["error", "missing"],
+    Query(description="How to handle a feature that is not named: refuse the row, or treat the feature as missing."),
 ]
 Extra = Annotated[
-    Literal["error", "ignore"], Query(description="a name that the model does not know: refuse it, or drop it")
+    Literal["error", "ignore"],
+    Query(description="How to handle a name that is not a feature of the model: refuse it, or ignore it."),
 ]
 
 REQUEST_EXAMPLES = {
@@ -46,16 +52,35 @@ _PREDICTION: dict[str, JsonValue] = {"label": "good", "probabilities": {"bad": 0
 
 
 class PredictRequest(BaseModel):
-    """`rows` or `columns`, not both. Cells are checked against the model's features, not here."""
+    """Rows to predict, given as either `rows` or `columns`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model: str = Field(description="id, name (latest version), or name:version")
+    model: str = Field(description="Id of a model, its name (latest version), or `name:version`.")
     rows: Rows | None = None
     columns: Columns | None = None
     on_unknown: OnUnknown = "error"
     on_missing: OnMissing = "error"
     extra: Extra = "error"
+
+    @classmethod
+    def from_document(cls, document: Any) -> Self:
+        """Validate the document of a body. The cells are checked later, against the features of the model.
+
+        Raises:
+            RequestValidationError: a key is unknown, or a value has the wrong type.
+            Invalid: the document has both rows and columns, or neither.
+        """
+        try:
+            request = cls.model_validate(document)
+        except ValidationError as error:
+            errors = error.errors(include_url=False, include_context=False)
+            located = [{**item, "loc": ("body", *item["loc"])} for item in errors]
+            raise RequestValidationError(located, body=document) from error
+        if (request.rows is None) == (request.columns is None):
+            both = "neither rows nor columns are" if request.rows is None else "both rows and columns are"
+            raise Invalid.at("/rows", f"{both} given; give one of the two")
+        return request
 
 
 class ModelRef(BaseModel):
@@ -65,8 +90,10 @@ class ModelRef(BaseModel):
 
 
 class PredictionOut(BaseModel):
-    label: bool | int | float | str = Field(description="the most probable class, with its JSON type")
-    probabilities: dict[str, float] = Field(description="by the text of the label, in class order")
+    label: bool | int | float | str = Field(description="Most probable class, with its JSON type.")
+    probabilities: dict[str, float] = Field(
+        description="Probability of each class, by the text of its label, in class order."
+    )
 
 
 class SinglePrediction(PredictionOut):
@@ -79,4 +106,4 @@ class Predictions(BaseModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"model": _MODEL, "predictions": [_PREDICTION]}]})
 
     model: ModelRef
-    predictions: list[PredictionOut] = Field(description="one per row, in the order of the rows")
+    predictions: list[PredictionOut] = Field(description="One prediction per row, in the order of the rows.")

@@ -1,4 +1,4 @@
-"""Opens trained models and asks them."""
+"""Predictions of trained models that are loaded on first use."""
 
 import hashlib
 import logging
@@ -20,13 +20,13 @@ from app.trained_models.store import ArtifactStore
 
 log = logging.getLogger(__name__)
 
-#: Of digests in ETags; 128 bits.
+#: Size of the digests in ETags: 128 bits.
 _DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A trained model in memory. labels[k] belongs to column k of the estimator's probabilities."""
+    """Trained model in memory. `labels[k]` is the class of column k of the estimator's probabilities."""
 
     id: str
     name: str
@@ -38,10 +38,11 @@ class ServedModel:
     label_texts: tuple[str, ...]
 
     def reference(self) -> dict[str, Any]:
+        """Return the id, name and version, as responses show them."""
         return {"id": self.id, "name": self.name, "version": self.version}
 
     def predictions(self, X: NDArray[np.float64]) -> list[dict[str, Any]]:
-        """A label and the probabilities of all classes for each row of X; ties go to the first class."""
+        """Return label and class probabilities of each row of X; ties go to the first class."""
         probabilities = self.estimator.predict_proba(X)
         return [
             {"label": self.labels[k], "probabilities": dict(zip(self.label_texts, row, strict=True))}
@@ -49,7 +50,7 @@ class ServedModel:
         ]
 
     def etag(self, X: NDArray[np.float64]) -> str:
-        """Equal for equal answers: the same model and the same inputs, however they were written."""
+        """Return the ETag of the predictions of X, equal for the same model and inputs however they are written."""
         digest = hashlib.blake2b(f"{self.id}:{self.artifact_sha256}:".encode(), digest_size=_DIGEST_BYTES)
         digest.update(np.where(np.isnan(X), np.nan, X + 0.0).tobytes())
         return f'"{digest.hexdigest()}"'
@@ -62,7 +63,7 @@ class PredictionService:
         self._cache = cache
 
     def open(self, reference: str) -> ServedModel:
-        """The trained model, in memory from now on. The database connection is given back before it is loaded.
+        """Return the trained model, loaded into memory. The database connection is released before it is loaded.
 
         Raises:
             ModelNotFound, ArtifactMissing, ArtifactDamaged, ArtifactUnsupported.
@@ -71,7 +72,7 @@ class PredictionService:
         try:
             return self._opened(row)
         except ArtifactMissing:
-            # Deleted since it was looked up? Then the reference means another version now, or nothing.
+            # If the model was deleted since it was looked up, the reference now means another version, or nothing.
             newest = self._row(reference)
             if newest.id == row.id:
                 raise
@@ -82,7 +83,7 @@ class PredictionService:
             return TrainedModelService(session, self._store).resolve(reference)
 
     def _opened(self, row: TrainedModelRecord) -> ServedModel:
-        # By id, not by the file's digest: two data sets may differ in the words for their categories only.
+        # The key is the id: models with files of the same digest may differ in the names of their categories.
         return self._cache.get(row.id, row.size_bytes, lambda: self._load(row))
 
     def _load(self, row: TrainedModelRecord) -> ServedModel:
@@ -103,12 +104,12 @@ class PredictionService:
         try:
             return core.load(self._store.path(row.artifact_sha256))
         except core.ArtifactError as error:
-            log.error("artefact %s of model %s cannot be read", row.artifact_sha256, row.id, exc_info=error)
+            log.error("artifact %s of model %s cannot be read", row.artifact_sha256, row.id, exc_info=error)
             if isinstance(error, core.UnsupportedArtifact):
                 raise ArtifactUnsupported(
                     f"The file of model {row.name}:{row.version} was written by a newer version of the service; "
-                    "upgrade this one or train again."
+                    "upgrade this service, or train the model again."
                 ) from error
             raise ArtifactDamaged(
-                f"The file of model {row.name}:{row.version} is damaged; restore it or train again."
+                f"The file of model {row.name}:{row.version} is damaged; restore it, or train the model again."
             ) from error

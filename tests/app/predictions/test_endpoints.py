@@ -1,4 +1,4 @@
-"""GET /predict and POST /predict: the same rules, the same numbers."""
+"""GET /predict and POST /predict: the same rules and the same numbers."""
 
 import json
 
@@ -58,7 +58,7 @@ class TestPredictOne:
         assert body["label"] == max(["bad", "good"], key=body["probabilities"].get)
 
     @pytest.mark.parametrize("age", ["41", " 41 ", "+41", "41.", "4.1e1", "410E-1", "041"])
-    def test_ways_to_write_a_number(self, client, trained, age):
+    def test_number_formats(self, client, trained, age):
         [expected] = post(client, rows=[{"age": 41, "job": None}]).json()["predictions"]
         assert (
             get(client, age=age, job="").json()
@@ -88,7 +88,7 @@ class TestPredictOne:
         assert "'skilled', 'unskilled'" in body["detail"]
         assert get(client, age="41", job="pilot", on_unknown="missing").json() == get(client, age="41", job="").json()
 
-    def test_name_given_twice(self, client):
+    def test_a_name_that_occurs_twice(self, client):
         twice = client.get(f"/predict?model={MODEL}&age=41&age=42&job=")
         problem(twice, 422, "duplicate_feature", "query/age")
         problem(client.get(f"/predict?model={MODEL}&model={MODEL}&age=1&job="), 422, "duplicate_feature", "query/model")
@@ -208,7 +208,7 @@ class TestPredictMany:
             ('{"model": "M", "model": "M", "rows": []}', "/model"),
         ],
     )
-    def test_name_given_twice(self, client, text, pointer):
+    def test_a_name_that_occurs_twice(self, client, text, pointer):
         problem(post_text(client, text.replace("M", MODEL)), 422, "duplicate_feature", pointer)
 
     def test_faults_are_reported_together_up_to_twenty(self, client):
@@ -239,7 +239,7 @@ class TestPredictMany:
         problem(post(client, **body), 422, code, pointer)
 
     @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "\ud800".encode("utf-8", "surrogatepass"), "9" * 5000])
-    def test_no_json(self, client, text):
+    def test_not_json(self, client, text):
         problem(post_text(client, text), 422, "invalid_json")
 
     def test_half_a_surrogate_pair_in_a_name(self, client):
@@ -253,7 +253,7 @@ class TestPredictMany:
     def test_model_not_found(self, client):
         problem(post(client, model="nobody", rows=[{}]), 404, "model_not_found")
 
-    def test_parameters_may_stand_in_the_query(self, client):
+    def test_parameters_in_the_query(self, client):
         rows = {"rows": [{"age": 1}]}
         assert client.post(f"/predict?model={MODEL}&on_missing=missing", json=rows).status_code == 200
         problem(
@@ -272,7 +272,7 @@ class TestPredictMany:
         make_trained_model(context, name="wide", features=wide)
         problem(post(client, model="wide", rows=[{}] * 100_000, on_missing="missing"), 413, "too_many_cells")
 
-    def test_damaged_artefact(self, client, context, trained):
+    def test_damaged_artifact(self, client, context, trained):
         path = context.artifact_store.path(trained.artifact_sha256)
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 1
@@ -280,7 +280,7 @@ class TestPredictMany:
         detail = problem(post(client, rows=[{"age": 1, "job": None}]), 500, "artifact_damaged")["detail"]
         assert str(context.settings.home) not in detail
 
-    def test_artefact_of_a_newer_version(self, client, context, trained):
+    def test_artifact_of_a_newer_version(self, client, context, trained):
         path = context.artifact_store.path(trained.artifact_sha256)
         path.write_bytes(forged(path.read_bytes(), set_in("format", to=FORMAT_VERSION + 1)))
         detail = problem(post(client, rows=[{"age": 1, "job": None}]), 500, "artifact_unsupported")["detail"]

@@ -1,4 +1,4 @@
-"""A query, rows and columns that say the same give the same numbers."""
+"""Equal inputs as query, rows and columns give the same predictions."""
 
 import pytest
 from hypothesis import given

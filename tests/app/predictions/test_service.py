@@ -1,4 +1,4 @@
-"""A model that is deleted while it is asked for the first time."""
+"""A model that is deleted while it is loaded for the first time."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.app.trained_models.made import make_trained_model
 
 
 class _DeletingStore(ArtifactStore):
-    """Somebody deletes one model, row and file, just before its file is looked for."""
+    """Store that deletes a model, row and file, just before its file is opened."""
 
     def __init__(self, context: ServiceContext, doomed: TrainedModelRow) -> None:
         super().__init__(context.settings.artifacts_folder, context.settings.staging_folder)
@@ -42,12 +42,12 @@ def test_is_not_found(context: ServiceContext) -> None:
         _service(context, doomed).open(str(doomed.id))
 
 
-def test_its_name_means_the_version_before(context: ServiceContext) -> None:
+def test_its_name_resolves_to_the_previous_version(context: ServiceContext) -> None:
     kept, doomed = make_trained_model(context, seed=1), make_trained_model(context, seed=2)
     assert _service(context, doomed).open(doomed.name).id == str(kept.id)
 
 
-def test_a_file_that_is_lost_is_another_thing(context: ServiceContext) -> None:
+def test_a_lost_file_is_reported_as_missing(context: ServiceContext) -> None:
     row = make_trained_model(context)
     context.artifact_store.delete(row.artifact_sha256)
     service = PredictionService(context.sessions, context.artifact_store, LeastRecentlyUsed())
