@@ -1,4 +1,4 @@
-"""Whole services, started as users start them, on SQLite with an embedded Redis and on PostgreSQL."""
+"""Running services, started as users start them, on SQLite with an embedded Redis and on PostgreSQL."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,7 +22,7 @@ QUICK_LEASES = {
 def service_on(
     database: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, **changes: str
 ) -> Iterator[RunningService]:
-    """A service on SQLite or on a new database of PostgreSQL; `changes` are further environment variables."""
+    """Start a service on SQLite or on a new PostgreSQL database; `changes` are further environment variables."""
     home = tmp_path_factory.mktemp(database) / "home"
     with ExitStack() as opened:
         if database == "postgresql":
@@ -39,7 +39,7 @@ def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="session")
 def table_csv() -> bytes:
-    """3,000 rows with numbers, a category, missing cells and text labels that depend on all of them."""
+    """Table of 3,000 rows with numbers, a category, missing values, and text labels that depend on all of them."""
     generator = np.random.default_rng(7)
     n_rows = 3000
     numbers = generator.normal(size=(n_rows, 6)).round(4)

@@ -1,4 +1,4 @@
-"""An audit as a user asks for it: from the upload to the list of wrong labels, and workers that die on the way."""
+"""Audits from the upload to the list of wrong labels, with lost workers and cancellation."""
 
 import signal
 from typing import Any
@@ -14,7 +14,7 @@ LONG = {"kind": "forest", "n_estimators": 5000, "min_samples_leaf": 5}
 
 @pytest.fixture(scope="module")
 def noisy_csv() -> tuple[bytes, set[int]]:
-    """Three classes far apart, and the rows whose label was made wrong."""
+    """Return a table of three well separated classes and the numbers of its mislabeled rows."""
     generator = np.random.default_rng(3)
     n_rows = 1500
     right = generator.integers(0, 3, n_rows)
@@ -63,7 +63,7 @@ def test_the_wrong_labels_are_found(
     assert len(found - wrong) < 0.15 * len(wrong)
 
 
-def test_a_killed_worker_costs_an_attempt_and_nothing_else(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_a_killed_worker_costs_one_attempt_only(service: RunningService, dataset: dict[str, Any]) -> None:
     undisturbed = finished(service, submit(service, dataset, model=LONG, seed=5)["id"])
     job = submit(service, dataset, model=LONG, seed=5)
     wait_for_progress(service, job["id"])

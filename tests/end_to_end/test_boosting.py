@@ -73,7 +73,7 @@ def test_minimax_boosting_shows_its_risk_and_its_certificate(
     assert "risk_path" not in listed[0]["metrics"]
 
 
-def test_a_killed_worker_costs_an_attempt_and_nothing_else(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_a_killed_worker_costs_one_attempt_only(service: RunningService, dataset: dict[str, Any]) -> None:
     request = {"model": LONG_MODEL, "evaluation": {"kind": "none"}, "seed": 5}
     undisturbed = artifact(service, model_of(service, service.wait_for_job(submit(service, dataset, **request)["id"])))
     job = submit(service, dataset, **request)

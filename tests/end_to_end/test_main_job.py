@@ -1,4 +1,4 @@
-"""Noisy table in, robust model out, predictions over HTTP."""
+"""The main use of the service: upload a table with label noise, train a robust model, and predict over HTTP."""
 
 import time
 import urllib.parse

@@ -1,4 +1,4 @@
-"""Real data sets over HTTP: missing cells, numbers and text as labels, and accuracies that are known for MNIST."""
+"""Real data sets over HTTP: missing values, numbers and text as labels, and the known accuracies for MNIST."""
 
 import urllib.parse
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def trained(service: RunningService, job_id: str) -> dict[str, Any]:
 
 
 def first_rows(service: RunningService, dataset: dict[str, Any]) -> list[dict[str, Any]]:
-    """100 rows without their labels."""
+    """Return 100 rows without their labels."""
     page = service.request("GET", f"/datasets/{dataset['id']}/rows?limit=100")[1]
     named = [dict(zip(page["columns"], row, strict=True)) for row in page["rows"]]
     return [{name: cell for name, cell in row.items() if name != "target"} for row in named]
@@ -95,7 +95,7 @@ def test_tables(service: RunningService, table: str, kind: str) -> None:
 
 @pytest.mark.slow
 def test_mnist_reaches_the_accuracies_known_for_single_trees(service: RunningService) -> None:
-    """Clean, entropy has what scikit-learn reaches; under noise it fits the noise, the conservative loss does not."""
+    """On clean labels, entropy is as accurate as in scikit-learn; under noise, only the conservative loss is robust."""
     train, test = upload(service, "mnist.train"), upload(service, "mnist.test")
     assert (train["n_rows"], test["n_rows"], len(train["features"])) == (60_000, 10_000, 784)
     expected = {

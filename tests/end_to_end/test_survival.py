@@ -1,4 +1,4 @@
-"""What becomes of a job when the processes around it die."""
+"""Jobs whose worker, broker or API process is killed."""
 
 import signal
 from typing import Any
@@ -18,7 +18,7 @@ def dataset(service: RunningService, table_csv: bytes) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def undisturbed(service: RunningService, dataset: dict[str, Any]) -> bytes:
-    """The artefact of the request when nothing happens."""
+    """Digest of the artifact of an undisturbed job."""
     return artifact(service, model_of(service, service.wait_for_job(submit(service, dataset, **REQUEST)["id"])))
 
 
@@ -29,7 +29,7 @@ def signal_workers(service: RunningService, number: signal.Signals) -> None:
         process.send_signal(number)
 
 
-def test_a_killed_worker_costs_an_attempt_and_nothing_else(
+def test_a_killed_worker_costs_one_attempt_only(
     service: RunningService, dataset: dict[str, Any], undisturbed: bytes
 ) -> None:
     job = submit(service, dataset, **REQUEST)
@@ -40,7 +40,7 @@ def test_a_killed_worker_costs_an_attempt_and_nothing_else(
     assert artifact(service, model_of(service, finished)) == undisturbed
 
 
-def test_a_worker_asked_to_stop_gives_its_job_back(
+def test_a_worker_that_is_stopped_returns_its_job_to_the_queue(
     service: RunningService, dataset: dict[str, Any], undisturbed: bytes
 ) -> None:
     job = submit(service, dataset, **REQUEST)
@@ -52,7 +52,7 @@ def test_a_worker_asked_to_stop_gives_its_job_back(
     assert artifact(service, model_of(service, finished)) == undisturbed
 
 
-def test_training_is_accepted_and_done_although_the_broker_was_killed(
+def test_a_job_is_accepted_and_run_after_the_broker_was_killed(
     service: RunningService, dataset: dict[str, Any]
 ) -> None:
     redis = service.processes("redis-server")
@@ -64,7 +64,7 @@ def test_training_is_accepted_and_done_although_the_broker_was_killed(
     wait_until(lambda: service.request("GET", "/readyz")[0] == 200, 30, "readiness after the broker's death")
 
 
-def test_the_api_may_die_while_a_job_runs(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_a_job_continues_when_the_api_is_killed(service: RunningService, dataset: dict[str, Any]) -> None:
     job = submit(service, dataset, **REQUEST)
     wait_for_progress(service, job["id"])
     for process in service.processes("app.cli api") or service.processes(" api"):

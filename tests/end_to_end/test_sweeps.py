@@ -1,4 +1,4 @@
-"""Sweeps on two worker processes: cells side by side, and what becomes of them when workers die or are told to stop."""
+"""Sweeps on two worker processes: concurrent cells, lost workers and cancellation."""
 
 import signal
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def dataset(service: RunningService, table_csv: bytes) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def undisturbed(service: RunningService, dataset: dict[str, Any]) -> dict[str, Any]:
-    """The sweep when nothing happens."""
+    """An undisturbed sweep."""
     return ended(service, submit(service, dataset, **GRID))
 
 
@@ -53,12 +53,12 @@ def ended(service: RunningService, sweep_id: str) -> dict[str, Any]:
 
 
 def cells_of(service: RunningService, sweep_id: str) -> list[dict[str, Any]]:
-    """Their jobs."""
+    """Return the jobs of the cells."""
     return service.request("GET", f"/jobs?parent_id={sweep_id}&sort=created_at")[1]["items"]
 
 
 def wait_for_fits(service: RunningService, sweep_id: str) -> None:
-    """Until both workers are amid a cell."""
+    """Wait until both workers run a cell."""
 
     def under_way() -> bool:
         phases = [cell["progress"]["phase"] or "" for cell in cells_of(service, sweep_id) if cell["state"] == "running"]
@@ -71,7 +71,7 @@ def scores(sweep: dict[str, Any]) -> list[Any]:
     return [(cell["metric"], cell["mean"], cell["sd"], cell["values"]) for cell in sweep["cells"]]
 
 
-def test_cells_run_side_by_side_and_fill_the_grid(service: RunningService, undisturbed: dict[str, Any]) -> None:
+def test_cells_run_concurrently_and_fill_the_grid(service: RunningService, undisturbed: dict[str, Any]) -> None:
     assert (undisturbed["state"], undisturbed["progress"]["completed"]) == ("succeeded", 6)
     accuracy = [cell["mean"] for cell in undisturbed["cells"] if cell["metric"] == "accuracy"]
     assert accuracy[0] > 0.75
@@ -85,7 +85,7 @@ def test_cells_run_side_by_side_and_fill_the_grid(service: RunningService, undis
     assert undisturbed["finished_at"] >= max(finished for _, finished in spans)
 
 
-def test_killed_workers_cost_attempts_and_nothing_else(
+def test_killed_workers_cost_attempts_only(
     service: RunningService, dataset: dict[str, Any], undisturbed: dict[str, Any]
 ) -> None:
     sweep_id = submit(service, dataset, **GRID)
