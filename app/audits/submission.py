@@ -51,8 +51,8 @@ def _model_problems(model: EstimatorSpec, dataset: DatasetRecord, limits: Limits
     if min_classes > 1 and n_usable < min_classes:
         detail = (
             f"{n_usable} classes have at least {MIN_ROWS_PER_CLASS} rows, so that they occur in every training part; "
-            f"an audit with {model.kind!r} uses folds and needs at least {min_classes} such classes. Upload more rows, or "
-            "remove model from the request, so that the audit uses a forest"
+            f"an audit with {model.kind!r} uses folds and needs at least {min_classes} such classes. Upload more rows, "
+            "or remove model from the request, so that the audit uses a forest"
         )
         yield FieldError("/model/kind", detail)
 
