@@ -1,7 +1,7 @@
 """Equal inputs as query, rows and columns give the same predictions."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.context import open_context
@@ -17,9 +17,9 @@ ROWS = st.lists(st.fixed_dictionaries({"age": AGE, "job": JOB}), min_size=1, max
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     home = tmp_path_factory.mktemp("agree")
-    settings = make_settings(home, f"sqlite:///{home / 'test.db'}")
-    upgrade_to_head(settings)
-    context = open_context(settings)
+    service_settings = make_settings(home, f"sqlite:///{home / 'test.db'}")
+    upgrade_to_head(service_settings)
+    context = open_context(service_settings)
     make_trained_model(context)
     with client_of(context) as client:
         yield client
@@ -30,6 +30,7 @@ def in_query(cell):
     return "" if cell is None else str(cell)
 
 
+@settings(deadline=None)
 @given(rows=ROWS)
 def test_same_numbers(client, rows):
     columns = {name: [row[name] for row in rows] for name in ("age", "job")}
