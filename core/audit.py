@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidInput, InvalidParameter
 from core.forests.forest import ForestClassifier, GrownForest
-from core.forests.noise_estimation_forest import JUDGES, ROWS_A_LEAF, too_few_to_judge
+from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
 from core.holdout import SeededSplit, split_folds
 from core.monitoring import FitMonitor, fold_prefix, step_monitor
 from core.noise.estimation import TransitionEstimate, fit_noise
@@ -19,7 +19,7 @@ from core.registry import AnyClassifier
 from core.validation.training_data import EncodedLabels, class_codes, encode_labels, label_column
 
 #: Parameters of the forest that an audit uses unless another estimator is given.
-DEFAULT_AUDIT_PARAMETERS: dict[str, Any] = {"n_estimators": JUDGES, "min_samples_leaf": ROWS_A_LEAF}
+DEFAULT_AUDIT_PARAMETERS: dict[str, Any] = FOREST_PARAMETERS
 #: Class weights bias the votes that noise is estimated from: every label of a class of weight 0 would look wrong.
 CLASS_WEIGHT_NOT_SUPPORTED = "it is not supported in audits, which weight all rows equally; remove it"
 _DEFAULT_FOLDS = 5

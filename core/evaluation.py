@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.class_votes import winning_classes
 from core.exceptions import InvalidInput
 from core.validation.training_data import class_codes
 
@@ -49,7 +50,7 @@ def evaluate(estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None = None
     votes = estimator.predict_proba(X)
     probabilities = np.zeros((len(codes), max(n_classes, _MIN_COLUMNS)))
     probabilities[:, columns] = votes
-    predicted = columns[votes.argmax(axis=1)]
+    predicted = columns[winning_classes(votes)]
     return {
         **_scores_of_classes(codes, predicted),
         **_scores_of_probabilities(codes, probabilities),

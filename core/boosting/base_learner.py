@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.boosting.rules import Rule, leaf_numbers
-from core.growth.growing import GrowthProblem, grow_on_rows
-from core.growth.tree_structure import weigh_in
+from core.growth.growing import grow_on_rows
+from core.growth.growth_problem import GrowthProblem
+from core.growth.tree_structure import rescale_node_weights
 from core.kernels.criteria.catalogue import Criterion
 from core.kernels.growth.partition import TreeRows
 from core.kernels.growth.tree_nodes import TreeNodes
@@ -110,7 +111,7 @@ class BaseLearner:
         totals = unit * np.add.reduceat(tree_rows.weights, firsts)
         leaf_of_row = self._leaf_of_row(nodes, leaves, tree_rows.rows)
         nodes.n_node_samples[:] //= n_copies
-        weigh_in(unit, (nodes,))
+        rescale_node_weights((nodes,), unit)
         self._last = nodes
         return GrownRule(nodes, leaf_of_row, sums, totals)
 

@@ -15,18 +15,16 @@ from numpy.typing import NDArray
 from core.boosting.base_learner import BaseLearner
 from core.boosting.rule_table import MOST_LEAVES
 from core.boosting.rules import Rule, WeightedRules, importances_of, outputs_of, packed_rules
+from core.class_votes import winning_classes
 from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidInput, InvalidLoss, SolverFailed
 from core.fit_summary import FitSummary, growth_summary
-from core.growth.binning import bin_features
-from core.growth.growing import GrowthProblem, Rooms, thread_count
-from core.growth.growth_parameters import LARGEST_COUNT, feature_count
+from core.growth.growing import thread_count
+from core.growth.growth_parameters import LARGEST_COUNT
+from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
 from core.growth.tree_structure import Trees
-from core.growth.voting import held_layout, packed_votes
-from core.kernels.growth.nodes import GrowthLimits
-from core.kernels.search.splitting import SearchLimits
+from core.growth.voting import cached_layout, packed_votes
 from core.losses.base import Loss
-from core.losses.catalogue import AdaptiveNegativeExponential
 from core.losses.parsing import parse_loss
 from core.monitoring import FitMonitor, NullMonitor, Progress
 from core.parameters import Bounds, Help, parameters_of
@@ -134,7 +132,7 @@ class BoostedClassifier(ClassifierContract):
         for parameter in parameters_of(type(self)):
             parameter.check(getattr(self, parameter.argument), type(self).__name__)
         loss = parse_loss(self.loss)
-        if isinstance(loss, AdaptiveNegativeExponential):
+        if loss.tuning is not None:
             raise InvalidLoss(
                 f"loss {loss.kind!r} chooses its lambda by fitting again and again; name the lambda of "
                 f'{{"kind": "ne"}} for the trees of a {type(self).__name__}.'
@@ -156,18 +154,14 @@ class BoostedClassifier(ClassifierContract):
         return boosted if boosted.rules else boosted._replace(rules=[learner.silent_rule()], weights=np.zeros(1))
 
     def _growth_problem(self, data: TrainingData) -> GrowthProblem:
-        limits = GrowthLimits(
-            max_depth=np.iinfo(np.int64).max if self.max_depth is None else int(self.max_depth),
-            max_leaf_nodes=int(self.max_leaf_nodes),
-            min_risk_decrease=0.0,
-            search=SearchLimits(
-                max_features=feature_count(self.max_features, data.X.shape[1]),
-                min_samples_leaf=self._n_copies * int(self.min_samples_leaf),
-                random_cuts=False,
-            ),
+        settings = GrowthSettings(
+            max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self._n_copies * int(self.min_samples_leaf),
+            max_features=self.max_features,
+            max_bins=self.max_bins,
         )
-        features = bin_features(data.X, self.max_bins, thread_count(self.n_jobs))
-        return GrowthProblem(features, data.labels.codes.astype(np.uint16), 2, limits, Rooms(self._n_copies))
+        return growth_problem(data, settings, thread_count(self.n_jobs), n_classes=2, n_copies=self._n_copies)
 
     def fit_summary(self, noise_rate: float | None = None) -> FitSummary:
         """What the fit found out; `noise_rate` is the share of wrong training labels, None where it is not known.
@@ -235,7 +229,7 @@ class BoostedClassifier(ClassifierContract):
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the highest score; of two, the second one where its score is above zero."""
         scores = self._scores(X)
-        best = (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
+        best = (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else winning_classes(scores)
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
@@ -249,7 +243,7 @@ class BoostedClassifier(ClassifierContract):
         self._check_is_fitted("weighted_rules_")
         rows = prediction_rows(self, X)
         weighted = self.weighted_rules_
-        packed = held_layout(self, weighted, rows.dtype, lambda: packed_rules(weighted, rows.dtype))
+        packed = cached_layout(self, weighted, rows.dtype, lambda: packed_rules(weighted, rows.dtype))
         return packed_votes(rows, packed, thread_count(self.n_jobs)) * len(weighted.rules)
 
 

@@ -1,0 +1,1 @@
+"""Classifiers made of grown trees: the tree, the forest and extra trees."""

@@ -1,4 +1,4 @@
-"""A forest: trees on bootstrap samples, grown in threads, voting with their leaves' class distributions."""
+"""Forests: trees that are grown independently of each other, in threads, and vote with their leaves."""
 
 import warnings
 from typing import Annotated, Any
@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidParameter
-from core.forests.grown_classifier import GrowingFit, Grown, GrownClassifier
+from core.forests.fitting import Fit, GrowthResult
+from core.forests.grown_classifier import GrownClassifier
 from core.forests.tree import TreeClassifier
-from core.growth.growing import GrowthProblem, grow_in_threads, grow_on_bootstrap, grow_tree, thread_count
+from core.growth.growing import grow_in_threads, grow_on_bootstrap, grow_tree, thread_count
 from core.growth.growth_parameters import (
     LARGEST_COUNT,
     ClassWeights,
@@ -25,35 +26,39 @@ from core.growth.growth_parameters import (
     RandomState,
     Splitter,
 )
-from core.growth.out_of_bag import Bootstrap, accuracy, out_of_bag_votes
+from core.growth.growth_problem import GrowthProblem
+from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, accuracy, out_of_bag_votes
 from core.growth.tree_structure import Trees
 from core.kernels.criteria.catalogue import Criterion
 from core.kernels.growth.tree_nodes import TreeNodes
-from core.losses.base import Loss
 from core.monitoring import Progress
-from core.noise.correction import on_simplex, vote_of
+from core.noise.correction import leaf_vote, on_simplex
 from core.parameters import Bounds, Help
 from core.randomness import SeedTree
 
 NumberOfTrees = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Number of trees.")]
-WithBootstrap = Annotated[bool, Help("Grow each tree on rows drawn with replacement.")]
+WithBootstrap = Annotated[bool, Help("Whether each tree is grown on a bootstrap sample: rows drawn with replacement.")]
 OutOfBagScore = Annotated[
-    bool, Help("Score the fit on its own rows, each by the trees that never saw it; needs bootstrap.")
+    bool,
+    Help(
+        "Whether to compute the out-of-bag score: the accuracy on the training rows, each predicted by the trees whose "
+        "bootstrap sample does not contain it. Requires bootstrap."
+    ),
 ]
 
 
 class GrownForest(GrownClassifier):
-    """Base of the classifiers that grow trees independently of each other: threads, bootstrap, out-of-bag votes.
+    """Base of the classifiers that grow trees independently of each other, with bootstrap samples and threads.
 
-    A subclass is its constructor: its defaults say how its trees differ from each other. What else its splits need
-    goes into `_problem`. With `oob_score`, fitted attributes are
+    A subclass consists of its constructor, whose defaults determine how its trees differ from each other. With
+    `oob_score`, two more attributes are fitted:
 
-    - `oob_score_`: accuracy of the out-of-bag votes on the labels y as given, noisy or not, weighted by
-      `sample_weight` as `score` does; rows without votes are passed over, NaN when none has any;
-    - `oob_decision_function_` (row, class), one row per row of X: mean vote of the trees whose sample left the row
-      out, NaN where there is no such tree. Rows of weight zero have the votes of all trees.
+    - `oob_score_`: accuracy of the out-of-bag votes on the labels y, noisy or not, weighted by `sample_weight` like
+      `score`. Rows without votes are ignored; the score is NaN if no row has votes.
+    - `oob_decision_function_` (row, class), for all rows of X: mean vote of the trees whose bootstrap sample does not
+      contain the row, NaN if there is no such tree. Rows of weight zero have the votes of all trees.
 
-    An artefact keeps `oob_score_`; the votes belong to the training rows and are not kept.
+    An artifact contains `oob_score_`, but not the votes, which belong to the training rows.
     """
 
     n_estimators: int
@@ -62,7 +67,7 @@ class GrownForest(GrownClassifier):
 
     @property
     def estimators_(self) -> list[TreeClassifier]:
-        """The trees as fitted classifiers, over the forest's own arrays."""
+        """Trees as fitted classifiers, which share the arrays of the forest."""
         self._check_is_fitted("trees_")
         return [self._as_classifier(nodes) for nodes in self.trees_]
 
@@ -97,50 +102,51 @@ class GrownForest(GrownClassifier):
     def _bootstraps(self) -> bool:
         return bool(self.bootstrap)
 
-    def _checked_loss(self) -> Loss:
-        loss = super()._checked_loss()
+    def _check_combinations(self) -> None:
         if self.oob_score and not self._bootstraps():
             raise InvalidParameter(
-                f"oob_score of {type(self).__name__} is True and bootstrap is False, so that every tree sees every "
-                "row; it must be False then: set bootstrap=True, or oob_score=False."
+                f"oob_score of {type(self).__name__} is True and bootstrap is False, so that no tree leaves a row out; "
+                "set bootstrap=True or oob_score=False."
             )
-        return loss
 
-    def _found_beside(self, grown: Grown, fit: GrowingFit) -> dict[str, Any]:
+    def _attributes_from_training_rows(self, result: GrowthResult, fit: Fit) -> dict[str, Any]:
         if not self.oob_score:
             return {}
-        rows, states = fit.data.input_rows, fit.seeds.kernel_states(self._n_trees())
+        votes = self._out_of_bag_votes(result, fit)
+        if not votes.n_trees.all():
+            _warn_of_rows_without_votes(votes.n_trees)
+        rows = fit.data.input_rows
+        return {
+            "oob_score_": accuracy(votes, rows.codes, rows.sample_weights),
+            "oob_decision_function_": votes.mean,
+        }
+
+    def _out_of_bag_votes(self, result: GrowthResult, fit: Fit) -> OutOfBagVotes:
+        """Return the votes on all rows that the caller passed, including those of weight zero."""
+        rows = fit.data.input_rows
         weights = np.zeros(len(rows.is_training), dtype=np.float64)
         weights[rows.is_training] = fit.data.weights
-        threads, stop_flag = thread_count(self.n_jobs), fit.monitor.stop_flag
-        bootstrap = Bootstrap(weights, states)
-        vote = vote_of(grown.loss, fit.correction)
-        left_out = out_of_bag_votes(rows.X, grown.trees, vote, bootstrap, threads, stop_flag)
-        if fit.correction is not None:
-            left_out = left_out._replace(mean=on_simplex(left_out.mean))
-        if not left_out.n_trees.all():
-            _warn_of_rows_without_votes(left_out.n_trees)
-        return {
-            "oob_score_": accuracy(left_out, rows.codes, rows.sample_weights),
-            "oob_decision_function_": left_out.mean,
-        }
+        bootstrap = Bootstrap(weights, fit.seeds.kernel_states(self._n_trees()))
+        vote = leaf_vote(result.loss, fit.correction)
+        votes = out_of_bag_votes(rows.X, result.trees, vote, bootstrap, fit.n_threads, fit.monitor.stop_flag)
+        return votes if fit.correction is None else votes._replace(mean=on_simplex(votes.mean))
 
 
 def _warn_of_rows_without_votes(n_trees: NDArray[np.int64]) -> None:
     n_without = int(np.count_nonzero(n_trees == 0))
     warnings.warn(
         f"{n_without} of {len(n_trees)} rows are in the bootstrap sample of every tree and have no out-of-bag votes; "
-        "they are NaN, and oob_score_ passes them over. More trees (n_estimators) leave fewer such rows.",
+        "their votes are NaN, and oob_score_ ignores them. With more trees (n_estimators) there are fewer such rows.",
         UserWarning,
         stacklevel=4,
     )
 
 
 class ForestClassifier(GrownForest):
-    """Random forest (Breiman 2001) whose trees minimise the training risk of `loss`.
+    """Random forest (Breiman 2001) whose trees minimize the training risk of `loss`.
 
-    Each tree sees a bootstrap sample (`bootstrap`), each node `max_features` features drawn at random, constant ones
-    included as in scikit-learn. The same `random_state` gives the same forest for any `n_jobs`.
+    Each tree is grown on a bootstrap sample (`bootstrap`), and each node considers `max_features` features drawn at
+    random, which may be constant in the node. The same `random_state` gives the same forest for any `n_jobs`.
     """
 
     def __init__(
@@ -180,10 +186,10 @@ class ForestClassifier(GrownForest):
 
 
 class ExtraTreesClassifier(GrownForest):
-    """Extremely randomised trees (Geurts, Ernst and Wehenkel 2006) that minimise the training risk of `loss`.
+    """Extremely randomized trees (Geurts, Ernst and Wehenkel 2006) that minimize the training risk of `loss`.
 
-    Each node draws `max_features` features and one threshold for each of them; the best of these cuts is made. Trees
-    see all rows unless `bootstrap` is set.
+    Each node draws `max_features` features and one threshold for each of them, and makes the best of these splits.
+    Trees are grown on all rows unless `bootstrap` is set.
     """
 
     def __init__(

@@ -1,20 +1,20 @@
-"""The forest that judges labels: its out-of-bag votes say how the labels that it grew on were mixed up.
+"""Noise-estimation forest: a forest whose out-of-bag votes estimate the noise of the labels that it was grown on.
 
-Leaves of several rows outvote a wrong label, and a row is left out by more than a third of the trees. Audits grow such
-a forest unless told otherwise; fits that correct for noise of an unknown matrix grow one before their own trees.
+A leaf of several rows outvotes a wrong label, and each row is left out of more than a third of the bootstrap samples.
+Audits grow this forest by default; a fit that corrects for an unknown transition matrix grows it before its own trees.
 """
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidNoise
-from core.growth.binning import bin_features
-from core.growth.growing import GrowthProblem, Rooms, grow_in_threads, grow_on_bootstrap
-from core.growth.growth_parameters import feature_count
+from core.growth.growing import grow_in_threads, grow_on_bootstrap
+from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
 from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, out_of_bag_votes
 from core.growth.tree_structure import Trees
-from core.kernels.growth.nodes import GrowthLimits
-from core.kernels.search.splitting import SearchLimits
+from core.kernels.growth.tree_nodes import TreeNodes
 from core.losses.catalogue import SquaredError
 from core.monitoring import FitMonitor, Progress
 from core.noise.estimation import TransitionEstimate, fit_noise
@@ -22,86 +22,72 @@ from core.noise.given_probabilities import GivenProbabilities
 from core.randomness import Purpose, SeedTree
 from core.validation.training_data import TrainingData
 
-#: A row has 74 out-of-bag votes on average, and leaves of at least five rows outvote a wrong label.
-JUDGES, ROWS_A_LEAF = 200, 5
-#: Trees that lack a row have seen one label of its class less. Where leaves hold a good part of a class this is most of
-#: what votes say, and they are then against every label. Of groups far apart with right labels, all of one size, half
-#: and more are taken for wrong up to 13 rows of 2 classes, 15 of 3, 17 of 6, 19 of 8 and 20 of 10; from 20 rows and 3 a
-#: class on next to none are.
-_FEWEST_ROWS, _FEWEST_ROWS_A_CLASS = 20, 3
-#: What a monitor hears of the judges' growth.
-ESTIMATING = "estimating"
+#: A row has 74 out-of-bag votes on average.
+N_TREES = 200
+_GROWTH = GrowthSettings(min_samples_leaf=5, max_features="sqrt")
+#: The same forest as parameters of a ForestClassifier, without those that have their default value.
+FOREST_PARAMETERS: dict[str, Any] = {"n_estimators": N_TREES, "min_samples_leaf": _GROWTH.min_samples_leaf}
 
-_MAX_BINS = 256
+#: The trees that leave a row out saw one row fewer of its class. If leaves hold a large part of a class, this bias
+#: dominates the votes, which then contradict every label. For well-separated groups of equal size with correct labels,
+#: half of the labels or more are taken for wrong up to 13 rows of 2 classes, 15 of 3, 17 of 6, 19 of 8 and 20 of 10;
+#: from 20 rows and 3 rows per class on, almost none are.
+_MIN_ROWS, _MIN_ROWS_PER_CLASS = 20, 3
+
+ESTIMATING = "estimating"  # phase of the growth of this forest before that of a corrected fit
 
 
-def estimated_noise(data: TrainingData, seeds: SeedTree, n_threads: int, monitor: FitMonitor) -> TransitionEstimate:
-    """The noise of the labels of `data`, by votes of a forest on its rows.
+def estimate_noise(data: TrainingData, seeds: SeedTree, n_threads: int, monitor: FitMonitor) -> TransitionEstimate:
+    """Estimate the noise of the labels of `data` from the out-of-bag votes of a forest on its rows.
 
-    Each row that trains counts once: the matrix is of labels, and which of them are wrong does not depend on what the
-    rows weigh. Depends on rows, labels and seed alone, not on `n_threads`.
+    All rows of positive weight count equally, since the noise of a label does not depend on the weight of its row. The
+    estimate depends on the rows, labels and seed, but not on `n_threads`.
 
-    Raises InvalidNoise for fewer than `fewest_rows` rows, FitStopped when `monitor` asks for it.
+    Raises InvalidNoise for fewer than `min_rows` rows, and FitStopped when `monitor` asks for it.
     """
     check_enough_rows(len(data.X), len(data.labels.classes))
     votes = _votes(data, seeds, n_threads, monitor)
-    given = GivenProbabilities(votes.mean, data.labels.codes.astype(np.int64), data.labels.classes, votes.n_trees > 0)
-    return fit_noise(given, monitor.stop_flag).estimate
+    probabilities = GivenProbabilities(
+        votes.mean, data.labels.codes.astype(np.int64), data.labels.classes, votes.n_trees > 0
+    )
+    return fit_noise(probabilities, monitor.stop_flag).estimate
 
 
-def fewest_rows(n_classes: int) -> int:
-    """How many rows it takes to judge the labels of so many classes."""
-    return max(_FEWEST_ROWS, _FEWEST_ROWS_A_CLASS * n_classes)
+def min_rows(n_classes: int) -> int:
+    """Return the number of rows that an estimate for `n_classes` classes needs."""
+    return max(_MIN_ROWS, _MIN_ROWS_PER_CLASS * n_classes)
 
 
 def too_few_to_judge(n_rows: int, n_classes: int) -> str | None:
-    """Why the labels of so many rows cannot be judged, or None."""
-    fewest = fewest_rows(n_classes)
-    if n_rows >= fewest:
+    """Return why the noise of so many labels cannot be estimated, or None if it can."""
+    least = min_rows(n_classes)
+    if n_rows >= least:
         return None
-    return f"{n_rows} rows of {n_classes} classes are too few to tell wrong labels from right ones; it takes {fewest}"
+    return f"{n_rows} rows of {n_classes} classes are too few to tell wrong labels from right ones; {least} are needed"
 
 
 def check_enough_rows(n_rows: int, n_classes: int) -> None:
-    """Raise InvalidNoise for fewer training rows than a matrix can be estimated from."""
+    """Raise InvalidNoise if the training rows are too few to estimate a transition matrix."""
     if reason := too_few_to_judge(n_rows, n_classes):
         raise InvalidNoise(
-            f"transition of correction is 'estimate', and in training {reason}: train on more rows, give the matrix as "
-            "rows of numbers, or train without correction.",
+            f"transition of correction is 'estimate', and in training {reason}. Train on more rows, give the matrix as "
+            "rows of numbers, or train without a correction.",
             "transition",
         )
 
 
 def _votes(data: TrainingData, seeds: SeedTree, n_threads: int, monitor: FitMonitor) -> OutOfBagVotes:
-    weights = np.ones(len(data.X))
-    states = seeds.kernel_states(JUDGES, Purpose.ESTIMATION)
-    progress = Progress(monitor, ESTIMATING, JUDGES)
-    trees = _judges(_problem(data, n_threads), weights, states, n_threads, progress)
-    vote = SquaredError().vote
-    return out_of_bag_votes(data.X, trees, vote, Bootstrap(weights, states), n_threads, monitor.stop_flag)
+    bootstrap = Bootstrap(np.ones(len(data.X)), seeds.kernel_states(N_TREES, Purpose.ESTIMATION))
+    progress = Progress(monitor, ESTIMATING, N_TREES)
+    trees = _grow(growth_problem(data, _GROWTH, n_threads), bootstrap, n_threads, progress)
+    return out_of_bag_votes(data.X, trees, SquaredError().vote, bootstrap, n_threads, monitor.stop_flag)
 
 
-def _judges(
-    problem: GrowthProblem,
-    weights: NDArray[np.float64],
-    states: NDArray[np.uint64],
-    n_threads: int,
-    progress: Progress,
-) -> Trees:
+def _grow(problem: GrowthProblem, bootstrap: Bootstrap, n_threads: int, progress: Progress) -> Trees:
     criterion = SquaredError().criterion(problem.n_classes)
-    # The states are drawn from while trees grow, and the votes need them as they were before.
-    return grow_in_threads(
-        lambda state: grow_on_bootstrap(problem, weights, criterion, state, progress), states.copy(), n_threads
-    )
 
+    def grow_one(state: NDArray[np.uint64]) -> TreeNodes:
+        return grow_on_bootstrap(problem, bootstrap.weights, criterion, state, progress)
 
-def _problem(data: TrainingData, n_threads: int) -> GrowthProblem:
-    n_rows, n_features = data.X.shape
-    limits = GrowthLimits(
-        max_depth=n_rows,
-        max_leaf_nodes=0,
-        min_risk_decrease=0.0,
-        search=SearchLimits(feature_count("sqrt", n_features), ROWS_A_LEAF, random_cuts=False),
-    )
-    features = bin_features(data.X, _MAX_BINS, n_threads)
-    return GrowthProblem(features, data.labels.codes.astype(np.uint16), len(data.labels.classes), limits, Rooms())
+    # Growth advances the states; the out-of-bag votes need the initial ones.
+    return grow_in_threads(grow_one, bootstrap.states.copy(), n_threads)

@@ -1,4 +1,4 @@
-"""One decision tree."""
+"""Classifier that consists of one decision tree."""
 
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.forests.grown_classifier import GrownClassifier
-from core.growth.growing import GrowthProblem, grow_tree
+from core.growth.growing import grow_tree
 from core.growth.growth_parameters import (
     ClassWeights,
     CorrectionChoice,
@@ -22,21 +22,22 @@ from core.growth.growth_parameters import (
     RandomState,
     Splitter,
 )
+from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import Tree, Trees
 from core.kernels.criteria.catalogue import Criterion
 from core.monitoring import Progress
 from core.randomness import SeedTree
 
-#: Trees that users have looked at: beside their estimators, never in them, so that copies and artefacts know nothing of
-#: them.
-_SHOWN: WeakKeyDictionary[Any, Tree] = WeakKeyDictionary()
+#: Values of `tree_` that users have read. They are kept outside of the estimators, so that copies and artifacts of an
+#: estimator do not contain them.
+_TREES_READ: WeakKeyDictionary[Any, Tree] = WeakKeyDictionary()
 
 
 class TreeClassifier(GrownClassifier):
-    """A decision tree whose splits minimise the training risk of `loss`.
+    """Decision tree whose splits minimize the training risk of `loss`.
 
-    Growth stops where no split lowers the risk by more than `min_risk_decrease`; for conservative losses that is the
-    early stopping of Wilton and Ye 2024, Theorem 5. The fitted tree is `tree_`, with scikit-learn's attribute names.
+    A node becomes a leaf if no split lowers the risk by more than `min_risk_decrease`; for conservative losses this is
+    the early stopping of Wilton and Ye 2024, Theorem 5. The fitted tree, `tree_`, has scikit-learn's attribute names.
     """
 
     def __init__(
@@ -70,21 +71,21 @@ class TreeClassifier(GrownClassifier):
 
     @property
     def tree_(self) -> Tree:
-        """The fitted tree; the same object until another fit, which keeps what users asked of it."""
+        """Fitted tree. It is the same object until the next fit, so that its arrays are computed once."""
         self._check_is_fitted("trees_")
-        shown = _SHOWN.get(self)
-        if shown is None or not shown.shows(self.trees_[0]):
-            corrected = None if self.correction_ is None else self.correction_.values
-            shown = _SHOWN[self] = Tree(self.trees_[0], self.n_features_in_, corrected)
-        return shown
+        tree = _TREES_READ.get(self)
+        if tree is None or not tree.has_nodes(self.trees_[0]):
+            correct = None if self.correction_ is None else self.correction_.values
+            tree = _TREES_READ[self] = Tree(self.trees_[0], self.n_features_in_, correct)
+        return tree
 
     def get_depth(self) -> int:
-        """Edges from the root to the deepest leaf."""
+        """Return the number of edges from the root to the deepest leaf."""
         self._check_is_fitted("trees_")
         return Tree(self.trees_[0], self.n_features_in_).max_depth
 
     def get_n_leaves(self) -> int:
-        """Number of leaves."""
+        """Return the number of leaves."""
         self._check_is_fitted("trees_")
         return Tree(self.trees_[0], self.n_features_in_).n_leaves
 

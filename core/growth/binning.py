@@ -1,8 +1,8 @@
-"""Features -> small integer codes, built once per fit and shared by all its trees.
+"""Binning of features into small integer codes, once per fit for all its trees.
 
-A feature with at most `max_bins` distinct values gets one bin per value and loses nothing; without a limit, all do.
-Any other is cut into bins of nearly equal size. All codes are as wide as the largest needs: uint8, except where a
-feature has missing values next to 256 bins, or more bins than that.
+A feature with at most `max_bins` distinct values has one bin per value and is binned without loss; without a limit this
+holds for all features. Other features are divided into bins of nearly equal size. All codes have the type that the
+feature with most bins needs: uint8, or a wider type for more than 256 bins, or for 256 bins and missing values.
 """
 
 import threading
@@ -23,83 +23,87 @@ from core.kernels.growth.binning import (
     encode_wholes,
 )
 
-#: Columns copied together: one pass over a cache line of a C-ordered X serves several features.
-_BLOCK = 16
-#: Bytes that the processor loads together.
+#: Number of columns copied at a time, so that each cache line of a C-ordered X is read once for several features.
+_BLOCK_SIZE = 16
+#: Bytes of a cache line.
 _CACHE_LINE = 64
-#: Most distinct values that are found by hashing; more are found by sorting.
-_MOST_HASHED = 256
+#: Maximum number of distinct values that are found by hashing; more are found by sorting.
+_MAX_HASHED = 256
 
 
 class _Bins(NamedTuple):
-    """The bins of one feature; both arrays (bin,)."""
+    """Smallest and largest value in each bin of a feature."""
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    low: NDArray[np.float64]  # (bin,)
+    high: NDArray[np.float64]  # (bin,)
 
 
 def _exact(values: NDArray[np.float64]) -> _Bins:
-    """One bin per value."""
+    """Return one bin per value."""
     return _Bins(values, values)
 
 
 class _TooNarrow(Exception):
-    """A feature needs more codes than the chosen type holds."""
+    """Raised if a feature needs more codes than the integer type has values."""
 
 
-class _Block(threading.local):
-    """Columns side by side, one block a thread for all its features: one large piece of memory goes back to the system,
-    while many in turn would stay with the process for the rest of the fit.
+class _ColumnBuffer(threading.local):
+    """Contiguous copy of a block of columns, one buffer per thread for all its blocks.
+
+    A single large buffer is returned to the system when it is freed; the memory of many smaller ones would stay with
+    the process for the rest of the fit.
     """
 
     def __init__(self, X: NDArray[Any]) -> None:
-        self.columns = np.empty((min(_BLOCK, X.shape[1]), X.shape[0]), dtype=X.dtype)
+        self.columns = np.empty((min(_BLOCK_SIZE, X.shape[1]), X.shape[0]), dtype=X.dtype)
 
 
 class _Codes(NamedTuple):
-    """Both copies of the codes, still empty."""
+    """Two copies of the codes, which are filled in place."""
 
     by_column: NDArray[Any]  # (feature, row)
-    by_row: NDArray[Any]  # (row, feature or more)
+    by_row: NDArray[Any]  # (row, feature), padded with further columns
 
 
 def bin_features(X: NDArray[Any], max_bins: int | None, n_threads: int = 1) -> BinnedFeatures:
-    """Bin X (row, feature), float, NaN = missing, no infinities."""
-    for width in (np.uint8, np.uint16):
+    """Bin X (row, feature), of float32 or float64 without infinities, NaN = missing."""
+    for dtype in (np.uint8, np.uint16):
         try:
-            return _binned(X, max_bins, n_threads, _empty_codes(X.shape, width))
+            return _bin_into(_empty_codes(X.shape, dtype), X, max_bins, n_threads)
         except _TooNarrow:
             pass
-    return _binned(X, max_bins, n_threads, _empty_codes(X.shape, np.uint32))
+    return _bin_into(_empty_codes(X.shape, np.uint32), X, max_bins, n_threads)
 
 
-def _empty_codes(shape: tuple[int, ...], width: Any) -> _Codes:
+def _empty_codes(shape: tuple[int, ...], dtype: Any) -> _Codes:
     n_rows, n_features = shape
-    return _Codes(np.empty((n_features, n_rows), dtype=width), _within_cache_lines(n_rows, n_features, np.dtype(width)))
+    return _Codes(np.empty((n_features, n_rows), dtype=dtype), _aligned_rows(n_rows, n_features, np.dtype(dtype)))
 
 
-def _within_cache_lines(n_rows: int, n_features: int, width: np.dtype[Any]) -> NDArray[Any]:
-    """An empty array (row, feature or more), C order. Small nodes read codes of rows that lie anywhere: where rows are
-    short, each is as long as a power of two and so lies within one cache line.
+def _aligned_rows(n_rows: int, n_features: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return an empty array (row, feature) in C order, in which a short row does not cross a cache line.
+
+    Small nodes read the codes of scattered rows. A row of at most one cache line is padded to a power of two.
     """
-    n_bytes = n_features * width.itemsize
-    n_cells = n_features if n_bytes > _CACHE_LINE else (1 << (n_bytes - 1).bit_length()) // width.itemsize
-    room = np.empty(n_rows * n_cells * width.itemsize + _CACHE_LINE, dtype=np.uint8)
-    first = -room.ctypes.data % _CACHE_LINE
-    return room[first : first + n_rows * n_cells * width.itemsize].view(width).reshape(n_rows, n_cells)
+    n_bytes = n_features * dtype.itemsize
+    n_columns = n_features if n_bytes > _CACHE_LINE else (1 << (n_bytes - 1).bit_length()) // dtype.itemsize
+    buffer = np.empty(n_rows * n_columns * dtype.itemsize + _CACHE_LINE, dtype=np.uint8)
+    first = -buffer.ctypes.data % _CACHE_LINE
+    return buffer[first : first + n_rows * n_columns * dtype.itemsize].view(dtype).reshape(n_rows, n_columns)
 
 
-def _binned(X: NDArray[Any], max_bins: int | None, n_threads: int, codes: _Codes) -> BinnedFeatures:
-    room = _Block(X)
+def _bin_into(codes: _Codes, X: NDArray[Any], max_bins: int | None, n_threads: int) -> BinnedFeatures:
+    """Bin X and fill `codes`. Raises _TooNarrow if their type has too few values."""
+    buffer = _ColumnBuffer(X)
 
     def encode(first: int) -> list[_Bins]:
-        block = codes.by_column[first : first + _BLOCK]
-        bins = [_encode(column, max_bins, block[j]) for j, column in enumerate(_contiguous_columns(X, first, room))]
+        block = codes.by_column[first : first + _BLOCK_SIZE]
+        bins = [_encode(column, max_bins, block[j]) for j, column in enumerate(_contiguous_columns(X, first, buffer))]
         codes.by_row[:, first : first + len(block)] = block.T
         return bins
 
     with ThreadPoolExecutor(n_threads) as pool:
-        bins = [one for block in pool.map(encode, range(0, X.shape[1], _BLOCK)) for one in block]
+        bins = [one for block in pool.map(encode, range(0, X.shape[1], _BLOCK_SIZE)) for one in block]
     low = np.concatenate([one.low for one in bins])
     n_bins = np.array([len(one.low) for one in bins], dtype=np.int64)
     return BinnedFeatures(
@@ -112,25 +116,27 @@ def _binned(X: NDArray[Any], max_bins: int | None, n_threads: int, codes: _Codes
     )
 
 
-def _contiguous_columns(X: NDArray[Any], first: int, room: _Block) -> Iterator[NDArray[np.float64]]:
-    """Columns first, first + 1, ... of one block, which is copied in the width of X and widened column by column.
-    Adding zero turns -0.0 into 0.0: equal values get equal bits.
+def _contiguous_columns(X: NDArray[Any], first: int, buffer: _ColumnBuffer) -> Iterator[NDArray[np.float64]]:
+    """Yield the columns of the block that starts at column `first`, as float64.
+
+    The block is copied in the type of X and each column is converted by adding zero, which turns -0.0 into 0.0, so that
+    equal values have equal bits.
     """
-    columns = room.columns[: X.shape[1] - first]
-    np.copyto(columns, X[:, first : first + _BLOCK].T)
+    columns = buffer.columns[: X.shape[1] - first]
+    np.copyto(columns, X[:, first : first + _BLOCK_SIZE].T)
     for column in columns:
         yield np.add(column, 0.0, dtype=np.float64)
 
 
 def _encode(column: NDArray[np.float64], max_bins: int | None, codes: NDArray[Any]) -> _Bins:
-    """Fill `codes` (row,) and return the bins of one feature; bins that lose something leave room for missing."""
+    """Fill `codes` (row,) and return the bins of one feature; lossy bins leave a code for missing values."""
     counts = np.zeros(MOST_WHOLE, dtype=np.int64)
     highest, n_missing = count_wholes(column, counts)
     if highest >= 0:
-        return _encode_wholes(column, counts[: highest + 1], n_missing, max_bins, codes)
+        return _encode_small_integers(column, counts[: highest + 1], n_missing, max_bins, codes)
     n_missing = int(np.count_nonzero(np.isnan(column)))
-    few = _MOST_HASHED if max_bins is None else max_bins
-    exact = _few_bins(column, few if codes.itemsize > 1 else min(few, _most_in_byte(n_missing)), codes)
+    few = _MAX_HASHED if max_bins is None else max_bins
+    exact = _few_bins(column, few if codes.itemsize > 1 else min(few, _max_bins_of_byte(n_missing)), codes)
     if exact is not None:
         return exact
     if max_bins is None:
@@ -142,49 +148,50 @@ def _encode(column: NDArray[np.float64], max_bins: int | None, codes: NDArray[An
     return bins
 
 
-def _encode_wholes(
+def _encode_small_integers(
     column: NDArray[np.float64], counts: NDArray[np.int64], n_missing: int, max_bins: int | None, codes: NDArray[Any]
 ) -> _Bins:
-    """The same for small whole numbers, of which value v occurs counts[v] times: codes are looked up."""
-    wholes = np.flatnonzero(counts)
-    values = wholes.astype(np.float64)
+    """Fill `codes` and return the bins of a feature of small integers, of which value v occurs counts[v] times."""
+    integers = np.flatnonzero(counts)
+    values = integers.astype(np.float64)
     if max_bins is None or len(values) <= max_bins:
-        _refuse_narrow(len(values), n_missing, codes)
+        _check_width(len(values), n_missing, codes)
         bins = _exact(values)
     else:
-        bins = _lossy_bins(np.repeat(values, counts[wholes]), n_missing, max_bins)
-    code_of = np.zeros(len(counts), dtype=codes.dtype)
-    code_of[wholes] = np.searchsorted(bins.high, values)
-    encode_wholes(column, code_of, len(bins.low), codes)
+        bins = _lossy_bins(np.repeat(values, counts[integers]), n_missing, max_bins)
+    code_by_value = np.zeros(len(counts), dtype=codes.dtype)
+    code_by_value[integers] = np.searchsorted(bins.high, values)
+    encode_wholes(column, code_by_value, len(bins.low), codes)
     return bins
 
 
-def _refuse_narrow(n_values: int, n_missing: int, codes: NDArray[Any]) -> None:
+def _check_width(n_values: int, n_missing: int, codes: NDArray[Any]) -> None:
+    """Raise _TooNarrow if the type of `codes` has too few values for the bins and, if needed, a code for missing."""
     if n_values - (n_missing == 0) > np.iinfo(codes.dtype).max:
         raise _TooNarrow
 
 
-def _most_in_byte(n_missing: int) -> int:
+def _max_bins_of_byte(n_missing: int) -> int:
     return int(np.iinfo(np.uint8).max) + (n_missing == 0)
 
 
 def _lossy_bins(ascending: NDArray[np.float64], n_missing: int, max_bins: int) -> _Bins:
     low, high = np.empty(max_bins), np.empty(max_bins)
-    n_bins = choose_bins(ascending, min(max_bins, _most_in_byte(n_missing)), low, high)
+    n_bins = choose_bins(ascending, min(max_bins, _max_bins_of_byte(n_missing)), low, high)
     return _Bins(low[:n_bins], high[:n_bins])
 
 
 def _few_bins(column: NDArray[np.float64], max_bins: int, codes: NDArray[Any]) -> _Bins | None:
-    """One bin per value, or None when there are more than `max_bins` of them."""
+    """Fill `codes` and return one bin per value, or return None if there are more than `max_bins` values."""
     values = np.empty(max_bins, dtype=np.float64)
-    with np.errstate(over="ignore"):  # hashing wraps around on purpose; plain Python would warn
+    with np.errstate(over="ignore"):  # integer overflow of the hash is intended; without the JIT it would warn
         n_values = encode_few_values(column, max_bins, codes, values)
     return None if n_values < 0 else _exact(values[:n_values].copy())
 
 
 def _all_values(column: NDArray[np.float64], n_missing: int, codes: NDArray[Any]) -> _Bins:
-    """One bin per value, however many there are."""
+    """Fill `codes` and return one bin per value, of which there may be any number."""
     values = np.unique(column[~np.isnan(column)] if n_missing else column)
-    _refuse_narrow(len(values), n_missing, codes)
+    _check_width(len(values), n_missing, codes)
     encode_by_bins(column, values, codes)
     return _exact(values)

@@ -1,4 +1,4 @@
-"""Parameters of growth that trees and forests share: types, bounds, help and meaning, written once."""
+"""Parameters that all classifiers made of trees share: their types, bounds, help texts and meaning."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -9,54 +9,73 @@ from core.losses.base import Loss
 from core.parameters import SELF_CHECKED, SERVER_SIDE, Bounds, Help
 from core.randomness import Seed
 
-#: No tree has more rows or levels, and sums of two such counts fit the kernels' integers.
+#: Upper bound of all counts. No tree has more rows or levels, and the kernels can add two such counts.
 LARGEST_COUNT = 2**31 - 1
 
 LossChoice = Annotated[
     str | Mapping[str, Any] | Loss,
     SELF_CHECKED,
-    Help("Loss whose training risk the splits minimise: a name, or a mapping with its parameters."),
+    Help("Loss whose training risk the splits minimize, as a name or as a mapping of its kind and parameters."),
 ]
 MaxDepth = Annotated[
-    int | None, Bounds(ge=1, le=LARGEST_COUNT), Help("Longest path from the root to a leaf; none = no limit.")
+    int | None,
+    Bounds(ge=1, le=LARGEST_COUNT),
+    Help("Maximum depth of a tree, in edges from the root to a leaf. If unset, the depth is not limited."),
 ]
 MaxLeafNodes = Annotated[
     int | None,
     Bounds(ge=2, le=LARGEST_COUNT),
-    Help("Most leaves; the splits that lower the training risk most are made first. None = no limit."),
+    Help(
+        "Maximum number of leaves of a tree. If set, the splits that decrease the training risk most are made first. "
+        "If unset, the number is not limited."
+    ),
 ]
-MinSamplesLeaf = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Fewest training rows in a leaf.")]
+MinSamplesLeaf = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Minimum number of training rows in a leaf.")]
 MinRiskDecrease = Annotated[
-    float, Bounds(ge=0), Help("A split must lower the training risk of the loss by more than this.")
+    float, Bounds(ge=0), Help("A node is split only if the training risk decreases by more than this value.")
 ]
 MaxFeatures = Annotated[
     Annotated[int, Bounds(ge=1)] | Annotated[float, Bounds(gt=0, le=1)] | Literal["sqrt", "log2"] | None,
-    Help("Features drawn at a node, constant ones included: a number, a share, or none = all."),
+    Help(
+        "Features drawn at random for each node: a number, a fraction of all features, or `sqrt` or `log2` of their "
+        "number. If unset, all features are used."
+    ),
 ]
-Splitter = Annotated[Literal["best", "random"], Help("Of each feature drawn, the best cut or one at random.")]
+Splitter = Annotated[
+    Literal["best", "random"],
+    Help("Threshold of each feature considered: `best` searches all of them, `random` draws one."),
+]
 MaxBins = Annotated[
     int | None,
     Bounds(ge=2, le=256),
-    Help("Most bins of a feature; one with no more distinct values loses nothing. None = a bin for every value."),
+    Help(
+        "Maximum number of bins of a feature. Features with at most this many distinct values are binned without loss; "
+        "if unset, every distinct value has its own bin."
+    ),
 ]
 ClassWeights = Annotated[
     Mapping[Any, Annotated[float, Bounds(ge=0)]] | Literal["balanced"] | None,
-    Help("Weight of each class, multiplied into the rows' weights."),
+    Help(
+        "Weight of each class, by which the weights of its rows are multiplied. `balanced` gives all classes the same "
+        "total weight. If unset, all classes have weight 1."
+    ),
 ]
 CorrectionChoice = Annotated[
     Mapping[str, Any] | None,
     SELF_CHECKED,
     SERVER_SIDE,
-    Help("Correct for label noise of a transition matrix, known or estimated: forward or backward; none = do not."),
+    Help("Correction for label noise with a known or estimated transition matrix. If unset, labels are not corrected."),
 ]
-RandomState = Annotated[Seed, SELF_CHECKED, SERVER_SIDE, Help("Seed of everything random in the fit.")]
+RandomState = Annotated[Seed, SELF_CHECKED, SERVER_SIDE, Help("Seed of all random choices of the fit.")]
 Jobs = Annotated[
-    int | None, SERVER_SIDE, Help("Threads; none = 1, -1 = one per processor. Results do not depend on it.")
+    int | None,
+    SERVER_SIDE,
+    Help("Number of threads; -1 uses all processors. If unset, one thread is used. Results do not depend on it."),
 ]
 
 
 def feature_count(max_features: int | float | str | None, n_features: int) -> int:
-    """How many features `max_features` means for a data set of `n_features`."""
+    """Return the number of features that `max_features` stands for in a data set of `n_features` features."""
     if max_features is None:
         return n_features
     if max_features == "sqrt":

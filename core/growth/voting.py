@@ -1,5 +1,7 @@
-"""Votes of many trees over their prediction layout, which is made when rows first ask for it and kept beside the
-estimator, never in it: artefacts, copies and `get_params` know nothing of it.
+"""Votes of trees on rows, computed on a layout of the trees that is made for prediction.
+
+The layout is made at the first prediction and cached outside of the estimator, so that artifacts, copies and
+`get_params` do not contain it.
 """
 
 from collections.abc import Callable
@@ -10,99 +12,103 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from core.class_votes import winning_classes
 from core.growth.tree_structure import Trees
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 from core.kernels.prediction.packed_trees import NODE_DTYPES, PackedTrees, pack, put_ballots
 from core.kernels.prediction.traversal import mean_leaf_values
 
-#: From class distributions (distribution, class) to what leaves with them add to a prediction, same shape.
+#: Function from class distributions (distribution, class) to the votes of leaves that have them, same shape.
 Vote = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-#: Bytes of the rows that pass through all trees together: they stay in the cache while the trees come by.
+#: Bytes of the rows that are passed through all trees as one block, which stays in the processor's cache meanwhile.
 _BYTES_PER_BLOCK = 512 * 1024
-#: Fewest rows of a block: below, a tree would be fetched for too few of them.
-_FEWEST_ROWS = 64
-#: Fewest rows worth the start of a thread.
-_ROWS_PER_THREAD = 256
+#: Minimum number of rows of a block; with fewer, loading the trees would dominate.
+_MIN_ROWS_PER_BLOCK = 64
+#: Minimum number of rows for which a thread is started.
+_MIN_ROWS_PER_THREAD = 256
+#: Entries of the class distributions whose votes are computed at a time.
+_ENTRIES_AT_ONCE = 2**20
 
 
-#: Numbers of class distributions that are asked for their votes together.
-_NUMBERS_AT_ONCE = 2**20
-
-
-class _Held(NamedTuple):
-    """Layouts of `trees` by width of the rows; a new fit brings new trees, for which these count no more."""
+class _CachedLayouts(NamedTuple):
+    """Layouts of `trees` by type of the rows; they are replaced after a new fit, which makes new trees."""
 
     trees: Any
-    by_width: dict[np.dtype[Any], PackedTrees]
+    by_dtype: dict[np.dtype[Any], PackedTrees]
 
 
-_HELD: WeakKeyDictionary[Any, _Held] = WeakKeyDictionary()
+_CACHED: WeakKeyDictionary[Any, _CachedLayouts] = WeakKeyDictionary()
 
 
-def packed_of(owner: Any, trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
-    """The layout of the owner's trees for rows of type `width`, made once for each fit."""
-    return held_layout(owner, trees, width, lambda: packed_trees(trees, vote, width))
+def cached_packed_trees(owner: Any, trees: Trees, vote: Vote, dtype: np.dtype[Any]) -> PackedTrees:
+    """Return the layout of the trees of `owner` for rows of type `dtype`, which is made once per fit."""
+    return cached_layout(owner, trees, dtype, lambda: packed_trees(trees, vote, dtype))
 
 
-def held_layout(owner: Any, trees: Any, width: np.dtype[Any], make: Callable[[], PackedTrees]) -> PackedTrees:
-    """What `make` makes of the owner's trees, made once for each fit and width.
+def cached_layout(owner: Any, trees: Any, dtype: np.dtype[Any], make: Callable[[], PackedTrees]) -> PackedTrees:
+    """Return the layout that `make` makes of the trees of `owner`, once per fit and type of the rows.
 
-    Threads that ask at the same time may each make one; they are equal. Kept until the owner goes away.
+    It is cached as long as `owner` exists. Concurrent threads may each make one; these layouts are equal.
     """
-    held = _HELD.get(owner)
-    if held is None or held.trees is not trees:
-        held = _HELD[owner] = _Held(trees, {})
-    packed = held.by_width.get(width)
-    if packed is None:
-        packed = held.by_width[width] = make()
-    return packed
+    cached = _CACHED.get(owner)
+    if cached is None or cached.trees is not trees:
+        cached = _CACHED[owner] = _CachedLayouts(trees, {})
+    layout = cached.by_dtype.get(dtype)
+    if layout is None:
+        layout = cached.by_dtype[dtype] = make()
+    return layout
 
 
-def packed_trees(trees: Trees, vote: Vote, width: np.dtype[Any]) -> PackedTrees:
-    """The prediction layout of `trees` for rows of type `width`, filled tree by tree."""
-    ballots: list[_Ballots] = []
+def packed_trees(trees: Trees, vote: Vote, dtype: np.dtype[Any]) -> PackedTrees:
+    """Return the prediction layout of `trees` for rows of type `dtype`."""
+    outputs: list[_LeafOutputs] = []
     for nodes in trees:
-        ballots.append(_ballots_of(nodes, vote, sum(len(one.mixed) for one in ballots)))
-    mixed = np.concatenate([one.mixed for one in ballots])
+        outputs.append(_leaf_outputs(nodes, vote, sum(len(one.dense) for one in outputs)))
+    dense = np.concatenate([one.dense for one in outputs])
     n_inner = sum(int(np.count_nonzero(nodes.feature != NO_FEATURE)) for nodes in trees)
-    n_nodes = mixed.shape[1] + len(mixed) + n_inner
-    packed = PackedTrees(np.empty(n_nodes, NODE_DTYPES[width]), np.empty(len(trees), np.uint32), mixed)
+    n_nodes = dense.shape[1] + len(dense) + n_inner
+    packed = PackedTrees(np.empty(n_nodes, NODE_DTYPES[dtype]), np.empty(len(trees), np.uint32), dense)
     used = put_ballots(packed)
-    for nodes, one in zip(trees, ballots, strict=True):
-        exact = nodes._replace(threshold=rounded_down(nodes.threshold, width))
+    for nodes, one in zip(trees, outputs, strict=True):
+        exact = nodes._replace(threshold=rounded_down(nodes.threshold, dtype))
         used = pack(exact, one.numbers, packed, used)
     return packed
 
 
-class _Ballots(NamedTuple):
-    """What the leaves of one tree vote for."""
+class _LeafOutputs(NamedTuple):
+    """Outputs of the leaves of one tree.
 
-    numbers: NDArray[np.int64]  # (distribution,): ballots, 0 where no leaf has the distribution
-    mixed: NDArray[np.float64]  # (leaf that is not one whole vote, class)
+    Output k is a whole vote for class k; a leaf with any other vote has a dense output of its own.
+    """
+
+    numbers: NDArray[np.int64]  # (distribution,), number of the output; 0 if no leaf has the distribution
+    dense: NDArray[np.float64]  # (dense output, class)
 
 
-def _ballots_of(nodes: TreeNodes, vote: Vote, n_mixed: int) -> _Ballots:
-    """Ballots of a tree that follows others with `n_mixed` mixed leaves. Only distributions that some leaf has are
-    looked at, and few of them at once: all of them would take the square of the number of classes.
+def _leaf_outputs(nodes: TreeNodes, vote: Vote, n_dense: int) -> _LeafOutputs:
+    """Return the outputs of a tree that follows others with `n_dense` dense outputs.
+
+    Votes are computed for distributions that some leaf has, and for a limited number of them at a time: a table of all
+    pure distributions would have the square of the number of classes as its size.
     """
     n_classes = nodes.mixed.shape[1]
     linked = np.flatnonzero(np.bincount(nodes.link[nodes.feature == NO_FEATURE]))
     numbers = np.zeros(n_classes + len(nodes.mixed), dtype=np.int64)
-    mixed = [np.empty((0, n_classes))]
-    at_once = max(1, _NUMBERS_AT_ONCE // n_classes)
+    dense = [np.empty((0, n_classes))]
+    at_once = max(1, _ENTRIES_AT_ONCE // n_classes)
     for first in range(0, len(linked), at_once):
-        some = linked[first : first + at_once]
-        votes = vote(_distributions(nodes, some))
+        links = linked[first : first + at_once]
+        votes = vote(_distributions(nodes, links))
         is_whole = (np.count_nonzero(votes, axis=1) == 1) & (votes.max(axis=1) == 1.0)
-        next_mixed = n_classes + n_mixed + sum(map(len, mixed))
-        numbers[some] = np.where(is_whole, votes.argmax(axis=1), next_mixed + np.cumsum(~is_whole) - 1)
-        mixed.append(votes[~is_whole])
-    return _Ballots(numbers, np.concatenate(mixed))
+        next_dense = n_classes + n_dense + sum(map(len, dense))
+        numbers[links] = np.where(is_whole, winning_classes(votes), next_dense + np.cumsum(~is_whole) - 1)
+        dense.append(votes[~is_whole])
+    return _LeafOutputs(numbers, np.concatenate(dense))
 
 
 def _distributions(nodes: TreeNodes, links: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Class distributions of leaves by their links, (link, class)."""
+    """Return the class distributions that the links of leaves refer to, (link, class)."""
     n_classes = nodes.mixed.shape[1]
     rows = np.zeros((len(links), n_classes))
     is_pure = links < n_classes
@@ -111,29 +117,30 @@ def _distributions(nodes: TreeNodes, links: NDArray[np.int64]) -> NDArray[np.flo
     return rows
 
 
-def rounded_down(thresholds: NDArray[np.float64], width: np.dtype[Any]) -> NDArray[np.float64]:
-    """The largest number of type `width` that is not above each threshold, as float64.
+def rounded_down(thresholds: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[np.float64]:
+    """Return the largest number of type `dtype` that is not above each threshold, as float64.
 
-    For x of that type, x <= threshold says the same before and after.
+    For x of that type, x <= threshold has the same value before and after rounding.
     """
     with np.errstate(over="ignore"):
-        nearest = thresholds.astype(width)
-        below = np.nextafter(nearest, np.array(-np.inf, dtype=width))
+        nearest = thresholds.astype(dtype)
+        below = np.nextafter(nearest, np.array(-np.inf, dtype=dtype))
     return np.where(nearest > thresholds, below, nearest).astype(np.float64)
 
 
 def votes(X: NDArray[Any], trees: Trees, vote: Vote, n_threads: int = 1) -> NDArray[np.float64]:
-    """Mean leaf vote over trees, (row, class), of trees that are asked only once."""
+    """Return the mean leaf vote over trees, (row, class), without caching their layout."""
     return packed_votes(X, packed_trees(trees, vote, X.dtype), n_threads)
 
 
 def packed_votes(X: NDArray[Any], trees: PackedTrees, n_threads: int = 1) -> NDArray[np.float64]:
-    """Mean leaf vote over trees, (row, class). X: float32 or float64 (row, feature), the width of `trees`, any order.
+    """Return the mean leaf vote over trees, (row, class).
 
-    Threads share out the rows; each sum runs in tree order.
+    X is (row, feature) of the type that `trees` were packed for, in any memory order. Rows are distributed over the
+    threads, and the votes on each row are added in the order of the trees.
     """
     out = np.empty((X.shape[0], trees.mixed.shape[1]), dtype=np.float64)
-    n_threads = min(n_threads, X.shape[0] // _ROWS_PER_THREAD)
+    n_threads = min(n_threads, X.shape[0] // _MIN_ROWS_PER_THREAD)
     n_rows = _rows_per_block(X, n_threads)
 
     def vote_on(first: int) -> None:
@@ -151,10 +158,10 @@ def packed_votes(X: NDArray[Any], trees: PackedTrees, n_threads: int = 1) -> NDA
 
 
 def _rows_per_block(X: NDArray[Any], n_threads: int) -> int:
-    in_cache = max(_FEWEST_ROWS, _BYTES_PER_BLOCK // max(1, X.shape[1] * X.itemsize))
+    in_cache = max(_MIN_ROWS_PER_BLOCK, _BYTES_PER_BLOCK // max(1, X.shape[1] * X.itemsize))
     return min(in_cache, -(-X.shape[0] // max(1, n_threads))) or 1
 
 
 def _for_kernel(X: NDArray[Any]) -> NDArray[Any]:
-    """C order and writeable, since numba compiles other arrays anew; a copy where X is not."""
+    """Return X in C order and writeable, copied if needed: numba would compile a kernel anew for other arrays."""
     return X if X.flags.carray else np.array(X, order="C")

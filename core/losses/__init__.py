@@ -1,0 +1,1 @@
+"""Public losses of trees and boosters, with the kernel criterion of each."""

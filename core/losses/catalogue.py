@@ -1,11 +1,11 @@
-"""The public losses, their one JSON form, and the kernel criterion each stands for.
+"""Public losses and the kernel criterion of each.
 
 A loss is written as a name ("ne"), a mapping ({"kind": "ne", "lambda": 0.5}) or an object (NegativeExponential(0.5)).
 """
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,15 @@ from core.kernels.criteria.norm import (
 from core.kernels.criteria.powers import PowerTables, new_power_tables
 from core.kernels.criteria.sides import TABLE_LENGTH
 from core.kernels.criteria.two_sided import Ranking, Twoing
-from core.losses.base import Loss, OneHotLeaves, majority
+from core.losses.base import LambdaTuning, Loss, OneHotLeaves, SelectionMethod, majority
 from core.losses.distribution_loss import DistributionLoss
 from core.parameters import Bounds, Help, Key
 
-#: Below this q the impurity of `gce` is computed in another form, which keeps its digits.
+#: Below this q the impurity of `gce` is computed by a formula that does not cancel.
 _NEAR_ENTROPY = 0.01
-#: Below this q it differs from entropy by less than rounding.
+#: Below this q the impurity of `gce` differs from entropy by less than the rounding error.
 _SAME_AS_ENTROPY = 1e-15
-#: Between these a number can be squared, and weights times it stay finite.
+#: Bounds of the weight unit: its square, and any weight times it, neither overflows nor vanishes.
 _LIGHTEST_UNIT, _HEAVIEST_UNIT = 2.0**-500, 2.0**500
 
 
@@ -52,9 +52,9 @@ def _power_tables(exponent: float) -> PowerTables:
 
 
 class SquaredError(Loss):
-    """Squared loss; impurity 1 - ||p||_2^2."""
+    """Squared error; impurity 1 - ||p||_2^2."""
 
-    kind, aliases, help = "gini", ("mse",), "Squared loss (Gini impurity)."
+    kind, aliases, help = "gini", ("mse",), "Squared error, whose impurity is the Gini impurity."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         return Gini()
@@ -63,35 +63,37 @@ class SquaredError(Loss):
 class CrossEntropy(Loss):
     """Cross-entropy loss; impurity -sum p log p."""
 
-    kind, aliases, help = "entropy", ("ce",), "Cross-entropy loss (information gain)."
+    kind, aliases, help = "entropy", ("ce",), "Cross-entropy, whose gain is the information gain."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         return Entropy(_weighted_logs())
 
 
 class ZeroOne(OneHotLeaves):
-    """Every conservative loss; impurity 1 - ||p||_inf (Wilton and Ye 2024, Theorem 4)."""
+    """Zero-one loss, which grows the same trees as any conservative loss; impurity 1 - ||p||_inf (Wilton and Ye 2024,
+    Theorem 4).
+    """
 
     kind, aliases = "misclassification", ("conservative", "zero_one", "infinity_norm")
-    help = "Conservative losses: most robust, stops growing early."
+    help = "Zero-one loss, which stands for all conservative losses: it is the most robust and stops growth early."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         return Misclassification(1.0)
 
 
 class MeanAbsoluteError(OneHotLeaves):
-    """Absolute loss; twice the impurity of misclassification, so the same splits and twice the risk decrease."""
+    """Absolute error; impurity 2 (1 - ||p||_inf), which gives the splits of the zero-one loss and twice its risks."""
 
-    kind, help = "mae", "Mean absolute error: the conservative loss with cost 2."
+    kind, help = "mae", "Mean absolute error: the zero-one loss with cost 2."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         return Misclassification(2.0)
 
 
 class RootGini(Loss):
-    """The limit of the negative exponential loss for lambda -> 0; impurity sqrt((1 - ||p||_2^2) (K - 1) / K)."""
+    """Limit of the negative exponential loss for lambda -> 0; impurity sqrt((1 - ||p||_2^2) (K - 1) / K)."""
 
-    kind, help = "sqrt_gini", "Square root of the Gini impurity: the negative exponential loss at lambda = 0."
+    kind, help = "sqrt_gini", "Square root of the Gini impurity: the negative exponential loss with lambda = 0."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         return SqrtGini(n_classes)
@@ -99,17 +101,22 @@ class RootGini(Loss):
 
 @dataclass(frozen=True, repr=False)
 class NegativeExponential(Loss):
-    """Negative exponential loss (Wilton and Ye 2024, Theorem 8): from `sqrt_gini` (0) to conservative (1)."""
+    """Negative exponential loss (Wilton and Ye 2024, Theorem 8), from `sqrt_gini` (lambda = 0) to a conservative loss
+    (lambda = 1).
+    """
 
     lambda_: Annotated[
-        float, Bounds(ge=0, le=1), Key("lambda"), Help("0 fits closely, 1 is most robust to label noise.")
+        float,
+        Bounds(ge=0, le=1),
+        Key("lambda"),
+        Help("0 fits the training labels closely, 1 is most robust to label noise."),
     ] = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "lambda_", float(self.lambda_))
 
-    kind, help = "ne", "Negative exponential loss: between close fit (0) and robustness (1)."
+    kind, help = "ne", "Negative exponential loss, between a close fit (lambda = 0) and robustness (lambda = 1)."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         if self.lambda_ == 0:
@@ -119,11 +126,15 @@ class NegativeExponential(Loss):
 
 @dataclass(frozen=True, repr=False)
 class AdaptiveNegativeExponential(Loss):
-    """Negative exponential loss whose lambda is chosen by accuracy, on noisy labels, of rows that the trees did not
-    see: out of bag, where the chosen trees are already grown on all rows, or held out, followed by a refit on all.
+    """Negative exponential loss whose lambda is chosen by accuracy on rows that the trees have not seen.
+
+    The accuracy is measured on the labels as they are, noisy or not. Out of bag, the trees of the chosen lambda are
+    already grown on all rows; with a holdout, they are grown again on all rows.
     """
 
-    grid: Annotated[tuple[Annotated[float, Bounds(ge=0, le=1)], ...], Help("Values of lambda to choose from.")] = (
+    grid: Annotated[
+        tuple[Annotated[float, Bounds(ge=0, le=1)], ...], Help("Values of lambda from which the best one is chosen.")
+    ] = (
         0.0,
         0.25,
         0.5,
@@ -131,38 +142,50 @@ class AdaptiveNegativeExponential(Loss):
         1.0,
     )
     validation_fraction: Annotated[
-        float, Bounds(gt=0, lt=1), Help("Share of the rows held out while lambda is chosen; unused out of bag.")
+        float,
+        Bounds(gt=0, lt=1),
+        Help("Fraction of the rows held out while lambda is chosen; it has no effect on out-of-bag selection."),
     ] = 0.2
     selection: Annotated[
-        Literal["auto", "holdout", "out_of_bag"],
-        Help("Rows that judge lambda: held out, out of bag (needs bootstrap), or auto = out of bag where possible."),
+        SelectionMethod,
+        Help(
+            "Rows on which lambda is chosen: `holdout`, `out_of_bag` (requires bootstrap), or `auto`, which is "
+            "`out_of_bag` with bootstrap and `holdout` without."
+        ),
     ] = "auto"
 
-    kind, aliases, help = "adaptive_ne", ("ane",), "Negative exponential loss, lambda chosen on rows not grown on."
+    kind, aliases = "adaptive_ne", ("ane",)
+    help = "Negative exponential loss whose lambda is chosen by accuracy on rows that the trees have not seen."
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "grid", tuple(float(lambda_) for lambda_ in self.grid))
         object.__setattr__(self, "validation_fraction", float(self.validation_fraction))
 
+    @property
+    def tuning(self) -> LambdaTuning:
+        return LambdaTuning(self.grid, NegativeExponential, self.validation_fraction, self.selection)
+
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
-        raise NotImplementedError("the criterion is known once lambda is chosen")
+        raise NotImplementedError("an adaptive loss has no criterion before its lambda is chosen")
 
 
 @dataclass(frozen=True, repr=False)
 class GeneralizedCrossEntropy(Loss):
-    """Generalised cross-entropy; impurity (1 - ||p||_{1/(1-q)}) / q (Wilton and Ye 2024, Theorem 1).
+    """Generalized cross-entropy; impurity (1 - ||p||_{1/(1-q)}) / q (Wilton and Ye 2024, Theorem 1).
 
-    q = 0 is the cross-entropy loss, q >= 1 the conservative loss of cost 1/q.
+    q = 0 is cross-entropy, q >= 1 the conservative loss of cost 1/q.
     """
 
-    q: Annotated[float, Bounds(ge=0), Help("0 is cross-entropy; from 1 on, a conservative loss.")] = 0.7
+    q: Annotated[
+        float, Bounds(ge=0), Help("0 is cross-entropy; a value of 1 or more gives a conservative loss with cost 1/q.")
+    ] = 0.7
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "q", float(self.q))
 
-    kind, help = "gce", "Generalised cross-entropy: between cross-entropy (0) and robustness (1)."
+    kind, help = "gce", "Generalized cross-entropy, between cross-entropy (q = 0) and the most robust loss (q = 1)."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         if self.q < _SAME_AS_ENTROPY:
@@ -187,17 +210,19 @@ class GeneralizedCrossEntropy(Loss):
         values: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
         return values
 
-    def vote(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        return p if self.q >= 1 else self.leaf_value(p)
+    @property
+    def votes_with_distribution(self) -> bool:
+        return not 0 < self.q < 1
 
 
 class TwoingGain(Loss):
-    """Twoing (Breiman, Friedman, Olshen and Stone 1984): how far apart the children's class distributions are.
+    """Twoing (Breiman, Friedman, Olshen and Stone 1984): distance between the class distributions of two children.
 
-    A gain of two children and no loss; nodes record the Gini impurity, and `min_risk_decrease` bounds the gain itself.
+    Twoing is a gain of a split that is not derived from a loss: nodes record the Gini impurity, and
+    `min_risk_decrease` bounds the gain itself.
     """
 
-    kind, help = "twoing", "Twoing: splits whose sides differ most in their classes."
+    kind, help = "twoing", "Twoing: chooses the split whose children differ most in their class distributions."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         return Twoing()
@@ -205,19 +230,21 @@ class TwoingGain(Loss):
 
 @dataclass(frozen=True, repr=False)
 class CredalEntropy(Loss):
-    """Credal-C4.5 (Mantas and Abellan 2014): the largest entropy when rows of weight s may be of any class.
+    """Credal-C4.5 (Mantas and Abellan 2014): maximum entropy if additional rows of weight s may have any class.
 
-    `min_risk_decrease` bounds the imprecise information gain itself. `s` is in the unit of the rows' weights: unlike
-    with other losses, weights ten times as large are not the same data.
+    `min_risk_decrease` bounds the imprecise information gain itself. `s` has the unit of the row weights, so that,
+    unlike with other losses, multiplying all weights by a constant changes the tree.
     """
 
-    s: Annotated[float, Bounds(gt=0), Help("Weight of the unseen rows; more means earlier stops.")] = 1.0
+    s: Annotated[
+        float, Bounds(gt=0), Help("Weight of additional rows of unknown class; a larger weight stops growth earlier.")
+    ] = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "s", float(self.s))
 
-    kind, aliases, help = "credal", ("credal_c45",), "Credal-C4.5: entropy with some rows' classes left open."
+    kind, aliases, help = "credal", ("credal_c45",), "Credal-C4.5: maximum entropy over a set of class distributions."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         mass = min(max(self.s / weight_unit, _LIGHTEST_UNIT), _HEAVIEST_UNIT)
@@ -225,20 +252,20 @@ class CredalEntropy(Loss):
 
 
 class RankingGain(Loss):
-    """Drop of the empirical ranking loss, in pairs of rows of different classes; two classes only.
+    """Decrease of the empirical ranking loss: the number of misordered pairs of rows of different classes.
 
-    Nodes record p0 p1 / 2, the ranking loss of a node whose rows all tie, per squared weight. `min_risk_decrease`
-    bounds the number of pairs, in units of the rows' weights.
+    Nodes record p0 p1 / 2, the ranking loss per squared weight of a node whose rows are all tied. `min_risk_decrease`
+    bounds the decrease in pairs, weighted by the product of their row weights.
     """
 
-    kind, help = "ranking", "Ranking loss: pairs of rows of different classes in the wrong order; two classes only."
+    kind, help = "ranking", "Ranking loss: misordered pairs of rows of different classes. It needs exactly two classes."
     needs_two_classes = True
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         return Ranking(min(max(weight_unit, _LIGHTEST_UNIT), _HEAVIEST_UNIT) ** 2)
 
 
-#: kind -> loss, in the order in which they are shown.
+#: Losses by kind, in the order in which they are listed to users.
 LOSSES: dict[str, type[Loss]] = {
     loss.kind: loss
     for loss in (

@@ -1,4 +1,4 @@
-"""Cumulative distribution functions by name: ours, and the continuous ones of scipy.stats, with checked parameters."""
+"""Cumulative distribution functions by name, with checked parameters: four of our own and those of scipy.stats."""
 
 import importlib
 import math
@@ -12,22 +12,22 @@ from core.exceptions import InvalidLoss
 
 Cdf = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-#: Values that may be asked of a function with a formula, and of one that integrates or sums for each of them.
+#: Largest number of evaluations of a function with a closed form, and of one that integrates or sums each time.
 MANY_VALUES, FEW_VALUES = 2**22, 2**12
-#: scipy.stats distributions whose formula is as slow as an integral.
+#: Distributions of scipy.stats whose closed form is as slow as an integral.
 _SLOW = frozenset({"genhyperbolic", "ksone", "kstwo", "levy_stable", "studentized_range"})
-_PLACED = {"loc": 0.0, "scale": 1.0}
+_LOC_AND_SCALE = {"loc": 0.0, "scale": 1.0}
 
 
 class NamedCdf(NamedTuple):
-    """F with all its parameters, defaults spelled out."""
+    """Cumulative distribution function F with a value for each of its parameters."""
 
     parameters: dict[str, float]
     function: Cdf
-    most_values: int
+    max_evaluations: int
 
 
-def _standardised(standard: Cdf, parameters: dict[str, float]) -> Cdf:
+def _located_and_scaled(standard: Cdf, parameters: dict[str, float]) -> Cdf:
     loc, scale = parameters["loc"], parameters["scale"]
     return lambda z: standard((z - loc) / scale)
 
@@ -37,12 +37,12 @@ def _logistic(z: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _uniform(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Margins from -1 to 1; scipy's `uniform` lies on [0, 1]."""
+    """Return F on [-1, 1], unlike scipy's `uniform`, which is on [0, 1]."""
     return 0.5 + 0.5 * np.clip(z, -1.0, 1.0)
 
 
 def _bernoulli(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """All mass at one margin, 0: the step of Wilton and Ye 2024, Lemma 6."""
+    """Return the step at 0 (Wilton and Ye 2024, Lemma 6)."""
     return np.asarray(z >= 0.0, dtype=np.float64)
 
 
@@ -51,51 +51,55 @@ OUR_NAMES = (*_OURS, "negative_exponential")
 
 
 def named_cdf(name: str, parameters: Mapping[str, float]) -> NamedCdf:
-    """The function behind a name. Raises InvalidLoss for names and parameters that are none."""
-    given = {key: float(value) for key, value in parameters.items()}
+    """Return the distribution with this name. Raises InvalidLoss for unknown names and wrong parameters."""
+    values = {key: float(value) for key, value in parameters.items()}
     if name == "negative_exponential":
-        return _negative_exponential(given)
+        return _negative_exponential(values)
     if name in _OURS:
-        _check_names(name, given, required=(), optional=tuple(_PLACED))
-        _check_scale(name, given)
-        spelled_out = {**_PLACED, **given}
-        return NamedCdf(spelled_out, _standardised(_OURS[name], spelled_out), MANY_VALUES)
-    return _of_scipy(name, given)
+        _check_names(name, values, required=(), optional=tuple(_LOC_AND_SCALE))
+        _check_scale(name, values)
+        complete = {**_LOC_AND_SCALE, **values}
+        return NamedCdf(complete, _located_and_scaled(_OURS[name], complete), MANY_VALUES)
+    return _scipy_cdf(name, values)
 
 
-def _check_names(name: str, given: dict[str, float], required: tuple[str, ...], optional: tuple[str, ...]) -> None:
-    missing = [key for key in required if key not in given]
-    unknown = [key for key in given if key not in (*required, *optional)]
+def _check_names(name: str, values: dict[str, float], required: tuple[str, ...], optional: tuple[str, ...]) -> None:
+    missing = [key for key in required if key not in values]
+    unknown = [key for key in values if key not in (*required, *optional)]
     if missing or unknown:
-        wrong = f"lacks {', '.join(missing)}" if missing else f"has no parameter {unknown[0]!r}"
-        needed = f"needs {', '.join(required)} and " if required else ""
-        raise InvalidLoss(f"cdf {name!r} {wrong} (given: {given}); it {needed}may have {', '.join(optional)}.")
-
-
-def _check_scale(name: str, given: dict[str, float]) -> None:
-    if not given.get("scale", 1.0) > 0:
-        raise InvalidLoss(f"scale of cdf {name!r} is {given['scale']:g}; it must be above 0.")
-
-
-def _negative_exponential(given: dict[str, float]) -> NamedCdf:
-    """F(z) = min(1, exp(z - mu)) with lambda = 2 exp(-mu) (Wilton and Ye 2024, Theorem 8)."""
-    _check_names("negative_exponential", given, required=(), optional=("mu", "lambda"))
-    if len(given) == 2:
-        raise InvalidLoss(f"cdf 'negative_exponential' has {given}; give mu or lambda = 2 exp(-mu), not both.")
-    spelled_out = given or {"lambda": 0.5}
-    if "mu" in spelled_out and spelled_out["mu"] < 0:
-        raise InvalidLoss(f"mu of cdf 'negative_exponential' is {given['mu']:g}; it must be at least 0.")
-    if "lambda" in spelled_out and not 0 < spelled_out["lambda"] <= 2:
+        problem = f"lacks {', '.join(missing)}" if missing else f"has no parameter {unknown[0]!r}"
+        needed = f"required are {', '.join(required)}, " if required else ""
         raise InvalidLoss(
-            f"lambda of cdf 'negative_exponential' is {given['lambda']:g}; it must be above 0 and at most 2. "
+            f"cdf {name!r} {problem} (its parameters are {values}); {needed}optional are {', '.join(optional)}."
+        )
+
+
+def _check_scale(name: str, values: dict[str, float]) -> None:
+    if not values.get("scale", 1.0) > 0:
+        raise InvalidLoss(f"scale of cdf {name!r} is {values['scale']:g}; it must be above 0.")
+
+
+def _negative_exponential(values: dict[str, float]) -> NamedCdf:
+    """Return F(z) = min(1, exp(z - mu)) with lambda = 2 exp(-mu) (Wilton and Ye 2024, Theorem 8)."""
+    _check_names("negative_exponential", values, required=(), optional=("mu", "lambda"))
+    if len(values) == 2:
+        raise InvalidLoss(
+            f"parameters of cdf 'negative_exponential' are {values}; give either mu or lambda = 2 exp(-mu), not both."
+        )
+    complete = values or {"lambda": 0.5}
+    if "mu" in complete and complete["mu"] < 0:
+        raise InvalidLoss(f"mu of cdf 'negative_exponential' is {complete['mu']:g}; it must be at least 0.")
+    if "lambda" in complete and not 0 < complete["lambda"] <= 2:
+        raise InvalidLoss(
+            f"lambda of cdf 'negative_exponential' is {complete['lambda']:g}; it must be above 0 and at most 2. "
             'For lambda = 0 use the loss "sqrt_gini".'
         )
-    mu = spelled_out["mu"] if "mu" in spelled_out else -math.log(spelled_out["lambda"] / 2.0)
-    return NamedCdf(spelled_out, lambda z: np.exp(np.minimum(z - mu, 0.0)), MANY_VALUES)
+    mu = complete["mu"] if "mu" in complete else -math.log(complete["lambda"] / 2.0)
+    return NamedCdf(complete, lambda z: np.exp(np.minimum(z - mu, 0.0)), MANY_VALUES)
 
 
-def _of_scipy(name: str, given: dict[str, float]) -> NamedCdf:
-    stats: Any = importlib.import_module("scipy.stats")  # takes a quarter of a second, which few losses need
+def _scipy_cdf(name: str, values: dict[str, float]) -> NamedCdf:
+    stats: Any = importlib.import_module("scipy.stats")  # imported here because the import takes a quarter of a second
     distribution = getattr(stats, name, None) if name.isidentifier() else None
     if not isinstance(distribution, stats.rv_continuous):
         raise InvalidLoss(
@@ -103,16 +107,14 @@ def _of_scipy(name: str, given: dict[str, float]) -> NamedCdf:
             'distribution of scipy.stats, such as "norm", "t" or "gumbel_l".'
         )
     shapes = tuple(distribution.shapes.split(", ")) if distribution.shapes else ()
-    _check_names(name, given, required=shapes, optional=tuple(_PLACED))
-    _check_scale(name, given)
-    spelled_out = {**_PLACED, **given}
+    _check_names(name, values, required=shapes, optional=tuple(_LOC_AND_SCALE))
+    _check_scale(name, values)
+    complete = {**_LOC_AND_SCALE, **values}
     with np.errstate(all="ignore"):
-        if np.isnan(distribution.cdf(spelled_out["loc"], **spelled_out)):
+        if np.isnan(distribution.cdf(complete["loc"], **complete)):
             raise InvalidLoss(
-                f"parameters {given} of cdf {name!r} are out of its bounds; see scipy.stats.{name} for the allowed "
-                f"{', '.join(shapes) or 'loc and scale'}."
+                f"parameters of cdf {name!r} are {values}, which are out of its bounds; see scipy.stats.{name} for the "
+                f"allowed values of {', '.join(shapes) or 'loc and scale'}."
             )
     has_formula = type(distribution)._cdf is not stats.rv_continuous._cdf and name not in _SLOW
-    return NamedCdf(
-        spelled_out, lambda z: distribution.cdf(z, **spelled_out), MANY_VALUES if has_formula else FEW_VALUES
-    )
+    return NamedCdf(complete, lambda z: distribution.cdf(z, **complete), MANY_VALUES if has_formula else FEW_VALUES)

@@ -1,4 +1,4 @@
-"""The framework of distribution losses: any cumulative distribution function is a loss (Wilton and Ye 2024)."""
+"""Distribution losses: one loss for every cumulative distribution function of the margin (Wilton and Ye 2024)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,28 +20,36 @@ def _curve(cdf: str, parameters: tuple[tuple[str, float], ...]) -> Curve:
 
 @dataclass(frozen=True, repr=False)
 class DistributionLoss(Loss):
-    """Loss F(-margin) for a cumulative distribution function F of margins.
+    """Loss F(-margin) for a cumulative distribution function F.
 
     `cdf` is `logistic`, `uniform` (on [-1, 1]), `bernoulli` (a step at 0), `negative_exponential` with `mu` or
     `lambda` = 2 exp(-mu), or a continuous distribution of scipy.stats; `parameters` are its shapes, `loc` and `scale`.
 
     Two classes: the impurity is the infimum over ŷ of p F(-ŷ) + (1 - p) F(ŷ), tabulated to within `error_bound`. With
-    x the share of the smaller class it is min{x, C(x)}: x is the limit of infinite ŷ, and C the infimum over the
-    finite ŷ with F(ŷ) + F(-ŷ) < 1, the only ones that ever beat it.
+    x the proportion of the smaller class it equals min{x, C(x)}: x is the limit for infinite ŷ, and C is the infimum
+    over the finite ŷ with F(ŷ) + F(-ŷ) < 1, which are the only ones that can be below x.
 
-    K classes: min{1 - ||p||_inf, 2 (K - 1) / K C(x)}, with x the two-class share as far from the even distribution,
-    measured by the distance of a pure node: 4 x (1 - x) = (1 - ||p||_2^2) K / (K - 1). This is concave; it gives the
-    negative exponential loss its closed form for every K, and every symmetric F misclassification.
+    K classes: min{1 - ||p||_inf, 2 (K - 1) / K C(x)}. Here x is the two-class proportion at the same distance from
+    the uniform distribution, relative to the distance of a pure node: 4 x (1 - x) = (1 - ||p||_2^2) K / (K - 1). This
+    impurity is concave; it is the closed form of the negative exponential loss for every K, and misclassification for
+    every symmetric F.
 
-    An F with F(0) = 0, such as `expon`, makes ŷ = 0 free of risk: the impurity is 0 and no node is ever split.
+    For an F with F(0) = 0, such as `expon`, predicting ŷ = 0 has no risk: the impurity is 0 and no node is split.
     """
 
-    cdf: Annotated[str, Help("Name of the distribution of margins, ours or of scipy.stats.")] = "negative_exponential"
+    cdf: Annotated[
+        str,
+        Help(
+            "Name of the distribution: `logistic`, `uniform`, `bernoulli`, `negative_exponential`, or a continuous "
+            "distribution of scipy.stats."
+        ),
+    ] = "negative_exponential"
     parameters: Annotated[
-        Mapping[str, float] | None, Help("Shape parameters of the distribution, loc and scale; none = its defaults.")
+        Mapping[str, float] | None,
+        Help("Parameters of the distribution, such as its shapes, loc and scale. If unset, its defaults are used."),
     ] = None
 
-    kind, help = "distribution", "Distribution loss: the chance that a random margin is below the one reached."
+    kind, help = "distribution", "Distribution loss, defined by a cumulative distribution function F of the margin."
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,7 +64,9 @@ class DistributionLoss(Loss):
 
     @property
     def error_bound(self) -> float:
-        """No two-class impurity is below the infimum, nor further above it; with K classes, 2 (K - 1) / K as far."""
+        """Largest excess of a two-class impurity over the infimum, which it is never below; for K classes the bound is
+        2 (K - 1) / K times as large.
+        """
         return self._tabulated().error_bound
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:

@@ -1,4 +1,4 @@
-"""From what callers write to a loss: a name, a mapping, or the object itself."""
+"""Parsing of losses, which callers write as a name, a mapping or an object."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,12 +12,12 @@ _BY_NAME = {name: loss for loss in LOSSES.values() for name in (loss.kind, *loss
 
 
 def loss_parameters(kind: str) -> tuple[Parameter, ...]:
-    """The parameters of a loss, by kind or alias."""
+    """Return the parameters of the loss with the given kind or alias. Raises InvalidLoss."""
     return parameters_of(_loss_class(kind))
 
 
 def parse_loss(loss: Any) -> Loss:
-    """The loss object behind a name, a mapping or an object. Raises InvalidLoss."""
+    """Return the loss that a name, a mapping or an object stands for. Raises InvalidLoss."""
     if isinstance(loss, Loss):
         return loss
     if isinstance(loss, str):
@@ -35,12 +35,12 @@ def _loss_class(name: Any) -> type[Loss]:
 
 def _from_mapping(loss: Mapping[Any, Any]) -> Loss:
     if "kind" not in loss:
-        raise InvalidLoss(f'loss {dict(loss)!r} lacks "kind"; choose one of {", ".join(LOSSES)}.')
-    chosen = _loss_class(loss["kind"])
-    arguments = {p.name: p.argument for p in parameters_of(chosen)}
-    given = {key: value for key, value in loss.items() if key != "kind"}
-    for key in given:
+        raise InvalidLoss(f'loss {dict(loss)!r} has no "kind"; choose one of {", ".join(LOSSES)}.')
+    loss_class = _loss_class(loss["kind"])
+    arguments = {p.name: p.argument for p in parameters_of(loss_class)}
+    values = {key: value for key, value in loss.items() if key != "kind"}
+    for key in values:
         if key not in arguments:
             known = ", ".join(arguments) or "none"
-            raise InvalidLoss(f"loss {chosen.kind!r} has no parameter {key!r}; its parameters: {known}.")
-    return chosen(**{arguments[key]: value for key, value in given.items()})
+            raise InvalidLoss(f"loss {loss_class.kind!r} has no parameter {key!r}; its parameters are: {known}.")
+    return loss_class(**{arguments[key]: value for key, value in values.items()})

@@ -168,20 +168,17 @@ def _invertible(transition: TransitionMatrix, origin: str, way_out: str) -> Tran
     return transition
 
 
-def vote_of(loss: Loss, corrected: CorrectedLabels | None) -> Vote:
-    """What leaves add to a prediction: `loss`'s vote for the corrected distribution. A loss that votes with the
-    distribution itself gets it as it is; one that computes with it, like `gce`, gets it cut to the simplex.
+def leaf_vote(loss: Loss, corrected: CorrectedLabels | None) -> Vote:
+    """Return how leaves vote under `loss` and a label correction, if there is one.
+
+    If leaves vote with their class distribution, the corrected distribution is used as it is. If the vote is computed
+    from it, as with the loss `gce`, it is projected onto the simplex first.
     """
     if corrected is None:
         return loss.vote
-
-    def vote(p: NDArray[np.float64]) -> NDArray[np.float64]:
-        values = corrected.values(p)
-        on_it = on_simplex(values)
-        votes = loss.vote(on_it)
-        return values if votes is on_it else votes
-
-    return vote
+    if loss.votes_with_distribution:
+        return corrected.values
+    return lambda p: loss.vote(on_simplex(corrected.values(p)))
 
 
 def on_simplex(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from sklearn.metrics import average_precision_score
 
 import core
 from core import service_api
-from core.forests.noise_estimation_forest import fewest_rows
+from core.forests.noise_estimation_forest import min_rows
 from tests.core.noise.noisy_votes import drawn
 from tests.core.noise.test_noise_estimation import UNEVEN, uniform
 
@@ -186,7 +186,7 @@ def far_apart(n_rows, n_classes, seed):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 6, 8, 12])
 def test_few_rows_with_right_labels_raise_no_alarm(n_classes):
-    for n_rows in (fewest_rows(n_classes), fewest_rows(n_classes) + 5):
+    for n_rows in (min_rows(n_classes), min_rows(n_classes) + 5):
         audits = [core.audit_labels(*far_apart(n_rows, n_classes, seed), random_state=seed) for seed in range(3)]
         assert [int(audit.issues.is_issue.sum()) for audit in audits] == [0, 0, 0]
         assert max(audit.noise.noise_rate for audit in audits) < 0.02
@@ -217,7 +217,7 @@ def test_the_rate_of_few_rows_is_that_of_the_matrix_beside_it(n_classes, apart):
     """Whatever the features tell, the shares of wrong labels that both state are one share."""
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        labels = rng.integers(0, n_classes, fewest_rows(n_classes) + 4 * seed)
+        labels = rng.integers(0, n_classes, min_rows(n_classes) + 4 * seed)
         labels[:n_classes] = np.arange(n_classes)
         X = rng.normal(size=(len(labels), 3)) + apart * np.eye(n_classes, 3)[labels]
         noise = core.audit_labels(X, labels, random_state=seed).noise

@@ -10,7 +10,7 @@ import core
 import core.noise.correction
 from app.context import ServiceContext
 from app.jobs.states import JobState
-from core.forests.noise_estimation_forest import JUDGES
+from core.forests.noise_estimation_forest import N_TREES
 from tests.workers.test_training import three_classes
 from tests.workers.training_runs import made, run, run_to_the_end, store
 from workers.monitor import JobMonitor
@@ -104,7 +104,7 @@ def test_progress_includes_the_trees_of_the_estimate(context: ServiceContext, mo
 
     advance_as_always = JobMonitor.advance
     monkeypatch.setattr(JobMonitor, "advance", advance)
-    forest = {"kind": "forest", "n_estimators": JUDGES}
+    forest = {"kind": "forest", "n_estimators": N_TREES}
     noise = {"correction": ESTIMATING}
     run(context, dataset_id=store(context, made(100)), model=forest, noise=noise, evaluation=WITHOUT)
     fractions = [fraction for _, fraction in seen]

@@ -147,7 +147,7 @@ def test_trees_that_no_fit_will_keep_are_gone_before_the_next_ones_grow():
         return (array,)
 
     selection = Selection(np.ones(1), grows_the_fit=False, accuracy=lambda trees, vote: 0.5)
-    tuned = choose_lambda(core.AdaptiveNegativeExponential(), grow_on, selection)
+    tuned = choose_lambda(core.AdaptiveNegativeExponential().tuning, grow_on, selection)
     assert len(earlier) == 5
     assert tuned.trees is None
 

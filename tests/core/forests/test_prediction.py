@@ -251,17 +251,17 @@ def test_the_layout_is_made_once_and_goes_with_its_estimator(forest_and_rows):
     forest, X = forest_and_rows
     forest = clone(forest).fit(X[:50], np.arange(50) % 2)
     before = dict(vars(forest))
-    n_held = len(voting._HELD)
+    n_cached = len(voting._CACHED)
     forest.predict_proba(X)
-    held = voting._HELD[forest].by_width[F64]
+    held = voting._CACHED[forest].by_dtype[F64]
     forest.predict_proba(X)
-    assert voting._HELD[forest].by_width[F64] is held
+    assert voting._CACHED[forest].by_dtype[F64] is held
     assert vars(forest) == before
-    assert clone(forest) not in voting._HELD
+    assert clone(forest) not in voting._CACHED
     assert copy.deepcopy(forest).predict_proba(X).tobytes() == forest.predict_proba(X).tobytes()
     del forest, before
     gc.collect()
-    assert len(voting._HELD) <= n_held
+    assert len(voting._CACHED) <= n_cached
 
 
 def test_bytes_of_the_layout():

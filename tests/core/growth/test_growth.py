@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import core
 from core import service_api
-from core.growth.growing import Rooms, bootstrap_weights, grow_tree
+from core.growth.growing import bootstrap_weights, grow_tree
+from core.growth.growth_problem import ThreadWorkspaces
 from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, class_distributions, grown_tree
 from core.monitoring import NullMonitor, Progress
 from core.randomness import SeedTree
@@ -229,7 +230,7 @@ def test_a_tree_does_not_depend_on_those_its_thread_grew_before(forest, n_rows):
     for tree, state in enumerate(SeedTree(forest.random_state).kernel_states(8)):
         weights = bootstrap_weights(data.weights, state) if forest.bootstrap else data.weights
         criterion = fitted.loss_.criterion(problem.n_classes)
-        alone = problem._replace(rooms=Rooms())
+        alone = problem._replace(workspaces=ThreadWorkspaces())
         nodes = grow_tree(alone, weights, criterion, state, Progress(NullMonitor(), "growing", 1))
         assert same_bytes(fitted.trees_[tree], nodes)
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import core
 from core import service_api
-from core.noise.correction import vote_of
+from core.noise.correction import leaf_vote
 from tests.core.artifact.artifact_files import forged, set_in
 from tests.shared_material import reference
 
@@ -263,10 +263,12 @@ def test_a_loss_that_computes_with_probabilities_gets_them():
     corrected = core.parse_correction(correction(), core.parse_loss("gini")).labels_for(np.arange(3), np.ones(3))
     values = np.maximum(p @ np.linalg.inv(UNEVEN), 0)
     squares = (values / values.sum(axis=1, keepdims=True)) ** 2
-    votes = vote_of(core.parse_loss({"kind": "gce", "q": 0.5}), corrected)(p)
+    votes = leaf_vote(core.parse_loss({"kind": "gce", "q": 0.5}), corrected)(p)
     np.testing.assert_allclose(votes, squares / squares.sum(axis=1, keepdims=True), atol=1e-12)
     for loss in ("gini", "misclassification", {"kind": "gce", "q": 0}):
-        np.testing.assert_allclose(vote_of(core.parse_loss(loss), corrected)(p), p @ np.linalg.inv(UNEVEN), atol=1e-12)
+        np.testing.assert_allclose(
+            leaf_vote(core.parse_loss(loss), corrected)(p), p @ np.linalg.inv(UNEVEN), atol=1e-12
+        )
 
 
 def test_the_trees_of_a_forest_are_corrected_too():

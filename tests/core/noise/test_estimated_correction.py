@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 
 import core
-from core.forests.noise_estimation_forest import JUDGES, fewest_rows
+from core.forests.noise_estimation_forest import N_TREES, min_rows
 from core.noise.correction import parse_correction
 from tests.core.forests.test_fitting import Recorder
 
@@ -128,17 +128,17 @@ def test_a_monitor_hears_of_the_estimation_first(loss):
     monitor = Recorder()
     forest = core.ForestClassifier(n_estimators=2, loss=loss, correction=FORWARD, random_state=0)
     forest.fit(X, y, monitor=monitor)
-    assert monitor.heard[: JUDGES + 1] == [("estimating", JUDGES, "trees"), *range(1, JUDGES + 1)]
+    assert monitor.heard[: N_TREES + 1] == [("estimating", N_TREES, "trees"), *range(1, N_TREES + 1)]
     assert [entry[:2] for entry in monitor.heard if isinstance(entry, tuple)] == list(forest.phases().items())
 
 
-@pytest.mark.parametrize("stop_after", [3, JUDGES])
+@pytest.mark.parametrize("stop_after", [3, N_TREES])
 def test_the_estimation_can_be_stopped(estimating, stop_after):
     X, _, y = blobs(300)
     monitor = Recorder(stop_after)
     with pytest.raises(core.FitStopped):
         estimating.set_params(n_jobs=1).fit(X, y, monitor=monitor)
-    assert [entry for entry in monitor.heard if isinstance(entry, tuple)] == [("estimating", JUDGES, "trees")]
+    assert [entry for entry in monitor.heard if isinstance(entry, tuple)] == [("estimating", N_TREES, "trees")]
     assert not hasattr(estimating, "trees_")
 
 
@@ -176,11 +176,11 @@ def test_too_few_rows_are_refused(estimating):
 
 
 def test_as_few_rows_as_there_may_be_are_hardly_corrected(estimating):
-    X, clean, _ = blobs(fewest_rows(2), np.eye(2))
+    X, clean, _ = blobs(min_rows(2), np.eye(2))
     np.testing.assert_allclose(estimating.fit(X, clean).noise_estimate_.transition.rows, np.eye(2), atol=0.01)
 
 
-@pytest.mark.parametrize("n_rows", [fewest_rows(2), 24, 60])
+@pytest.mark.parametrize("n_rows", [min_rows(2), 24, 60])
 def test_labels_that_votes_do_not_know_are_not_swapped(estimating, n_rows):
     """Trees that lack a row have seen one label of its class less: in lone roots and small samples all votes are
     against each label, and the likeliest matrix of all would swap the classes.

@@ -1,0 +1,13 @@
+"""Decision rule that turns votes, scores or probabilities of classes into one class per row."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def winning_classes(votes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of the class with the largest vote in each row of `votes` (row, class); ties go to the first
+    class.
+    """
+    return np.asarray(votes.argmax(axis=1))
