@@ -1,4 +1,4 @@
-"""scikit-learn's trees as an outside oracle, on data where no two splits tie."""
+"""Trees compared with those of scikit-learn, on data without ties between splits."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ def tie_free(seed, n_rows=300, n_features=5, n_classes=3):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
     y = (X[:, :n_classes] + rng.normal(scale=0.5, size=(n_rows, n_classes))).argmax(axis=1)
-    # weights in 1/1024: distinct enough that nothing ties, and sums stay exact (else scikit-learn splits pure nodes)
+    # multiples of 1/1024: splits do not tie, and sums are exact, without which scikit-learn splits pure nodes
     return X, y, rng.integers(512, 2048, size=n_rows) / 1024
 
 
@@ -29,7 +29,7 @@ def test_trees_agree(criterion, n_rows, seed):
     np.testing.assert_allclose(ours.threshold[inner], theirs.threshold[inner], atol=1e-7)
     np.testing.assert_allclose(ours.value, theirs.value, atol=1e-9)
     np.testing.assert_allclose(ours.weighted_n_node_samples, theirs.weighted_n_node_samples)
-    scale = np.log(2) if criterion == "entropy" else 1.0  # scikit-learn counts in bits
+    scale = np.log(2) if criterion == "entropy" else 1.0  # scikit-learn uses the binary logarithm
     np.testing.assert_allclose(ours.impurity, theirs.impurity * scale, atol=1e-9)
     np.testing.assert_allclose(ours.compute_feature_importances(), theirs.compute_feature_importances(), atol=1e-9)
     assert (ours.node_count, ours.n_leaves, ours.max_depth) == (theirs.node_count, theirs.n_leaves, theirs.max_depth)
@@ -58,7 +58,7 @@ def test_best_first_trees_agree(criterion, max_leaf_nodes, missing, seed):
     ours = core.TreeClassifier(loss=criterion, **limits).fit(X, y, weights).tree_
     theirs = DecisionTreeClassifier(criterion=criterion, random_state=0, **limits).fit(X, y, weights).tree_
     assert ours.n_leaves == theirs.n_leaves == max_leaf_nodes
-    # theirs are numbered in the order of growth, ours in preorder: compare who shares a leaf
+    # scikit-learn numbers nodes in the order of growth, so that the partition of the rows is compared
     groups = set(zip(ours.apply(X).tolist(), theirs.apply(X.astype(np.float32)).tolist(), strict=True))
     assert len(groups) == max_leaf_nodes
     assert sorted(ours.feature.tolist()) == sorted(theirs.feature.tolist())

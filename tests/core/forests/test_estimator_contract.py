@@ -1,4 +1,4 @@
-"""What every estimator promises: scikit-learn's own checks, and the corners they leave out."""
+"""Estimator contract: the checks of scikit-learn, and edge cases that they do not cover."""
 
 import warnings
 
@@ -16,14 +16,14 @@ ESTIMATORS = [
 ]
 
 _UNPRUNED = (
-    "wants class 0 predicted nearly everywhere on overlapping blobs, which needs min_weight_fraction_leaf; "
-    "a fully grown tree keeps its pure leaves whatever they weigh"
+    "the check expects class 0 almost everywhere on overlapping blobs, which requires min_weight_fraction_leaf; "
+    "a fully grown tree has pure leaves of any weight"
 )
 EXPECTED_FAILURES = {
     "TreeClassifier": {"check_class_weight_classifiers": _UNPRUNED},
     "ForestClassifier": {
         "check_sample_weight_equivalence_on_dense_data": (
-            "a bootstrap of n rows and one of the same rows written out by weight are different random draws; "
+            "bootstrap samples of n weighted rows and of the rows duplicated by weight are different random draws; "
             "without bootstrap the two forests are equal"
         ),
     },
@@ -32,7 +32,7 @@ EXPECTED_FAILURES = {
 
 
 with warnings.catch_warnings():
-    # The contract is kept without scikit-learn's base class; that it is kept is what the checks find out.
+    # The estimators follow the contract without scikit-learn's base class; the checks verify this.
     warnings.filterwarnings("ignore", message=".*does not inherit from `sklearn.base.BaseEstimator`")
     scikit_learn_checks = parametrize_with_checks(
         ESTIMATORS, expected_failed_checks=lambda e: EXPECTED_FAILURES[type(e).__name__]
@@ -77,7 +77,7 @@ def test_duplicate_rows_with_different_labels_share_a_leaf():
     np.testing.assert_allclose(tree.predict_proba([[0.0], [1.0]]), [[2 / 3, 1 / 3], [0, 1]])
 
 
-def test_rows_of_weight_zero_count_for_nothing(estimator):
+def test_rows_of_weight_zero_have_no_effect(estimator):
     X, y = blobs()
     weights = np.arange(len(y)) % 2
     X[weights == 0] *= 1000.0
@@ -109,7 +109,7 @@ def test_only_ratios_of_weights_matter(estimator, loss, factor):
         np.testing.assert_allclose(heavy.feature_importances_, plain.feature_importances_, atol=1e-12)
 
 
-def test_a_power_of_two_changes_no_bit():
+def test_scaling_weights_by_a_power_of_two_changes_no_bit():
     X, y = blobs()
     weights = np.random.default_rng(0).integers(1, 9, len(y)) / 8
     trees = [core.TreeClassifier(loss="ne").fit(X, y, factor * weights).tree_ for factor in (1.0, 2.0**40)]
@@ -120,7 +120,7 @@ def test_a_power_of_two_changes_no_bit():
 @pytest.mark.parametrize(
     ("weight", "factor"), [(np.inf, 1), (np.nan, 1), (-1, 1), (1e308, 1), (1e200, 1e200), (1e-310, 1)]
 )
-def test_weights_that_no_sum_can_hold_are_refused(estimator, weight, factor):
+def test_weights_whose_sum_overflows_are_refused(estimator, weight, factor):
     X, y = blobs()
     estimator.set_params(class_weight={0: factor, 1: factor})
     with pytest.raises(core.InvalidInput, match="weight"):
@@ -141,7 +141,7 @@ def test_labels_may_be_any_hashable_values(estimator, labels):
     assert np.mean([a == b for a, b in zip(estimator.predict(X), named, strict=True)]) > 0.95
 
 
-def test_memory_layout_and_width_of_X_do_not_matter(estimator):
+def test_memory_layout_and_type_of_X_have_no_effect(estimator):
     X, y = blobs()
     X = np.round(X * 8) / 8
     expected = estimator.fit(X, y).predict_proba(X).tobytes()
@@ -149,7 +149,7 @@ def test_memory_layout_and_width_of_X_do_not_matter(estimator):
         assert clone(estimator).fit(other, y).predict_proba(other).tobytes() == expected
 
 
-def test_integers_are_features_too(estimator):
+def test_integer_features_are_accepted(estimator):
     X, y = blobs()
     X = np.round(X * 8)
     expected = clone(estimator).fit(X, y).predict_proba(X)
@@ -202,7 +202,7 @@ def test_missing_labels_are_refused(estimator):
         ("random_state", -1),
     ],
 )
-def test_bad_parameters_are_named(estimator, name, value):
+def test_errors_name_the_wrong_parameter(estimator, name, value):
     X, y = blobs()
     with pytest.raises(core.InvalidParameter, match=name) as caught:
         estimator.set_params(**{name: value}).fit(X, y)
@@ -210,14 +210,14 @@ def test_bad_parameters_are_named(estimator, name, value):
     assert caught.value.code == "invalid_parameter"
 
 
-def test_numpy_numbers_are_numbers(estimator):
+def test_numpy_numbers_are_accepted_as_parameters(estimator):
     X, y = blobs()
     estimator.set_params(max_depth=np.int32(2), min_risk_decrease=np.float32(0.0), max_features=np.float64(1.0)).fit(
         X, y
     )
 
 
-def test_class_weight_of_two_is_every_row_of_the_class_twice():
+def test_class_weight_two_equals_duplicated_rows_of_the_class():
     X, y = blobs()
     X, y = X, np.where(np.arange(len(y)) % 5 == 0, 1 - y, y)
     weighted = core.TreeClassifier(max_depth=3, class_weight={0: 1, 1: 2}).fit(X, y)
@@ -232,13 +232,13 @@ def test_class_weight_keys_may_be_text_as_in_json():
     assert by_label.tobytes() == by_text.tobytes()
 
 
-def test_class_weight_for_a_label_that_does_not_exist():
+def test_class_weight_of_an_unknown_label_is_refused():
     X, y = blobs()
     with pytest.raises(core.InvalidParameter, match="class_weight"):
         core.TreeClassifier(class_weight={0: 1, 5: 9}).fit(X, y)
 
 
-def test_balanced_classes_weigh_the_same():
+def test_balanced_classes_have_equal_total_weights():
     X, y = np.zeros((10, 1)), np.array([0] * 9 + [1])
     np.testing.assert_allclose(
         core.TreeClassifier(class_weight="balanced").fit(X, y).predict_proba(X[:1]), [[0.5, 0.5]]
@@ -248,14 +248,14 @@ def test_balanced_classes_weigh_the_same():
 @pytest.mark.parametrize(
     ("max_features", "tried"), [(None, 10), ("sqrt", 3), ("log2", 3), (4, 4), (99, 10), (0.55, 5), (1.0, 10), (0.01, 1)]
 )
-def test_max_features_means(max_features, tried):
+def test_number_of_features_for_max_features(max_features, tried):
     X, y = blobs(n_features=10)
     named = core.TreeClassifier(max_features=max_features, random_state=0).fit(X, y).tree_
     counted = core.TreeClassifier(max_features=tried, random_state=0).fit(X, y).tree_
     assert named.feature.tolist() == counted.feature.tolist()
 
 
-def test_importances_point_at_the_features_that_matter(estimator):
+def test_importances_are_largest_for_informative_features(estimator):
     X, y = blobs(n_rows=400, n_features=6)
     importances = estimator.fit(X, y).feature_importances_
     assert importances.sum() == pytest.approx(1.0)

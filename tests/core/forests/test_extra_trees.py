@@ -1,4 +1,4 @@
-"""Extremely randomised trees, and how many features a node tries."""
+"""Extremely randomized trees, and the number of features that a node considers."""
 
 import math
 
@@ -24,14 +24,14 @@ def extra_trees(**parameters):
 
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize("parameters", [{}, {"bootstrap": True}, {"max_bins": None}, {"max_leaf_nodes": 20}], ids=str)
-def test_threads_do_not_change_a_byte(parameters, missing):
+def test_trees_do_not_depend_on_the_number_of_threads(parameters, missing):
     X, y = noisy(missing=missing)
     forests = [extra_trees(n_jobs=n, **parameters).fit(X, y) for n in (1, 2, 4)]
     assert node_bytes(forests[0]) == node_bytes(forests[1]) == node_bytes(forests[2])
     assert len({forest.predict_proba(X).tobytes() for forest in forests}) == 1
 
 
-def test_trees_differ_although_all_see_every_row():
+def test_trees_on_the_same_rows_differ():
     X, y = noisy()
     forest = extra_trees(max_features=None).fit(X, y)
     assert len(set(at_roots(forest, "threshold"))) == 12
@@ -39,7 +39,7 @@ def test_trees_differ_although_all_see_every_row():
     assert node_bytes(forest) != node_bytes(extra_trees(max_features=None, random_state=5).fit(X, y))
 
 
-def test_pure_leaves_remember_every_row_and_new_rows_are_predicted_well():
+def test_pure_leaves_fit_every_training_row_and_generalize():
     X, y = noisy(3000, missing=0.05)
     forest = extra_trees(n_estimators=60).fit(X[:2000], y[:2000])
     assert forest.score(X[:2000], y[:2000]) == 1.0
@@ -57,8 +57,8 @@ def test_out_of_bag_needs_a_bootstrap_and_estimates_accuracy():
 
 @pytest.mark.parametrize("loss", ["gini", "twoing"])
 @pytest.mark.parametrize("n_rows", [300, 3000])
-def test_fractions_of_weights_grow_the_trees_of_whole_weights(loss, n_rows):
-    """0.3 is no multiple of anything in binary, so that rows are summed one by one; ones are summed in words."""
+def test_fractional_weights_grow_the_same_trees_as_integer_weights(loss, n_rows):
+    """Weights of 0.3 are summed row by row as floating-point numbers; weights of 1 are counted in packed integers."""
     X, y = noisy(n_rows)
     X = np.round(X * 64) / 64
     whole, scaled = (extra_trees(loss=loss).fit(X, y, sample_weight=np.full(n_rows, w)) for w in (1.0, 0.3))
@@ -68,7 +68,7 @@ def test_fractions_of_weights_grow_the_trees_of_whole_weights(loss, n_rows):
     np.testing.assert_allclose(at_all_nodes(whole, "mixed"), at_all_nodes(scaled, "mixed"), atol=1e-12)
 
 
-def test_whole_weights_are_rows_written_out():
+def test_integer_weights_equal_duplicated_rows():
     X, y = noisy(400)
     weights = 1 + np.arange(400) % 3
     weighted = extra_trees(max_bins=None).fit(X, y, sample_weight=weights)
@@ -78,17 +78,17 @@ def test_whole_weights_are_rows_written_out():
 
 
 def stumps(X, y, **parameters):
-    """Many trees on the same rows, which differ in what they draw."""
+    """Return a forest of stumps on the same rows, which differ in their random draws."""
     return core.ForestClassifier(n_estimators=1500, bootstrap=False, random_state=0, **parameters).fit(X, y)
 
 
-def both_of_two_drawn(n_features, n_draws):
-    """Chance that two given features are among the first `n_draws` of a random order."""
+def probability_of_drawing_both(n_features, n_draws):
+    """Return the probability that two particular features are among the first `n_draws` of a random order."""
     return math.comb(n_features - 2, n_draws - 2) / math.comb(n_features, n_draws)
 
 
 def with_constants(column, n_features, seed=0):
-    """The telling column 3, a noise column 6 that is nearly worthless, and constants."""
+    """Return X with the informative column 3, a nearly uninformative noise column 6, and constants."""
     X = np.full((len(column), n_features), 2.5)
     X[:, 3], X[:, 6] = column, np.random.default_rng(seed).permutation(len(column))
     return X
@@ -96,22 +96,22 @@ def with_constants(column, n_features, seed=0):
 
 @pytest.mark.parametrize("n_rows", [200, 2000])
 @pytest.mark.parametrize("max_features", [2, 5, 8, 10])
-def test_constant_features_use_up_draws(n_rows, max_features):
+def test_constant_features_count_as_drawn(n_rows, max_features):
     """The telling feature wins when both varying ones are drawn, and else half the time: one of them is always tried,
     however many constants come first.
     """
     y = np.arange(n_rows) % 2
     X = with_constants(y, 10)
-    both = both_of_two_drawn(10, max_features)
+    both = probability_of_drawing_both(10, max_features)
     trees = stumps(X, y, max_features=max_features, max_depth=1)
     assert (at_roots(trees, "feature") == 3).mean() == pytest.approx(both + (1 - both) / 2, abs=0.05)
 
 
 @pytest.mark.parametrize("n_rows", [400, 4000])
-def test_constants_known_from_above_use_up_draws_too(n_rows):
+def test_features_known_to_be_constant_count_as_drawn(n_rows):
     y = np.arange(n_rows) % 4
     X = with_constants(y, 10)
-    both = both_of_two_drawn(10, 5)
+    both = probability_of_drawing_both(10, 5)
     trees = stumps(X, y, max_features=5, max_depth=2, min_samples_leaf=n_rows // 8)
     # on the right of a root that splits on the telling feature, three classes are left
     below = np.array([tree.feature[tree.link[0]] for tree in trees.trees_ if tree.feature[0] == 3])
@@ -121,7 +121,7 @@ def test_constants_known_from_above_use_up_draws_too(n_rows):
 
 @pytest.mark.parametrize("splitter", ["best", "random"])
 @pytest.mark.parametrize("max_leaf_nodes", [None, 50])
-def test_a_feature_that_varies_is_always_tried(splitter, max_leaf_nodes):
+def test_at_least_one_varying_feature_is_considered(splitter, max_leaf_nodes):
     rng = np.random.default_rng(0)
     X = np.zeros((120, 60))
     X[:, 41] = rng.permutation(120)
@@ -139,7 +139,7 @@ def test_a_feature_that_varies_is_always_tried(splitter, max_leaf_nodes):
         assert forest.score(X, y) == 1.0
 
 
-def test_every_feature_is_drawn_as_often_as_any_other():
+def test_all_features_are_drawn_equally_often():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(300, 8)), rng.integers(0, 2, 300)
     forest = core.ForestClassifier(

@@ -1,4 +1,4 @@
-"""A fit that is watched, stopped, or that tunes itself."""
+"""Monitored and stopped fits, and the choice of lambda."""
 
 import threading
 import weakref
@@ -11,7 +11,7 @@ from core.forests.tuning import Selection, choose_lambda
 
 
 class Recorder:
-    """A monitor that notes what it hears, and may ask to stop after some trees."""
+    """Monitor that records its calls and may stop the fit after some trees."""
 
     def __init__(self, stop_after=None):
         self.stop_flag = np.zeros(1, dtype=np.uint8)
@@ -34,14 +34,14 @@ def noisy_xor(n_rows=800, seed=0):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_progress_counts_every_tree_once(n_jobs):
+def test_progress_counts_each_tree_once(n_jobs):
     X, y = noisy_xor(200)
     monitor = Recorder()
     core.ForestClassifier(n_estimators=6, n_jobs=n_jobs).fit(X, y, monitor=monitor)
     assert monitor.heard == [("growing", 6, "trees"), 1, 2, 3, 4, 5, 6]
 
 
-def test_a_single_tree_is_one_unit():
+def test_a_tree_is_one_unit_of_progress():
     X, y = noisy_xor(200)
     monitor = Recorder()
     core.TreeClassifier().fit(X, y, monitor=monitor)
@@ -51,7 +51,7 @@ def test_a_single_tree_is_one_unit():
 @pytest.mark.parametrize(
     ("selection", "refit"), [("out_of_bag", []), ("auto", []), ("holdout", [("growing", 3, "trees"), 1, 2, 3])]
 )
-def test_tuning_is_a_phase_of_its_own_and_out_of_bag_the_only_one(selection, refit):
+def test_tuning_is_a_separate_phase_and_the_only_one_out_of_bag(selection, refit):
     X, y = noisy_xor(200)
     monitor = Recorder()
     loss = {"kind": "adaptive_ne", "grid": [0, 1], "selection": selection}
@@ -61,7 +61,7 @@ def test_tuning_is_a_phase_of_its_own_and_out_of_bag_the_only_one(selection, ref
 
 @pytest.mark.parametrize("kind", ["tree", "forest"])
 @pytest.mark.parametrize("loss", ["gini", "ane", {"kind": "ane", "selection": "holdout"}], ids=str)
-def test_the_phases_are_known_beforehand(kind, loss):
+def test_phases_are_known_before_the_fit(kind, loss):
     X, y = noisy_xor(100)
     monitor = Recorder()
     estimator = core.ESTIMATORS[kind](loss=loss)
@@ -71,7 +71,7 @@ def test_the_phases_are_known_beforehand(kind, loss):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_stopped_fit_says_so_and_leaves_nothing(n_jobs):
+def test_a_stopped_fit_raises_and_sets_no_attribute(n_jobs):
     X, y = noisy_xor(200)
     forest = core.ForestClassifier(n_estimators=500, n_jobs=n_jobs)
     monitor = Recorder(stop_after=3)
@@ -82,20 +82,20 @@ def test_a_stopped_fit_says_so_and_leaves_nothing(n_jobs):
     assert len(monitor.heard) <= 1 + 3 + n_jobs
 
 
-class StoppingSoon(Recorder):
-    """Asks to stop while the first tree grows: the flag is clear when growth begins."""
+class StopsDuringFirstTree(Recorder):
+    """Monitor that stops the fit during the growth of the first tree, but not before it begins."""
 
     def begin(self, phase, total, unit):
         super().begin(phase, total, unit)
         threading.Timer(0.05, self.stop_flag.fill, [1]).start()
 
 
-def test_a_single_tree_stops_inside_its_growth():
+def test_growth_of_a_single_tree_can_be_stopped():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(150_000, 30)), rng.integers(0, 2, size=150_000)
     core.TreeClassifier(max_depth=2).fit(X[:100], y[:100])
     with pytest.raises(core.FitStopped):
-        core.TreeClassifier().fit(X, y, monitor=StoppingSoon())
+        core.TreeClassifier().fit(X, y, monitor=StopsDuringFirstTree())
 
 
 def test_an_error_in_the_monitor_ends_the_fit():
@@ -109,7 +109,7 @@ def test_an_error_in_the_monitor_ends_the_fit():
 
 
 @pytest.mark.parametrize("kind", ["tree", "forest"])
-def test_adaptive_ne_is_ne_at_the_lambda_it_chose(kind):
+def test_adaptive_ne_equals_ne_with_the_chosen_lambda(kind):
     X, y = noisy_xor()
     adaptive = core.ESTIMATORS[kind](loss="ane", random_state=0).fit(X, y)
     assert set(adaptive.tuning_scores_) == {0.0, 0.25, 0.5, 0.75, 1.0}
@@ -120,7 +120,7 @@ def test_adaptive_ne_is_ne_at_the_lambda_it_chose(kind):
     assert repr(adaptive.loss_) == repr(plain.loss_)
 
 
-def test_adaptive_ne_scores_are_those_of_a_fit_on_the_other_rows():
+def test_adaptive_ne_scores_equal_those_of_a_fit_on_the_training_part():
     X, y = noisy_xor()
     fraction = 0.3
     loss = {"kind": "ane", "grid": [0.5], "validation_fraction": fraction}
@@ -130,24 +130,24 @@ def test_adaptive_ne_scores_are_those_of_a_fit_on_the_other_rows():
     assert adaptive.tuning_scores_[0.5] == pytest.approx(plain.score(X[test], y[test]), abs=0.03)
 
 
-def test_adaptive_ne_on_rows_too_few_to_hold_out():
+def test_adaptive_ne_with_too_few_rows_for_a_holdout():
     for n_rows in [1, 2, 3]:
         X, y = np.arange(n_rows)[:, np.newaxis], np.arange(n_rows)
         core.TreeClassifier(loss="ane", random_state=0).fit(X, y)
         core.ForestClassifier(loss="ane", n_estimators=1, random_state=0).fit(X, y)
 
 
-def test_trees_that_no_fit_will_keep_are_gone_before_the_next_ones_grow():
+def test_trees_of_a_candidate_are_freed_before_the_next_candidate_is_grown():
     earlier = []
 
-    def grow_on(candidate, weights):
+    def grow(candidate, weights):
         assert not any(array() is not None for array in earlier)
         array = np.zeros(1)
         earlier.append(weakref.ref(array))
         return (array,)
 
     selection = Selection(np.ones(1), grows_the_fit=False, accuracy=lambda trees, vote: 0.5)
-    tuned = choose_lambda(core.AdaptiveNegativeExponential().tuning, grow_on, selection)
+    tuned = choose_lambda(core.AdaptiveNegativeExponential().tuning, grow, selection)
     assert len(earlier) == 5
     assert tuned.trees is None
 

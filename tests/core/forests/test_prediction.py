@@ -1,4 +1,4 @@
-"""The prediction layout against a plain walk: every bit, whatever the width, order, number and place of the rows."""
+"""Prediction layout compared bit by bit with a plain traversal, for any type, order and number of rows."""
 
 import copy
 import gc
@@ -42,7 +42,7 @@ def made_tree(left, right, feature, threshold, missing=None, value=None, samples
 
 
 def random_tree(rng, n_inner, n_features, n_classes, grid) -> TreeNodes:
-    """Any shape, thresholds from `grid`; some leaves are pure."""
+    """Return a tree of random shape with thresholds from `grid`, in which some leaves are pure."""
     left, right = [-1], [-1]
     for _ in range(n_inner):
         leaves = [i for i, child in enumerate(left) if child == -1]
@@ -72,7 +72,7 @@ def own_value(value):
 
 
 def plain_votes(X, trees: Trees, vote=own_value):
-    """One row after the other, one tree after the other, in Python's own floats."""
+    """Return the mean votes, computed row by row and tree by tree with Python floats."""
     out, shown = [], [Tree(nodes, X.shape[1]) for nodes in trees]
     for row in X.astype(np.float64).tolist():
         sums = [0.0] * trees[0].mixed.shape[1]
@@ -86,8 +86,8 @@ def plain_votes(X, trees: Trees, vote=own_value):
 GRID = np.array([0.1, 0.5, 1.0, 1 / 3, -2.7, 16777217.0, 1e-50, 1e300, -1e300, INF])
 
 
-def beside(grid, width):
-    """The thresholds themselves in the given width, and their nearest neighbours on both sides."""
+def neighborhood(grid, width):
+    """Return the thresholds in the type `width` and their nearest neighbors on both sides."""
     with np.errstate(over="ignore"):
         near = grid.astype(width)
     near = near[np.isfinite(near)]
@@ -98,37 +98,37 @@ def beside(grid, width):
 
 @pytest.mark.parametrize("width", [F32, F64], ids=str)
 @pytest.mark.parametrize("seed", range(6))
-def test_votes_are_those_of_a_plain_walk(width, seed):
+def test_votes_equal_those_of_a_plain_traversal(width, seed):
     rng = np.random.default_rng(seed)
     n_classes = [1, 2, 3, 40, 2, 5][seed]
     trees = tuple(random_tree(rng, rng.integers(0, 60), 4, n_classes, GRID) for _ in range(7))
-    X = rng.choice(beside(GRID, width), (150, 4)).astype(width)
+    X = rng.choice(neighborhood(GRID, width), (150, 4)).astype(width)
     assert votes(X, trees, own_value).tobytes() == plain_votes(X, trees).tobytes()
 
 
 @pytest.mark.parametrize("width", [F32, F64], ids=str)
-def test_a_value_at_or_beside_a_threshold_goes_where_float64_says(width):
+def test_values_near_a_threshold_are_compared_as_float64(width):
     for threshold in GRID:
         tree = made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [threshold, 0, 0], value=np.eye(3))
-        column = beside(np.append(GRID, threshold), width)
+        column = neighborhood(np.append(GRID, threshold), width)
         goes_left = votes(column[:, np.newaxis], (tree,), own_value)[:, 1] == 1
         assert goes_left.tolist() == [float(x) <= threshold for x in column]
 
 
 @pytest.mark.parametrize("missing_left", [0, 1])
 @pytest.mark.parametrize("threshold", [0.5, INF])
-def test_missing_values_go_where_the_node_learned(missing_left, threshold):
+def test_missing_values_go_to_the_child_chosen_in_training(missing_left, threshold):
     tree = made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [threshold, 0, 0], [missing_left, 0, 0], np.eye(3))
     side = votes(np.array([[NAN], [0.0]]), (tree,), own_value).argmax(axis=1)
     assert side.tolist() == [1 if missing_left else 2, 1]
 
 
-def test_a_lone_root_votes():
+def test_a_tree_of_one_leaf_votes():
     trees = tuple(made_tree([-1], [-1], [-2], [0], value=[[0.25, 0.75]]) for _ in range(3))
     assert votes(np.zeros((2, 1)), trees, own_value).tolist() == [[0.25, 0.75]] * 2
 
 
-def test_leaf_votes_need_not_be_the_nodes_values_nor_probabilities():
+def test_leaf_votes_may_differ_from_node_values_and_need_not_be_probabilities():
     rng = np.random.default_rng(0)
     trees = tuple(random_tree(rng, 20, 2, 3, GRID[:4]) for _ in range(3))
     X = rng.normal(size=(30, 2))
@@ -140,7 +140,7 @@ def test_leaf_votes_need_not_be_the_nodes_values_nor_probabilities():
     assert votes(X, trees, vote).tobytes() == plain_votes(X, trees, vote).tobytes()
 
 
-def test_a_chain_of_a_thousand_levels():
+def test_a_tree_of_a_thousand_levels():
     depth = 1000
     left = [i for d in range(depth) for i in (2 * d + 1, -1)] + [-1]
     right = [i for d in range(depth) for i in (2 * d + 2, -1)] + [-1]
@@ -172,13 +172,13 @@ def test_any_number_of_rows_gives_the_same_bytes(forest_and_rows, width, n_rows)
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3, -1])
-def test_threads_change_nothing(forest_and_rows, n_jobs):
+def test_votes_do_not_depend_on_the_number_of_threads(forest_and_rows, n_jobs):
     forest, X = forest_and_rows
     expected = forest.predict_proba(X).tobytes()
     assert copy.copy(forest).set_params(n_jobs=n_jobs).predict_proba(X).tobytes() == expected
 
 
-def test_place_and_order_of_the_rows_change_nothing(forest_and_rows, tmp_path):
+def test_votes_do_not_depend_on_memory_layout(forest_and_rows, tmp_path):
     forest, X = forest_and_rows
     expected = forest.predict_proba(X).tobytes()
     read_only = X.copy()
@@ -191,7 +191,7 @@ def test_place_and_order_of_the_rows_change_nothing(forest_and_rows, tmp_path):
         assert forest.predict_proba(other).tobytes() == expected
 
 
-def test_whole_numbers_vote_alike_in_any_type(forest_and_rows):
+def test_integers_of_any_type_have_the_same_votes(forest_and_rows):
     forest, X = forest_and_rows
     whole = np.nan_to_num(np.round(4 * X))
     expected = forest.predict_proba(whole).tobytes()
@@ -201,7 +201,7 @@ def test_whole_numbers_vote_alike_in_any_type(forest_and_rows):
         assert forest.predict_proba(whole.astype(kind)).tobytes() == expected
 
 
-def test_rows_are_narrowed_only_where_no_number_changes():
+def test_rows_are_converted_to_float32_only_if_exact():
     X = np.array([[1.0, NAN, -0.0, 2.0**24], [0.5, 2.0**-149, 2.0**127, -7.0]])
     out = np.empty(X.shape, np.float32)
     assert narrow_exactly(X, out)
@@ -214,7 +214,7 @@ def test_rows_are_narrowed_only_where_no_number_changes():
 
 @pytest.mark.parametrize("width", [F32, F64], ids=str)
 @pytest.mark.parametrize("bad", [INF, -INF])
-def test_infinity_is_refused_anywhere(forest_and_rows, width, bad):
+def test_infinity_is_refused_in_any_position(forest_and_rows, width, bad):
     forest, X = forest_and_rows
     X = X.astype(width)
     assert not has_infinity(X)
@@ -233,29 +233,29 @@ def test_wrong_shapes_are_refused(forest_and_rows):
             forest.predict_proba(wrong)
 
 
-def test_names_of_features_are_still_asked_for():
+def test_missing_feature_names_give_a_warning():
     tree = core.TreeClassifier().fit(np.eye(3), [0, 1, 2])
     tree.feature_names_in_ = np.array(["a", "b", "c"], dtype=object)
     with pytest.warns(UserWarning, match="feature names"):
         tree.predict_proba(np.eye(3))
 
 
-def test_a_new_fit_brings_a_new_layout():
+def test_a_new_fit_replaces_the_layout():
     X = np.array([[0.1], [0.9]])
     tree = core.TreeClassifier().fit(X, [0, 1])
     assert tree.predict(X).tolist() == [0, 1]
     assert tree.fit(X, [1, 0]).predict(X).tolist() == [1, 0]
 
 
-def test_the_layout_is_made_once_and_goes_with_its_estimator(forest_and_rows):
+def test_the_layout_is_cached_and_freed_with_its_estimator(forest_and_rows):
     forest, X = forest_and_rows
     forest = clone(forest).fit(X[:50], np.arange(50) % 2)
     before = dict(vars(forest))
     n_cached = len(voting._CACHED)
     forest.predict_proba(X)
-    held = voting._CACHED[forest].by_dtype[F64]
+    layout = voting._CACHED[forest].by_dtype[F64]
     forest.predict_proba(X)
-    assert voting._CACHED[forest].by_dtype[F64] is held
+    assert voting._CACHED[forest].by_dtype[F64] is layout
     assert vars(forest) == before
     assert clone(forest) not in voting._CACHED
     assert copy.deepcopy(forest).predict_proba(X).tobytes() == forest.predict_proba(X).tobytes()
@@ -264,7 +264,7 @@ def test_the_layout_is_made_once_and_goes_with_its_estimator(forest_and_rows):
     assert len(voting._CACHED) <= n_cached
 
 
-def test_bytes_of_the_layout():
+def test_size_of_the_layout():
     pure = made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, 0, 0], value=np.eye(3))
     for width, n_bytes in [(F32, 16), (F64, 24)]:
         packed = packed_trees((pure,), own_value, width)
@@ -272,8 +272,8 @@ def test_bytes_of_the_layout():
         assert packed.mixed.size == 0
 
 
-def test_the_tree_shown_stays_until_another_fit():
-    """Users ask it for one node after the other."""
+def test_tree_attribute_is_the_same_object_until_the_next_fit():
+    """Users may read its attributes node by node."""
     X = np.arange(4.0)[:, np.newaxis]
     model = core.TreeClassifier().fit(X, [0, 0, 1, 1])
     shown = model.tree_
@@ -286,15 +286,15 @@ def test_the_tree_shown_stays_until_another_fit():
     assert model.fit(X, [0, 1, 1, 1]).tree_.value.tolist()[0] == [[0.25, 0.75]]
 
 
-def test_many_classes_at_few_leaves_take_little_memory():
+def test_many_classes_with_few_leaves_take_little_memory():
     n_classes = 20_000
     value = np.zeros((3, n_classes))
     value[1, 7], value[2] = 1.0, 1.0 / n_classes
     stump = made_tree([1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, 0, 0], value=value)
     tracemalloc.start()
-    shares = votes(np.array([[0.0], [1.0]]), (stump,), core.GeneralizedCrossEntropy().vote)
+    mean_votes = votes(np.array([[0.0], [1.0]]), (stump,), core.GeneralizedCrossEntropy().vote)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert shares[0, 7] == 1.0
-    assert shares[1] == pytest.approx(np.full(n_classes, 1.0 / n_classes))
-    assert peak < 64 * 2**20  # the square of the classes would be 3 GB
+    assert mean_votes[0, 7] == 1.0
+    assert mean_votes[1] == pytest.approx(np.full(n_classes, 1.0 / n_classes))
+    assert peak < 64 * 2**20  # a table of the size of the square of the number of classes would take 3 GB

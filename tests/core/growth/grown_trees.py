@@ -1,4 +1,4 @@
-"""Fitted trees as tests compare them."""
+"""Helpers that compare grown trees."""
 
 import numpy as np
 
@@ -6,22 +6,22 @@ from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, TreeN
 
 
 def node_bytes(model):
-    """Every array of every tree, in order."""
+    """Return the bytes of all arrays of all trees, in order."""
     return [array.tobytes() for nodes in model.trees_ for array in nodes]
 
 
 def at_all_nodes(model, column):
-    """One column of the trees' nodes, tree after tree."""
+    """Return one column of the nodes of all trees, in order."""
     return np.concatenate([getattr(nodes, column) for nodes in model.trees_])
 
 
 def at_roots(model, column):
-    """One column of the trees' nodes at the root of each tree."""
+    """Return one column of the nodes at the root of each tree."""
     return np.array([getattr(nodes, column)[0] for nodes in model.trees_])
 
 
 def compact(nodes: GrowingNodes) -> TreeNodes:
-    """The plain twin of what growth keeps of nodes that are in preorder."""
+    """Return the compact form of nodes in preorder, as a reference for the kernel."""
     n_classes = nodes.class_weights.shape[1]
     link, mixed = [], []
     for right_child, weights in zip(nodes.children_right.tolist(), nodes.class_weights.tolist(), strict=True):
@@ -41,7 +41,7 @@ def compact(nodes: GrowingNodes) -> TreeNodes:
 
 
 def leaf_distributions(nodes: TreeNodes):
-    """(node, class): what leaves hold, zero at inner nodes."""
+    """Return the class distributions of leaves, (node, class), and zero at inner nodes."""
     table = np.concatenate([np.eye(nodes.mixed.shape[1]), nodes.mixed])
     is_leaf = nodes.feature == NO_FEATURE
     return np.where(is_leaf[:, np.newaxis], table[np.where(is_leaf, nodes.link, 0)], 0.0)

@@ -1,4 +1,4 @@
-"""`max_bins=None`: every distinct value is a candidate, whatever codes that takes."""
+"""Exact bins (`max_bins=None`): every distinct value is a candidate for the threshold."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.core.kernels.search_twins import WIDTHS, binned_as
 
 
 def continuous(seed, n_rows=3000, width=np.float64, missing=0.0):
-    """Values that float32 tells apart, more than 256 of them in a feature, and labels with noise."""
+    """Return features of more than 256 values that are distinct as float32, and noisy labels."""
     rng = np.random.default_rng(seed)
     columns = [rng.permutation(n_rows) + rng.uniform(0.1, 0.9, n_rows) for _ in range(4)]
     X = (np.stack(columns, axis=1) / n_rows).astype(width)
@@ -25,7 +25,7 @@ def continuous(seed, n_rows=3000, width=np.float64, missing=0.0):
 @pytest.mark.parametrize("width", [np.float32, np.float64])
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize("seed", range(3))
-def test_trees_are_those_of_scikit_learn(width, missing, seed):
+def test_trees_equal_those_of_scikit_learn(width, missing, seed):
     X, y, weights = continuous(seed, width=width, missing=missing)
     limits = {"max_depth": 6, "min_samples_leaf": 15}
     ours = core.TreeClassifier(max_bins=None, **limits).fit(X, y, weights).tree_
@@ -40,7 +40,7 @@ def test_trees_are_those_of_scikit_learn(width, missing, seed):
 
 @pytest.mark.parametrize(("n_distinct", "width"), [(257, np.uint16), (2**16, np.uint16), (2**16 + 1, np.uint32)])
 @pytest.mark.parametrize("missing", [0, 3])
-def test_every_value_has_a_code_of_its_own(n_distinct, width, missing):
+def test_every_value_has_its_own_code(n_distinct, width, missing):
     rng = np.random.default_rng(0)
     values = np.sort(rng.permutation(4 * n_distinct)[:n_distinct] / 8.0)
     column = rng.permutation(np.concatenate([values, values[:50], [np.nan] * missing]))
@@ -55,7 +55,7 @@ def test_every_value_has_a_code_of_its_own(n_distinct, width, missing):
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 32, 33, 54, 64, 65, 100])
 @pytest.mark.parametrize("max_bins", [200, None])
-def test_no_short_row_of_codes_crosses_a_cache_line(n_features, max_bins):
+def test_short_rows_of_codes_do_not_cross_a_cache_line(n_features, max_bins):
     X = np.random.default_rng(0).normal(size=(300, n_features))
     by_row = bin_features(X, max_bins).codes_by_row
     np.testing.assert_array_equal(by_row[:, :n_features], bin_features(X, max_bins).codes.T)
@@ -70,10 +70,10 @@ def test_no_short_row_of_codes_crosses_a_cache_line(n_features, max_bins):
 
 @pytest.mark.parametrize("n_distinct", [2000, 2**16 + 5])
 @pytest.mark.parametrize("missing", [0, 4])
-def test_a_cut_between_any_two_values_can_be_made(n_distinct, missing):
+def test_a_split_between_any_two_values_is_possible(n_distinct, missing):
     column = np.random.default_rng(1).permutation(np.concatenate([np.arange(n_distinct) * 1.0, [np.nan] * missing]))
     for last_left in (0, 1, n_distinct // 3, n_distinct - 2):
-        y = ~(column <= last_left)  # missing values as those above
+        y = ~(column <= last_left)  # missing values belong to the larger values
         tree = core.TreeClassifier(max_bins=None).fit(column[:, np.newaxis], y).tree_
         assert (tree.node_count, tree.threshold[0]) == (3, last_left + 0.5)
         assert tree.n_node_samples.tolist() == [
@@ -87,7 +87,7 @@ def test_a_cut_between_any_two_values_can_be_made(n_distinct, missing):
 @pytest.mark.parametrize("n_distinct", [2, 255, 256])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("splitter", ["best", "random"])
-def test_few_values_need_no_limit(n_distinct, missing, splitter):
+def test_exact_bins_of_few_values_equal_the_default_bins(n_distinct, missing, splitter):
     rng = np.random.default_rng(n_distinct)
     X = rng.integers(0, n_distinct, size=(1500, 3)) / 7
     X[:n_distinct, 0] = np.arange(n_distinct) / 7
@@ -114,8 +114,8 @@ def nodes_with(width, search, X, y, weights):
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(SEARCHES), st.booleans(), st.sampled_from([40, 1100]))
-def test_the_width_of_codes_changes_no_byte(seed, search, missing, n_rows):
-    """So what holds for narrow codes holds for wide ones."""
+def test_trees_do_not_depend_on_the_width_of_codes(seed, search, missing, n_rows):
+    """Properties that are tested with narrow codes therefore hold with wide ones."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, rng.integers(2, 200), size=(n_rows, 5)) / 8
     if missing:
@@ -125,7 +125,7 @@ def test_the_width_of_codes_changes_no_byte(seed, search, missing, n_rows):
     assert grown[0] == grown[1] == grown[2]
 
 
-def test_a_forest_of_wide_codes_is_the_same_for_any_threads():
+def test_a_forest_with_wide_codes_does_not_depend_on_the_number_of_threads():
     X, y, _ = continuous(7, 2500, missing=0.05)
     forests = [
         core.ForestClassifier(n_estimators=6, max_bins=None, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2, 4)

@@ -1,4 +1,4 @@
-"""Order of growth and what trees may not depend on: best first, preorder, and workspaces that outlive a tree."""
+"""Best-first growth, the order of nodes, and independence of trees that use the same workspace."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def same_bytes(one, other):
 
 @unhurried
 @given(st.integers(0, 25), st.integers(0, 2**32 - 1))
-def test_what_growth_leaves_is_compact_and_in_preorder(n_splits, seed):
+def test_grown_trees_are_compact_and_in_preorder(n_splits, seed):
     rng = np.random.default_rng(seed)
     nodes = random_tree(rng, n_splits)
     numbers = np.concatenate([[0], 1 + rng.permutation(len(nodes.feature) - 1)]).astype(np.int32)
@@ -46,7 +46,7 @@ def test_what_growth_leaves_is_compact_and_in_preorder(n_splits, seed):
     assert same_bytes(grown_tree(roomy, len(nodes.feature)), compact(ordered))
 
 
-def test_a_node_takes_37_bytes_and_a_leaf_of_several_classes_8_more_a_class():
+def test_a_node_takes_37_bytes_and_an_impure_leaf_8_more_per_class():
     X, y, _ = tie_free(0)
     for limits, mixed in (({}, 0), ({"min_samples_leaf": 9}, 8 * 3)):
         tree = core.TreeClassifier(**limits).fit(X, y)
@@ -55,13 +55,13 @@ def test_a_node_takes_37_bytes_and_a_leaf_of_several_classes_8_more_a_class():
         assert sum(array.nbytes for array in nodes) == 37 * tree.tree_.node_count + mixed * n_mixed
 
 
-def test_of_a_tree_without_nodes_nothing_is_left():
+def test_a_tree_without_nodes_has_empty_columns():
     assert [len(column) for column in grown_tree(random_tree(np.random.default_rng(0), 3), 0)] == [0] * 8
 
 
 @unhurried
 @given(st.integers(0, 25), st.integers(0, 2**32 - 1))
-def test_distributions_of_inner_nodes_are_those_of_the_leaves_below(n_splits, seed):
+def test_distributions_of_inner_nodes_are_sums_over_their_leaves(n_splits, seed):
     rng = np.random.default_rng(seed)
     nodes = grown_tree(random_tree(rng, n_splits), 2 * n_splits + 1)
     own = leaf_distributions(nodes) * nodes.weighted_n_node_samples[:, np.newaxis]
@@ -75,7 +75,7 @@ def test_distributions_of_inner_nodes_are_those_of_the_leaves_below(n_splits, se
 
 
 def random_tree(rng, n_splits):
-    """A tree of any shape whose other columns are random, so that a mix-up shows."""
+    """Return a tree of random shape with random columns, so that permuted columns are detected."""
     n_nodes = 2 * n_splits + 1
     left, right = np.full(n_nodes, LEAF, dtype=np.int32), np.full(n_nodes, LEAF, dtype=np.int32)
     leaves = [0]
@@ -102,7 +102,7 @@ def random_tree(rng, n_splits):
 @pytest.mark.parametrize("loss", ["gini", "entropy"])
 @pytest.mark.parametrize("max_leaf_nodes", [2, 3, 7, 20, 10_000])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_best_first_makes_the_largest_decrease_next(loss, max_leaf_nodes, missing):
+def test_best_first_makes_the_split_with_the_largest_decrease_next(loss, max_leaf_nodes, missing):
     for seed in range(4):
         X, y, weights = tie_free(seed, missing=missing)
         limits = {"loss": loss, "min_samples_leaf": 3}
@@ -122,7 +122,7 @@ def test_best_first_makes_the_largest_decrease_next(loss, max_leaf_nodes, missin
 
 
 def kept_nodes(tree, split, node=0):
-    """Nodes of the whole tree that are left when only `split` ones are split, in preorder."""
+    """Return the nodes of the whole tree that remain if only the nodes `split` are split, in preorder."""
     if node not in split:
         return [node]
     left, right = tree.children_left[node], tree.children_right[node]
@@ -132,7 +132,7 @@ def kept_nodes(tree, split, node=0):
 @unhurried
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.sampled_from(["best", "random"]), st.sampled_from([None, 2]))
 def test_one_more_leaf_is_one_more_split(seed, max_leaf_nodes, splitter, max_features):
-    """Whatever is drawn at the nodes: what was split before stays split the same way."""
+    """Existing splits do not change, for any random draws at the nodes."""
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 6, size=(60, 4)) / 4, rng.integers(0, 3, size=60)
     shared = {"splitter": splitter, "max_features": max_features, "random_state": seed % 1000}
@@ -147,8 +147,8 @@ def test_one_more_leaf_is_one_more_split(seed, max_leaf_nodes, splitter, max_fea
     assert len(set(zip(fewer.apply(X), more.apply(X), strict=True))) == more.n_leaves
 
 
-def test_of_equal_splits_the_older_node_goes_first():
-    # the root separates two halves by feature 0, each half then has the same gain by feature 1
+def test_ties_between_nodes_go_to_the_older_node():
+    # the root separates two halves by feature 0; in each half, feature 1 then has the same gain
     X = np.array([[a, b] for a in (0, 1) for b in (0, 1) for _ in range(4)], dtype=float)
     y = np.array([2 * a + b for a, b in X.astype(int)])
     three = core.TreeClassifier(max_leaf_nodes=3).fit(X, y).tree_
@@ -158,7 +158,7 @@ def test_of_equal_splits_the_older_node_goes_first():
 
 @unhurried
 @given(st.integers(0, 2**32 - 1), st.integers(2, 8))
-def test_growth_among_ties_is_that_of_the_twin(seed, max_leaf_nodes):
+def test_growth_with_ties_equals_the_reference(seed, max_leaf_nodes):
     X, y = tied(seed)
     whole = core.TreeClassifier().fit(X, y).tree_
     tree = core.TreeClassifier(max_leaf_nodes=max_leaf_nodes).fit(X, y).tree_
@@ -173,7 +173,9 @@ def tied(seed):
     return rng.integers(0, 5, size=(n_rows, 3)) / 4, rng.integers(0, 3, size=n_rows)
 
 
-@pytest.mark.parametrize("seed", [74, 459, 472, 507, *range(30)])  # the first few: equal but for rounding
+@pytest.mark.parametrize(
+    "seed", [74, 459, 472, 507, *range(30)]
+)  # the first four have gains that differ by rounding only
 def test_rounding_does_not_choose_between_equal_splits(seed):
     X, y = tied(seed)
     for max_leaf_nodes in (5, 6, 7):
@@ -185,7 +187,7 @@ def test_rounding_does_not_choose_between_equal_splits(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_is_constant_in_one_subtree_may_vary_in_another(seed):
+def test_a_feature_may_be_constant_in_one_subtree_and_vary_in_another(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 2, size=(300, 9)), rng.integers(0, 2, size=300)
     depth_first = core.TreeClassifier().fit(X, y)
@@ -194,7 +196,7 @@ def test_what_is_constant_in_one_subtree_may_vary_in_another(seed):
 
 
 @pytest.mark.parametrize("limits", [{"max_depth": 3}, {"min_risk_decrease": 0.01}, {"min_samples_leaf": 20}], ids=str)
-def test_other_limits_hold_best_first_too(limits):
+def test_other_limits_hold_in_best_first_growth(limits):
     X, y, weights = tie_free(5)
     depth_first = core.TreeClassifier(**limits).fit(X, y, weights)
     best_first = core.TreeClassifier(**limits, max_leaf_nodes=5000).fit(X, y, weights)
@@ -205,7 +207,7 @@ def test_other_limits_hold_best_first_too(limits):
     assert few.n_node_samples.min() >= limits.get("min_samples_leaf", 1)
 
 
-def test_a_root_that_cannot_be_split_is_a_tree():
+def test_a_root_that_cannot_be_split_is_a_leaf():
     tree = core.TreeClassifier(max_leaf_nodes=9).fit(np.ones((6, 2)), [0, 1, 0, 1, 1, 1]).tree_
     assert (tree.node_count, tree.n_leaves) == (1, 1)
 
@@ -221,9 +223,9 @@ FORESTS = [
 
 @pytest.mark.parametrize("forest", FORESTS, ids=repr)
 @pytest.mark.parametrize("n_rows", [150, 1500])
-def test_a_tree_does_not_depend_on_those_its_thread_grew_before(forest, n_rows):
+def test_a_tree_does_not_depend_on_earlier_trees_of_its_thread(forest, n_rows):
     X, y, _ = tie_free(1, n_rows, missing=0.1)
-    X[:, 3] = X[:, 3] > 0  # few codes beside many
+    X[:, 3] = X[:, 3] > 0  # a feature with few codes among features with many
     fitted = forest.fit(X, y)
     data = training_data(forest, X, y, None, None)
     problem = forest._problem(data)
@@ -236,7 +238,7 @@ def test_a_tree_does_not_depend_on_those_its_thread_grew_before(forest, n_rows):
 
 
 class StopsAfter(NullMonitor):
-    """Asks to stop once some trees are done."""
+    """Monitor that stops the fit after `n_trees` trees."""
 
     def __init__(self, n_trees):
         super().__init__()
@@ -247,7 +249,7 @@ class StopsAfter(NullMonitor):
 
 
 @pytest.mark.parametrize("forest", FORESTS, ids=repr)
-def test_a_fit_that_was_stopped_gives_the_same_bytes_when_run_again(forest):
+def test_a_fit_after_a_stopped_fit_gives_the_same_bytes(forest):
     X, y, _ = tie_free(2)
     expected = core.ESTIMATORS[service_api.estimator_kind(forest)](**forest.get_params()).fit(X, y)
     again = core.ESTIMATORS[service_api.estimator_kind(forest)](**forest.get_params())
@@ -257,7 +259,7 @@ def test_a_fit_that_was_stopped_gives_the_same_bytes_when_run_again(forest):
     assert node_bytes(again.fit(X, y)) == node_bytes(expected)
 
 
-def test_a_flag_that_is_set_stops_best_first_growth_too():
+def test_the_stop_flag_stops_best_first_growth():
     X, y, _ = tie_free(3)
     monitor = NullMonitor()
     monitor.stop_flag[0] = 1

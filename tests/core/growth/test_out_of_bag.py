@@ -1,4 +1,4 @@
-"""Out-of-bag votes against samples drawn by hand, and what is made of them: a score, and a choice of lambda."""
+"""Out-of-bag votes compared with samples that are drawn in plain Python, the score, and the choice of lambda."""
 
 import weakref
 
@@ -29,8 +29,8 @@ class PlainGenerator:
         return ((word ^ (word >> 31)) >> 32) * bound >> 32
 
 
-def left_out_by_hand(seed, n_trees, can_be_drawn):
-    """For each tree, the rows that its sample lacks; `can_be_drawn` lists the rows of positive weight."""
+def plain_samples(seed, n_trees, can_be_drawn):
+    """Yield the rows that the sample of each tree contains; `can_be_drawn` lists the rows of positive weight."""
     states = SeedTree(seed).kernel_states(n_trees)[:, 0].tolist()
     for state in states:
         generator = PlainGenerator(state)
@@ -38,11 +38,11 @@ def left_out_by_hand(seed, n_trees, can_be_drawn):
         yield drawn
 
 
-def votes_by_hand(forest, X, seed, can_be_drawn):
-    """Sum the trees' own answers row by row."""
+def plain_votes(forest, X, seed, can_be_drawn):
+    """Return the mean prediction of the trees that leave a row out, for each row."""
     total = [[0.0] * len(forest.classes_) for _ in X]
     n_votes = [0] * len(X)
-    drawn_by_tree = left_out_by_hand(seed, len(forest.estimators_), can_be_drawn)
+    drawn_by_tree = plain_samples(seed, len(forest.estimators_), can_be_drawn)
     for tree, drawn in zip(forest.estimators_, drawn_by_tree, strict=True):
         answers = tree.predict_proba(X).tolist()
         for row in set(range(len(X))) - drawn:
@@ -62,26 +62,26 @@ def forest(**parameters):
     return core.ForestClassifier(**{"n_estimators": 40, "oob_score": True, "random_state": 3, **parameters})
 
 
-def test_votes_are_those_of_the_trees_that_left_the_row_out():
+def test_votes_come_from_the_trees_that_leave_the_row_out():
     X, y = noisy_blobs()
     X[::7, 2] = np.nan
     fitted = forest().fit(X, y)
-    expected = votes_by_hand(fitted, X, 3, list(range(len(X))))
+    expected = plain_votes(fitted, X, 3, list(range(len(X))))
     assert fitted.oob_decision_function_.tobytes() == expected.tobytes()
     assert fitted.oob_score_ == accuracy_score(y, fitted.classes_[expected.argmax(axis=1)])
 
 
-def test_rows_of_weight_zero_are_out_of_every_bag():
+def test_rows_of_weight_zero_are_in_no_sample():
     X, y = noisy_blobs()
     weights = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0 + np.arange(len(y)) % 2)
     fitted = forest().fit(X, y, weights)
-    expected = votes_by_hand(fitted, X, 3, np.flatnonzero(weights).tolist())
+    expected = plain_votes(fitted, X, 3, np.flatnonzero(weights).tolist())
     assert fitted.oob_decision_function_.tobytes() == expected.tobytes()
     weightless = weights == 0
     np.testing.assert_allclose(expected[weightless], fitted.predict_proba(X[weightless]), atol=1e-12)
 
 
-def test_the_score_is_weighted_as_score_is_by_rows_and_not_by_classes():
+def test_the_score_uses_sample_weights_but_not_class_weights():
     X, y = noisy_blobs()
     weights = np.random.default_rng(1).random(len(y))
     fitted = forest(class_weight={0: 5.0, 1: 0.0, 2: 1.0}).fit(X, y, weights)
@@ -90,18 +90,18 @@ def test_the_score_is_weighted_as_score_is_by_rows_and_not_by_classes():
     assert fitted.oob_score_ != pytest.approx(accuracy_score(y, predicted), abs=1e-4)
 
 
-def test_rows_that_every_tree_saw_have_no_votes_and_are_passed_over():
+def test_rows_in_every_sample_have_no_votes_and_are_ignored():
     X, y = noisy_blobs()
     with pytest.warns(UserWarning, match="out-of-bag votes"):
         fitted = forest(n_estimators=2).fit(X, y)
     votes = fitted.oob_decision_function_
-    assert votes.tobytes() == votes_by_hand(fitted, X, 3, list(range(len(X)))).tobytes()
+    assert votes.tobytes() == plain_votes(fitted, X, 3, list(range(len(X)))).tobytes()
     voted = ~np.isnan(votes).any(axis=1)
     assert 0 < voted.sum() < len(y)
     assert fitted.oob_score_ == accuracy_score(y[voted], fitted.classes_[votes[voted].argmax(axis=1)])
 
 
-def test_one_row_is_in_every_bag():
+def test_a_single_row_is_in_every_sample():
     with pytest.warns(UserWarning, match="1 of 1 rows"):
         fitted = forest().fit([[1.0]], ["only"])
     assert np.isnan(fitted.oob_score_)
@@ -127,21 +127,21 @@ def test_threads_and_layout_do_not_change_a_byte(layout):
     assert len(results) == 1
 
 
-def test_many_rows_are_gathered_in_pieces(monkeypatch):
+def test_many_rows_are_copied_in_blocks(monkeypatch):
     X, y = noisy_blobs()
     whole = forest().fit(X, y).oob_decision_function_
     monkeypatch.setattr("core.growth.out_of_bag._ROWS_PER_GATHER", 16)
     assert forest().fit(X, y).oob_decision_function_.tobytes() == whole.tobytes()
 
 
-def test_scoring_changes_no_tree():
+def test_the_score_does_not_change_the_trees():
     X, y = noisy_blobs()
     scored, plain = forest().fit(X, y), forest(oob_score=False).fit(X, y)
     assert node_bytes(scored) == node_bytes(plain)
     assert not hasattr(plain, "oob_score_")
 
 
-def test_a_fit_forgets_what_an_earlier_one_found():
+def test_a_fit_deletes_optional_attributes_of_an_earlier_fit():
     X, y = noisy_blobs()
     model = forest(loss="ane", n_estimators=20).fit(X, y)
     assert {"lambda_", "tuning_scores_", "oob_score_", "oob_decision_function_"} <= set(vars(model))
@@ -169,17 +169,19 @@ def test_the_tuning_scores_are_the_out_of_bag_scores_of_each_lambda():
     assert model.oob_score_ == pytest.approx(model.tuning_scores_[model.lambda_], abs=1e-12)
 
 
-def test_tuning_weighs_rows_like_the_fit():
+def test_tuning_uses_the_weights_of_the_fit():
     X, y = noisy_blobs()
     weights = np.random.default_rng(1).random(len(y))
     classes = {0: 5.0, 1: 0.5, 2: 1.0}
     model = forest(loss=adaptive(grid=[0.5]), class_weight=classes).fit(X, y, weights)
     predicted = model.classes_[model.oob_decision_function_.argmax(axis=1)]
-    of_rows = weights * np.array([classes[k] for k in y])
-    assert model.tuning_scores_[0.5] == pytest.approx(accuracy_score(y, predicted, sample_weight=of_rows), abs=1e-12)
+    row_weights = weights * np.array([classes[k] for k in y])
+    assert model.tuning_scores_[0.5] == pytest.approx(
+        accuracy_score(y, predicted, sample_weight=row_weights), abs=1e-12
+    )
 
 
-def test_auto_is_out_of_bag_where_there_is_a_bootstrap_and_holdout_elsewhere():
+def test_auto_selects_out_of_bag_with_bootstrap_and_by_holdout_without():
     X, y = noisy_blobs()
 
     def scores(selection, **parameters):
@@ -206,26 +208,26 @@ def test_equal_scores_choose_the_larger_lambda():
 
 
 @pytest.mark.parametrize("loss", ["gini", "adaptive_ne"])
-def test_the_bins_are_gone_when_the_votes_begin(monkeypatch, loss):
+def test_the_bins_are_freed_before_the_votes(monkeypatch, loss):
     bins, states = [], []
 
-    def kept_in_sight(*arguments):
+    def tracked_bin_features(*arguments):
         features = bin_features(*arguments)
         bins.extend([weakref.ref(features.codes), weakref.ref(features.codes_by_row)])
         return features
 
-    def looking(*arguments):
+    def checked_votes(*arguments):
         states.append([array() is None for array in bins])
         return out_of_bag_votes(*arguments)
 
-    monkeypatch.setattr("core.forests.grown_classifier.bin_features", kept_in_sight)
-    monkeypatch.setattr("core.forests.forest.out_of_bag_votes", looking)
+    monkeypatch.setattr("core.growth.growth_problem.bin_features", tracked_bin_features)
+    monkeypatch.setattr("core.forests.forest.out_of_bag_votes", checked_votes)
     forest(loss=loss).fit(*noisy_blobs())
     assert states == [[True, True]]
 
 
 class StopsLater:
-    """Asks to stop once `n_trees` are grown."""
+    """Monitor that stops the fit after `n_trees` trees."""
 
     def __init__(self, n_trees):
         self.stop_flag = np.zeros(1, dtype=np.uint8)
@@ -238,7 +240,7 @@ class StopsLater:
         self.stop_flag[0] = completed == self.n_trees
 
 
-def test_a_fit_can_be_stopped_while_it_votes():
+def test_a_fit_can_be_stopped_during_the_votes():
     X, y = noisy_blobs()
     model = forest()
     with pytest.raises(core.FitStopped):

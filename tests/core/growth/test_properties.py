@@ -1,4 +1,4 @@
-"""Properties that hold for every loss, on data made to be awkward: ties, weights, missing values."""
+"""Properties that hold for every loss, on data with ties, weights and missing values."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ LOSSES = [
     {"kind": "credal", "s": 2.7},
 ]
 losses = st.sampled_from(LOSSES)
-#: Ways to search and to grow; best-first growth is compiled anew for each criterion, so that few take part.
+#: Ways to search and to grow. Best-first growth is compiled for each criterion, so that it is tested with two of them.
 ways = st.sampled_from([{}, {"splitter": "random", "random_state": 0}])
 best_first_ways = st.builds(lambda n, way: {"max_leaf_nodes": n, **way}, st.integers(2, 6), ways)
 losses_and_ways = st.tuples(losses, ways) | st.tuples(st.sampled_from(["gini", "entropy"]), best_first_ways)
@@ -27,7 +27,7 @@ unhurried = settings(max_examples=40, deadline=None)
 
 @st.composite
 def tables(draw, max_rows=24, missing=True):
-    """Small X on a coarse grid, labels of up to 4 classes, eighths as weights."""
+    """Draw small X on a coarse grid, labels of up to 4 classes, and multiples of 1/8 as weights."""
     n_rows = draw(st.integers(2, max_rows))
     n_features = draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -39,8 +39,8 @@ def tables(draw, max_rows=24, missing=True):
     return X, y, weights
 
 
-def suited(table, loss):
-    """The table, with two classes where the loss knows no others."""
+def with_allowed_classes(table, loss):
+    """Return the table, reduced to two classes if the loss needs exactly two."""
     X, y, weights = table
     if loss == "ranking":
         y = y % 2
@@ -49,7 +49,7 @@ def suited(table, loss):
 
 
 def gains(tree, loss):
-    """Gain per node weight of every inner node, from the class weights of its children."""
+    """Return the inner nodes and the gain of each per node weight, from the class weights of its children."""
     kind, parameters = parsed(loss)
     inner = np.flatnonzero(tree.children_left >= 0)
     class_weights = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, np.newaxis]
@@ -58,8 +58,8 @@ def gains(tree, loss):
     return inner, np.array([oracles.gain(kind, *both, class_weights.shape[1], **parameters) for both in children])
 
 
-def partition_of(tree, X):
-    """Which rows share a leaf, whatever the leaves are called."""
+def leaf_partition(tree, X):
+    """Return for each row the first row in its leaf, which does not depend on the numbers of the leaves."""
     _, groups = np.unique(tree.apply(X), return_inverse=True)
     first = {}
     return [first.setdefault(group, i) for i, group in enumerate(groups)]
@@ -71,15 +71,15 @@ def parsed(loss):
 
 
 def tolerance(loss):
-    """Rounding, or what a table may be off in a gain: three impurities of less than twice its bound each."""
-    chosen = core.parse_loss(loss)
-    return 6 * chosen.error_bound if isinstance(chosen, core.DistributionLoss) else 1e-9
+    """Return the tolerance of a gain, which for tabulated impurities is that of three of them, each twice the bound."""
+    loss_object = core.parse_loss(loss)
+    return 6 * loss_object.error_bound if isinstance(loss_object, core.DistributionLoss) else 1e-9
 
 
 @unhurried
 @given(tables(), losses, st.integers(1, 3))
-def test_the_root_split_has_the_best_gain_there_is(table, loss, min_samples_leaf):
-    X, y, weights = suited(table, loss)
+def test_the_root_has_the_split_with_the_largest_gain(table, loss, min_samples_leaf):
+    X, y, weights = with_allowed_classes(table, loss)
     kind, parameters = parsed(loss)
     tree = core.TreeClassifier(loss=loss, max_depth=1, min_samples_leaf=min_samples_leaf).fit(X, y, weights).tree_
     present, codes = np.unique(y, return_inverse=True)
@@ -96,9 +96,9 @@ def test_the_root_split_has_the_best_gain_there_is(table, loss, min_samples_leaf
 
 @unhurried
 @given(tables(), losses_and_ways)
-def test_stored_impurities_and_values_are_those_of_the_rows_in_the_node(table, loss_and_way):
+def test_stored_impurities_and_values_match_the_rows_of_the_node(table, loss_and_way):
     loss, way = loss_and_way
-    X, y, weights = suited(table, loss)
+    X, y, weights = with_allowed_classes(table, loss)
     kind, parameters = parsed(loss)
     classifier = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
     tree, n_classes = classifier.tree_, len(classifier.classes_)
@@ -115,9 +115,9 @@ def test_stored_impurities_and_values_are_those_of_the_rows_in_the_node(table, l
 
 @unhurried
 @given(tables(), losses_and_ways)
-def test_walking_the_arrays_by_hand_gives_the_same_leaves(table, loss_and_way):
+def test_a_plain_traversal_gives_the_same_leaves(table, loss_and_way):
     loss, way = loss_and_way
-    X, y, weights = suited(table, loss)
+    X, y, weights = with_allowed_classes(table, loss)
     tree = core.TreeClassifier(loss=loss, **way).fit(X, y, weights).tree_
     elsewhere = np.vstack([X + 0.0625, np.full((1, X.shape[1]), np.nan), -X])
     expected = [oracles.leaf_of(tree, row) for row in elsewhere.tolist()]
@@ -126,9 +126,9 @@ def test_walking_the_arrays_by_hand_gives_the_same_leaves(table, loss_and_way):
 
 @unhurried
 @given(tables(), losses_and_ways)
-def test_weight_two_is_the_row_twice(table, loss_and_way):
+def test_weight_two_equals_a_duplicated_row(table, loss_and_way):
     loss, way = loss_and_way
-    X, y, _ = suited(table, loss)
+    X, y, _ = with_allowed_classes(table, loss)
     weights = 1 + np.arange(len(y)) % 2
     weighted = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
     repeated = core.TreeClassifier(loss=loss, **way).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
@@ -139,9 +139,9 @@ def test_weight_two_is_the_row_twice(table, loss_and_way):
 
 @unhurried
 @given(tables(), losses_and_ways)
-def test_renaming_classes_permutes_the_probabilities(table, loss_and_way):
+def test_permuted_classes_permute_the_probabilities(table, loss_and_way):
     loss, way = loss_and_way
-    X, y, weights = suited(table, loss)
+    X, y, weights = with_allowed_classes(table, loss)
     plain = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
     renamed = core.TreeClassifier(loss=loss, **way).fit(X, -y, weights)
     assert plain.tree_.feature.tolist() == renamed.tree_.feature.tolist()
@@ -150,28 +150,28 @@ def test_renaming_classes_permutes_the_probabilities(table, loss_and_way):
 
 @unhurried
 @given(tables(), losses, st.sampled_from([None, 4]))
-def test_increasing_maps_of_features_keep_the_partition(table, loss, max_leaf_nodes):
-    X, y, weights = suited(table, loss)
+def test_monotone_transformations_of_features_keep_the_partition(table, loss, max_leaf_nodes):
+    X, y, weights = with_allowed_classes(table, loss)
     limit = {"max_leaf_nodes": max_leaf_nodes if loss in ("gini", "entropy") else None}
     plain = core.TreeClassifier(loss=loss, **limit).fit(X, y, weights)
     mapped = core.TreeClassifier(loss=loss, **limit).fit(np.exp(3 * X) - 7, y, weights)
-    assert partition_of(plain.tree_, X) == partition_of(mapped.tree_, np.exp(3 * X) - 7)
+    assert leaf_partition(plain.tree_, X) == leaf_partition(mapped.tree_, np.exp(3 * X) - 7)
 
 
 @unhurried
 @given(tables(), losses_and_ways)
 def test_a_constant_feature_is_never_chosen(table, loss_and_way):
     loss, way = loss_and_way
-    X, y, weights = suited(table, loss)
+    X, y, weights = with_allowed_classes(table, loss)
     X = np.hstack([np.full((len(y), 1), 4.0), X])
     assert 0 not in core.TreeClassifier(loss=loss, **way).fit(X, y, weights).tree_.feature
 
 
 @unhurried
 @given(tables(), losses_and_ways)
-def test_splits_lower_the_risk_by_more_than_asked(table, loss_and_way):
+def test_splits_lower_the_risk_by_more_than_min_risk_decrease(table, loss_and_way):
     loss, way = loss_and_way
-    X, y, weights = suited(table, loss)
+    X, y, weights = with_allowed_classes(table, loss)
     tree = core.TreeClassifier(loss=loss, min_risk_decrease=0.02, **way).fit(X, y, weights).tree_
     inner, gain = gains(tree, loss)
     own = parsed(loss)[0] in oracles.GAINS_OF_THEIR_OWN
@@ -181,7 +181,7 @@ def test_splits_lower_the_risk_by_more_than_asked(table, loss_and_way):
 
 @pytest.mark.parametrize("kind", ["tree", "forest", "extra_trees"])
 @pytest.mark.parametrize("loss", ["gini", "adaptive_ne", "gce", "credal"])
-def test_threads_do_not_change_a_byte(kind, loss):
+def test_trees_do_not_depend_on_the_number_of_threads(kind, loss):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(700, 9))
     y = rng.integers(0, 3, size=700) * (X[:, 0] > 0)
@@ -193,7 +193,7 @@ def test_threads_do_not_change_a_byte(kind, loss):
     assert results[0] == results[1] == results[2]
 
 
-def test_seeds_matter():
+def test_different_seeds_give_different_forests():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(200, 5)), rng.integers(0, 2, size=200)
     seeds = [
@@ -211,7 +211,7 @@ def test_a_forest_is_the_mean_of_its_trees():
     assert len({tree.tree_.threshold.tobytes() for tree in forest.estimators_}) == 7
 
 
-def test_missing_values_learn_their_side():
+def test_missing_values_go_to_the_better_child():
     X = np.array([[1.0], [2.0], [3.0], [4.0], [np.nan], [np.nan]])
     left = core.TreeClassifier(max_depth=1).fit(X, [0, 0, 1, 1, 0, 0]).tree_
     right = core.TreeClassifier(max_depth=1).fit(X, [0, 0, 1, 1, 1, 1]).tree_
@@ -219,14 +219,14 @@ def test_missing_values_learn_their_side():
     assert (right.threshold[0], right.missing_go_to_left[0]) == (2.5, 0)
 
 
-def test_missingness_itself_can_be_the_split():
+def test_a_split_can_separate_missing_values():
     X = np.array([[1.0], [2.0], [3.0], [np.nan], [np.nan]])
     classifier = core.TreeClassifier().fit(X, [0, 0, 0, 1, 1])
     assert classifier.tree_.threshold[0] == np.inf
     assert classifier.predict([[99.0], [np.nan]]).tolist() == [0, 1]
 
 
-def test_missing_values_first_met_in_prediction_follow_the_larger_child():
+def test_missing_values_unseen_in_training_go_to_the_larger_child():
     classifier = core.TreeClassifier().fit([[1.0], [2.0], [3.0]], [0, 1, 1])
     assert classifier.predict([[np.nan]]).tolist() == [1]
     classifier = core.TreeClassifier().fit([[1.0], [2.0], [3.0]], [0, 0, 1])

@@ -1,4 +1,4 @@
-"""Distribution losses: the tabulated curve against brute force, its stated bound, and what the framework contains."""
+"""Distribution losses: the tabulated curve compared with brute force, its error bound, and known special cases."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ SHAPES = [
 
 
 def brute_force(cdf, p):
-    """Least risk over a dense grid of predictions and the two infinite ones: an upper bound of the infimum."""
+    """Return the least risk over a dense grid and the two infinite predictions, an upper bound of the infimum."""
     y = np.concatenate([[0.0], np.geomspace(1e-9, 1e9, 4001), np.linspace(0, 6, 20_001), np.linspace(29, 31, 20_001)])
     with np.errstate(over="ignore"):
         a, b = cdf(-y), cdf(y)
@@ -39,7 +39,7 @@ def brute_force(cdf, p):
 
 
 @pytest.mark.parametrize(("name", "parameters"), SHAPES, ids=str)
-def test_impurities_keep_to_the_stated_bound(name, parameters):
+def test_impurities_are_within_the_error_bound(name, parameters):
     loss = core.DistributionLoss(name, parameters)
     criterion = loss.criterion(2)
     assert 0 < loss.error_bound <= 1e-6
@@ -52,7 +52,7 @@ def test_impurities_keep_to_the_stated_bound(name, parameters):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 @pytest.mark.parametrize("lambda_", [0.02, 0.25, 0.5, 0.9, 1.0])
-def test_the_negative_exponential_is_its_closed_form_for_any_number_of_classes(n_classes, lambda_):
+def test_negative_exponential_equals_its_closed_form_for_any_number_of_classes(n_classes, lambda_):
     loss = core.DistributionLoss("negative_exponential", {"lambda": lambda_})
     tabulated = loss.criterion(n_classes)
     closed = core.NegativeExponential(lambda_).criterion(n_classes)
@@ -75,7 +75,7 @@ def test_symmetric_distributions_are_conservative(name, parameters):
 
 
 @pytest.mark.parametrize(("name", "parameters"), [("expon", {"loc": -1}), ("gumbel_r", {}), ("levy_l", {"loc": 1})])
-def test_more_classes_keep_the_impurity_concave(name, parameters):
+def test_impurity_is_concave_for_more_than_two_classes(name, parameters):
     loss = core.DistributionLoss(name, parameters)
     criterion = loss.criterion(3)
     rng = np.random.default_rng(0)
@@ -86,19 +86,19 @@ def test_more_classes_keep_the_impurity_concave(name, parameters):
         assert gain >= -4 * loss.error_bound
 
 
-def test_moving_the_scale_of_predictions_changes_nothing():
+def test_impurity_does_not_depend_on_the_scale_of_the_margin():
     narrow, wide = (core.DistributionLoss("gumbel_r", {"scale": scale}).criterion(2) for scale in (1e-3, 1e3))
     for p in np.linspace(0, 1, 23):
         counts = np.array([1 - p, p])
         assert node_impurity(narrow, counts) == pytest.approx(node_impurity(wide, counts), abs=1e-6)
 
 
-def test_a_distribution_that_must_be_integrated_states_a_wider_bound():
+def test_a_distribution_without_closed_form_has_a_larger_error_bound():
     loss = core.DistributionLoss("levy_stable", {"alpha": 1.5, "beta": 0.5, "loc": 1})
     assert 1e-12 < loss.error_bound < 1e-2
 
 
-def test_the_envelope_is_the_minimum_of_its_lines():
+def test_envelope_is_the_minimum_of_its_lines():
     rng = np.random.default_rng(0)
     at_zero, slopes = rng.uniform(0, 1, 60), rng.uniform(-1, 1, 60)
     envelope = lower_envelope(at_zero, slopes)
@@ -111,7 +111,7 @@ def test_the_envelope_is_the_minimum_of_its_lines():
     assert greatest_excess(envelope, *below)[0] >= excess
 
 
-def test_parameters_are_spelled_out_in_json():
+def test_json_contains_all_parameters():
     assert core.parse_loss("distribution").to_json() == {
         "kind": "distribution",
         "cdf": "negative_exponential",
@@ -148,6 +148,6 @@ def test_parameters_are_spelled_out_in_json():
         ("negative_exponential", {"loc": 1}, "'loc'"),
     ],
 )
-def test_bad_distributions_are_named(cdf, parameters, named):
+def test_errors_name_the_wrong_distribution_or_parameter(cdf, parameters, named):
     with pytest.raises(core.InvalidLoss, match=named):
         core.DistributionLoss(cdf, parameters)

@@ -1,4 +1,4 @@
-"""What single losses promise beyond the properties that all share: leaf values, units of weights, class counts."""
+"""Properties of individual losses: leaf values, units of weights, and numbers of classes."""
 
 import numpy as np
 import pytest
@@ -18,19 +18,19 @@ def table(seed=0, n_rows=200, n_classes=3):
 
 
 @pytest.mark.parametrize("loss", ["misclassification", "mae", {"kind": "gce", "q": 1.3}], ids=str)
-def test_leaves_that_name_one_class_vote_with_their_distribution(loss):
+def test_leaves_of_conservative_losses_vote_with_their_distribution(loss):
     loss = core.parse_loss(loss)
     assert loss.leaf_value(P).tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 0]]
     assert loss.vote(P) is P
 
 
 @pytest.mark.parametrize("loss", [kind for kind in core.LOSSES if kind not in ("misclassification", "mae", "gce")])
-def test_most_leaves_predict_their_distribution(loss):
+def test_leaves_of_most_losses_predict_their_distribution(loss):
     assert core.parse_loss(loss).leaf_value(P) is P
     assert core.parse_loss(loss).vote(P) is P
 
 
-def test_gce_leaves_vote_with_their_own_prediction():
+def test_gce_leaves_vote_with_their_leaf_value():
     X, y = table()
     for kind in ["tree", "forest"]:
         small = {"n_estimators": 4} if kind == "forest" else {}
@@ -52,7 +52,7 @@ def test_gce_leaf_values_stay_finite_near_q_one():
 
 @pytest.mark.parametrize("q", [1e-16, 1e-12, 1e-5, 0.0099999, 0.01, 0.3, 0.7, 0.95, 0.961, 0.999, 0.99999])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_gce_keeps_its_digits_for_every_q_and_weight(q, scale):
+def test_gce_impurity_is_accurate_for_every_q_and_weight(q, scale):
     for counts in [[5.0, 3.0, 2.5], [1e6, 1e6 - 1, 5.0], [1.0, 1.0, 1.0], [1e6, 1.0, 0.0]]:
         criterion = core.GeneralizedCrossEntropy(q).criterion(3)
         got = node_impurity(criterion, scale * np.array(counts))
@@ -61,13 +61,13 @@ def test_gce_keeps_its_digits_for_every_q_and_weight(q, scale):
 
 
 @pytest.mark.parametrize("n_classes", [1, 3])
-def test_ranking_refuses_other_than_two_classes(n_classes):
+def test_ranking_needs_exactly_two_classes(n_classes):
     X = np.arange(6.0)[:, np.newaxis]
     with pytest.raises(core.InvalidLoss, match=f"have {n_classes} class"):
         core.TreeClassifier(loss="ranking").fit(X, np.arange(6) % n_classes)
 
 
-def test_ranking_counts_pairs_as_the_caller_does():
+def test_ranking_counts_pairs_in_the_unit_of_the_weights():
     X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]
     for weight, allowed in [(1.0, 0.99), (4.0, 15.9)]:
         for least, n_leaves in [(allowed, 2), (allowed * 1.02, 1)]:
@@ -94,7 +94,7 @@ def test_more_credal_mass_stops_earlier():
 
 
 @pytest.mark.parametrize("loss", ["twoing", "ranking", "credal", "gce", "distribution"])
-def test_importances_are_shares(loss):
+def test_importances_sum_to_one(loss):
     X, y = table(n_classes=2)
     importances = core.TreeClassifier(loss=loss).fit(X, y).feature_importances_
     assert importances.sum() == pytest.approx(1.0)
