@@ -37,8 +37,8 @@ MinRiskDecrease = Annotated[
 MaxFeatures = Annotated[
     Annotated[int, Bounds(ge=1)] | Annotated[float, Bounds(gt=0, le=1)] | Literal["sqrt", "log2"] | None,
     Help(
-        "Features drawn at random for each node: a number, a fraction of all features, or `sqrt` or `log2` of their "
-        "number. If unset, all features are used."
+        "Features drawn at random for each node, including those that are constant in it: a number, a fraction of all "
+        "features, or `sqrt` or `log2` of their number. If unset, all features are used."
     ),
 ]
 Splitter = Annotated[
