@@ -197,7 +197,8 @@ class GrownClassifier(ClassifierContract):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row; ties go to the class that comes first in `classes_`."""
-        labels: NDArray[Any] = self.classes_[winning_classes(self.predict_proba(X))]
+        probabilities = self.predict_proba(X)
+        labels: NDArray[Any] = self.classes_[winning_classes(probabilities)]
         return labels
 
     @property
