@@ -17,7 +17,7 @@ setup: $(VENV)/.runtime-installed ## Install the locked packages into .venv (sec
 demo: setup ## Start the service and compare three models trained on noisy labels (EXIT=1 stops it at the end)
 	@exec $(BIN)/python -m app.cli demo $(if $(filter-out 0,$(EXIT)),--exit)
 
-serve: setup ## Run the service until Ctrl-C; see the settings in README.md
+serve: setup ## Run the service until Ctrl-C; see docs/reference/settings.md
 	@exec $(BIN)/python -m app.cli serve
 
 test: setup-dev ## Run the tests (ARGS="tests/core -x" for some of them)
