@@ -1,4 +1,4 @@
-"""The few HTTP requests of the demo, with nothing but the standard library: what any client could do."""
+"""HTTP client of the demo, written with the standard library alone."""
 
 import http.client
 import json
@@ -14,15 +14,17 @@ TIMEOUT_SECONDS = 60.0
 
 
 class DemoFailed(Exception):
-    """The demo cannot go on; the message is for the person at the terminal."""
+    """The demo cannot continue; the message is shown at the terminal."""
 
 
 class DemoClient:
+    """Client of a service on this machine; a refused request raises DemoFailed."""
+
     def __init__(self, url: str) -> None:
         self.url = url
 
     def ready(self) -> bool:
-        """Whether the service takes requests; false while it starts."""
+        """Return whether the service accepts requests; False while it starts."""
         try:
             self.get("/readyz")
         except (DemoFailed, OSError):
@@ -30,13 +32,16 @@ class DemoClient:
         return True
 
     def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
-        return self._send("GET", path, query, None, None)
+        return json.loads(self._send("GET", path, query, None, None))
+
+    def get_text(self, path: str, query: Mapping[str, Any] | None = None) -> str:
+        return self._send("GET", path, query, None, None).decode()
 
     def post_json(self, path: str, body: Any) -> Any:
-        return self._send("POST", path, None, json.dumps(body).encode(), "application/json")
+        return json.loads(self._send("POST", path, None, json.dumps(body).encode(), "application/json"))
 
     def post_bytes(self, path: str, query: Mapping[str, Any], body: bytes, content_type: str) -> Any:
-        return self._send("POST", path, query, body, content_type)
+        return json.loads(self._send("POST", path, query, body, content_type))
 
     def _send(
         self,
@@ -45,22 +50,23 @@ class DemoClient:
         query: Mapping[str, Any] | None,
         body: bytes | None,
         content_type: str | None,
-    ) -> Any:
+    ) -> bytes:
         address = f"{self.url}{path}?{urllib.parse.urlencode(query)}" if query else f"{self.url}{path}"
         headers = {"Content-Type": content_type} if content_type else {}
         request = urllib.request.Request(address, body, headers, method=method)
         try:
             with open_loopback(request, timeout=TIMEOUT_SECONDS) as response:
-                return json.load(response)
+                content: bytes = response.read()
+                return content
         except urllib.error.HTTPError as refusal:
             with refusal:
                 raise DemoFailed(f"{method} {path} was refused: {_problem(refusal)}") from None
         except (urllib.error.URLError, http.client.HTTPException) as error:
-            raise DemoFailed(f"{method} {path} got no answer: {error}") from None
+            raise DemoFailed(f"{method} {path} got no response: {error}") from None
 
 
 def _problem(refusal: urllib.error.HTTPError) -> str:
-    """What problem+json says, as one line."""
+    """Return a problem+json answer as one line."""
     try:
         problem = json.load(refusal)
         return f"{refusal.code} {problem['code']}: {problem['detail']}"

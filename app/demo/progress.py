@@ -1,4 +1,4 @@
-"""How far each job is: bars that redraw themselves on a terminal, one line per step anywhere else."""
+"""Progress of jobs: bars that are redrawn on a terminal, and one line per step elsewhere."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
@@ -8,7 +8,7 @@ QUARTER = 0.25
 
 
 class ProgressDisplay:
-    """`labels` name the jobs in the order in which `show` gets them."""
+    """Display of several jobs; `labels` are their names in the order in which `show` receives them."""
 
     def __init__(self, labels: Sequence[str], out: TextIO) -> None:
         self._labels = labels
@@ -16,13 +16,13 @@ class ProgressDisplay:
         self._out = out
         self._live = out.isatty()
         self._drawn = False
-        self._said: dict[str, tuple[str, int]] = {}
+        self._last_steps: dict[str, tuple[str, int]] = {}
 
     def show(self, jobs: Sequence[Mapping[str, Any]]) -> None:
         if self._live:
             self._redraw(jobs)
         else:
-            self._say_news(jobs)
+            self._print_changes(jobs)
         self._out.flush()
 
     def _redraw(self, jobs: Sequence[Mapping[str, Any]]) -> None:
@@ -32,11 +32,11 @@ class ProgressDisplay:
             self._out.write(f"\x1b[2K  {label:<{self._width}}  {_bar(_fraction(job))}  {_status(job)}\n")
         self._drawn = True
 
-    def _say_news(self, jobs: Sequence[Mapping[str, Any]]) -> None:
+    def _print_changes(self, jobs: Sequence[Mapping[str, Any]]) -> None:
         for label, job in zip(self._labels, jobs, strict=True):
             step = (str(job["state"]), int(_fraction(job) / QUARTER))
-            if self._said.get(label) != step:
-                self._said[label] = step
+            if self._last_steps.get(label) != step:
+                self._last_steps[label] = step
                 self._out.write(f"  {label:<{self._width}}  {_status(job)}\n")
 
 

@@ -1,4 +1,4 @@
-"""`make demo`: a service of its own, three models learnt from wrong labels, and what they are worth."""
+"""Demo behind `make demo`: start a service, train models on wrong labels, compare them and audit the labels."""
 
 import contextlib
 import os
@@ -11,60 +11,63 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-import pyarrow.parquet
+import pyarrow
 
 from app.demo.client import DemoClient, DemoFailed
+from app.demo.mislabeled_digits import NOISE_RATE, TARGET, load_mislabeled_digits, to_parquet
 from app.demo.progress import ProgressDisplay
+from app.demo.report import print_audit, print_models
 from app.operations.child_process import ChildCommand, describe_exit, spawn
 from app.operations.startup_checks import require_free_port
 from app.operations.supervisor import EXPLAIN_AFTER_SECONDS, READY_SECONDS, service_url
 from app.settings import Settings
 
-DATA_FILE = Path(__file__).parent / "data" / "optdigits.parquet"
 PARQUET = "application/vnd.apache.parquet"
-NOISE_RATE = 0.3
 POLL_SECONDS = 0.3
-#: Rows of the file that are shown to the models at the end.
-SAMPLE_ROWS = (7, 1234, 5000)
+#: Test rows whose predictions are shown at the end.
+SAMPLE_ROWS = (7, 123, 1000)
 
 
 @dataclass(frozen=True)
 class Contender:
+    """One of the models that the demo compares."""
+
     label: str
     name: str
     model: dict[str, Any]
 
 
+#: The values of λ leave out 0, whose criterion would be one more to compile in the first run.
 CONTENDERS = (
-    Contender(
-        "entropy forest",
-        "digits-entropy-forest",
-        {"kind": "forest", "n_estimators": 100, "loss": {"kind": "entropy"}},
-    ),
+    Contender("entropy tree", "digits-entropy-tree", {"kind": "tree", "loss": {"kind": "entropy"}}),
+    Contender("NE tree", "digits-ne-tree", {"kind": "tree", "loss": {"kind": "ne", "lambda": 0.75}}),
+    Contender("entropy forest", "digits-entropy-forest", {"kind": "forest", "loss": {"kind": "entropy"}}),
     Contender(
         "NE forest",
         "digits-ne-forest",
-        {"kind": "forest", "n_estimators": 100, "loss": {"kind": "adaptive_ne"}},
+        {"kind": "forest", "loss": {"kind": "adaptive_ne", "grid": [0.25, 0.5, 0.75, 1.0]}},
     ),
-    Contender("NE tree", "digits-ne-tree", {"kind": "tree", "loss": {"kind": "ne", "lambda": 0.75}}),
 )
+#: The model whose predictions are shown.
+BEST = "digits-ne-forest"
+AUDIT_LABEL = "label audit"
 
 
 def run_demo(settings: Settings, *, exit_when_done: bool) -> None:
-    """Start the service, show what it does, and stay until Ctrl-C unless `exit_when_done`.
+    """Start the service, tell the story, and keep the service running until Ctrl-C unless `exit_when_done`.
 
     Raises:
         StartRefused: the port is taken.
-        DemoFailed: the service did not start, or refused something.
+        DemoFailed: the service did not start, or refused a request.
     """
     require_free_port(settings)
     client = DemoClient(service_url(settings))
     with _service(settings, client):
-        _compare_models(client)
+        _tell_story(client)
         print(f"\nAPI   {client.url}\nDocs  {client.url}/docs")
         if exit_when_done:
             return
-        print("The service goes on running; Ctrl-C stops it.", flush=True)
+        print("The service keeps running; Ctrl-C stops it.", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             signal.pause()
 
@@ -81,7 +84,7 @@ def _service(settings: Settings, client: DemoClient) -> Iterator[None]:
         _wait_until_ready(process, client, log_file)
         yield
     finally:
-        # Each further Ctrl-C is passed on: the second one makes the supervisor stop at once.
+        # Further Ctrl-C are passed on; the second one makes the supervisor stop at once.
         signal.signal(signal.SIGINT, lambda *_: process.terminate())
         print("Stopping the service", flush=True)
         process.terminate()
@@ -107,35 +110,42 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", client: DemoClient, lo
         time.sleep(POLL_SECONDS)
 
 
-def _compare_models(client: DemoClient) -> None:
-    dataset = client.post_bytes("/datasets", {"name": "optdigits", "target": "target"}, DATA_FILE.read_bytes(), PARQUET)
+def _tell_story(client: DemoClient) -> None:
+    digits = load_mislabeled_digits()
+    train_id = _upload(client, "optdigits-mislabeled", digits.train)
+    test_id = _upload(client, "optdigits-test", digits.test)
     print(
-        f"Uploaded optdigits: {dataset['n_rows']:,} handwritten digits, {len(dataset['features'])} features, "
-        f"{len(dataset['classes'])} classes\n"
-        f"Training with {NOISE_RATE:.0%} uniform label noise in the training part; the test part stays clean\n"
+        f"Uploaded {len(digits.train):,} handwritten digits of which {NOISE_RATE:.0%} have a wrong label, "
+        f"and {len(digits.test):,} correctly labeled ones to test on.\n"
+        f"Training {len(CONTENDERS)} models on the wrong labels, and auditing the labels.\n"
     )
-    jobs = [_submit(client, contender, dataset["id"]) for contender in CONTENDERS]
-    jobs = _watch(client, jobs)
-    models = [client.get(f"/models/{job['model_id']}") for job in jobs]
-    _print_table(models)
-    _print_predictions(client, models[1])
+    audit_job = client.post_json("/audits", {"dataset_id": train_id, "seed": 0})
+    jobs = [_train(client, contender, train_id, test_id) for contender in CONTENDERS]
+    *jobs, audit_job = _watch(client, [*jobs, audit_job])
+    print_models(CONTENDERS, [client.get(f"/models/{job['model_id']}") for job in jobs])
+    flagged = client.get_text(f"/audits/{audit_job['id']}/issues.csv", {"flagged": "true"})
+    print_audit(client.get(f"/audits/{audit_job['id']}"), flagged, digits)
+    _print_predictions(client, digits.test.take(list(SAMPLE_ROWS)).to_pylist())
 
 
-def _submit(client: DemoClient, contender: Contender, dataset_id: str) -> Any:
+def _upload(client: DemoClient, name: str, table: pyarrow.Table) -> Any:
+    return client.post_bytes("/datasets", {"name": name, "target": TARGET}, to_parquet(table), PARQUET)["id"]
+
+
+def _train(client: DemoClient, contender: Contender, train_id: str, test_id: str) -> Any:
     request = {
         "name": contender.name,
-        "dataset_id": dataset_id,
+        "dataset_id": train_id,
         "model": contender.model,
-        "noise": {"inject": {"kind": "uniform", "rate": NOISE_RATE}},
-        "evaluation": {"kind": "holdout", "test_fraction": 0.2},
+        "evaluation": {"kind": "dataset", "dataset_id": test_id},
         "seed": 0,
     }
     return client.post_json("/train", request)
 
 
 def _watch(client: DemoClient, jobs: Sequence[Any]) -> list[Any]:
-    """The jobs once all have succeeded."""
-    display = ProgressDisplay([contender.label for contender in CONTENDERS], sys.stdout)
+    """Show progress until all jobs have succeeded, and return them."""
+    display = ProgressDisplay([*(contender.label for contender in CONTENDERS), AUDIT_LABEL], sys.stdout)
     while True:
         jobs = [client.get(f"/jobs/{job['id']}") for job in jobs]
         display.show(jobs)
@@ -152,31 +162,13 @@ def _job_error(job: Any) -> str:
     return f"{error.get('code', 'no code')}: {error.get('message', 'no message')}"
 
 
-def _print_table(models: Sequence[Any]) -> None:
-    print(f"\n{'model':<16}{'loss':<28}{'test (clean)':>13}{'train (noisy)':>15}{'fit':>9}")
-    for contender, model in zip(CONTENDERS, models, strict=True):
-        metrics = model["metrics"]
-        print(
-            f"{contender.label:<16}{_loss(model):<28}{metrics['test']['accuracy']:>13.1%}"
-            f"{metrics['train_noisy']['accuracy']:>15.1%}{model['fit_seconds']:>7.2f} s"
-        )
-
-
-def _loss(model: Any) -> str:
-    """`ne, λ = 0.5`; of an adaptive loss the λ that the fit chose."""
-    loss = model["parameters"]["loss"]
-    chosen = model["fitted"].get("lambda", loss.get("lambda"))
-    return str(loss["kind"]) if chosen is None else f"{loss['kind']}, λ = {chosen:g}"
-
-
-def _print_predictions(client: DemoClient, model: Any) -> None:
-    rows = pyarrow.parquet.read_table(DATA_FILE).take(list(SAMPLE_ROWS)).to_pylist()
-    digits = [row.pop("target") for row in rows]
-    one = client.get("/predict", {"model": model["name"], **rows[0]})
-    print(f"\nGET  /predict?model={model['name']}&px0={rows[0]['px0']}&px1={rows[0]['px1']}&…   (a {digits[0]})")
+def _print_predictions(client: DemoClient, rows: list[dict[str, Any]]) -> None:
+    digits = [row.pop(TARGET) for row in rows]
+    one = client.get("/predict", {"model": BEST, **rows[0]})
+    print(f"\nGET  /predict?model={BEST}&px0={rows[0]['px0']}&px1={rows[0]['px1']}&…   (a {digits[0]})")
     print(f"     {_answer(one)}")
-    many = client.post_json("/predict", {"model": model["name"], "rows": rows})
-    print(f'POST /predict {{"model": "{model["name"]}", "rows": […]}}   (a {", a ".join(map(str, digits))})')
+    many = client.post_json("/predict", {"model": BEST, "rows": rows})
+    print(f'POST /predict {{"model": "{BEST}", "rows": […]}}   (a {", a ".join(map(str, digits))})')
     for prediction in many["predictions"]:
         print(f"     {_answer(prediction)}")
 

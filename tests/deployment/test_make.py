@@ -153,8 +153,10 @@ class TestServing:
         for _ in range(2):
             shown = make(ROOT, "demo", "EXIT=1", env=service_environment(home, port))
             assert shown.returncode == 0, shown.stdout + shown.stderr
-            for model in ("entropy forest", "NE forest", "NE tree"):
+            for model in ("entropy tree", "NE tree", "entropy forest", "NE forest"):
                 assert re.search(rf"^{model} .*\d\.\d%.*\d\.\d%.* s$", shown.stdout, re.MULTILINE), shown.stdout
+            assert re.search(r"estimates that (29|30|31)\.\d% ± \d\.\d% of them are wrong", shown.stdout), shown.stdout
+            assert re.search(r"found 1,[23]\d\d of the 1,349 changed ones", shown.stdout), shown.stdout
             assert "GET  /predict?model=" in shown.stdout
             assert "POST /predict" in shown.stdout
             assert f"http://127.0.0.1:{port}/docs" in shown.stdout
