@@ -66,8 +66,10 @@ def audit_labels(
         five rows per leaf.
     folds: number of stratified folds, each predicted by a model that was fitted on the others. By default, forests
         with bootstrap use their out-of-bag votes instead, and other classifiers use 5 folds.
-    random_state, n_jobs: replace the estimator's own unless None. The same seed gives the same audit for any `n_jobs`.
-    monitor: receives the phases of every fit, as listed by `core.service_api.audit_phases`.
+    random_state, n_jobs: replace the estimator's own unless None. The same seed gives the same audit for any
+        `n_jobs`.
+    monitor: receives the phases of every fit, as listed by
+        `core.service_api.audit_phases`.
 
     Raises:
         InvalidInput: X or y cannot be used, or has fewer than 20 rows or 3 rows per class.
