@@ -21,6 +21,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -159,19 +160,22 @@ def cells(arguments: argparse.Namespace, folder: Path) -> Iterator[tuple[str, st
     """Table, noise, and how to measure."""
     for name in arguments.tables:
         if name in WITH_PROBABILITIES:
-            yield name, "real", lambda name=name: [checked_by_humans(folder, name)]
+            yield name, "real", partial(results_by_humans, folder, name)
         elif name == HUMAN:
             yield name, "human", lambda: [compared(human(folder, arguments.rows), 0, arguments)]
         else:
             for noise in noises_of(name):
-                yield (
-                    name,
-                    " ".join(map(str, noise.values())),
-                    lambda name=name, noise=noise: [
-                        compared(flipped(folder, name, noise, seed), seed, arguments)
-                        for seed in range(arguments.repeats)
-                    ],
-                )
+                shown = " ".join(map(str, noise.values()))
+                yield name, shown, partial(results_over_seeds, arguments, folder, name, noise)
+
+
+def results_by_humans(folder: Path, name: str) -> list[Result]:
+    return [checked_by_humans(folder, name)]
+
+
+def results_over_seeds(arguments: argparse.Namespace, folder: Path, name: str, noise: dict[str, Any]) -> list[Result]:
+    seeds = range(arguments.repeats)
+    return [compared(flipped(folder, name, noise, seed), seed, arguments) for seed in seeds]
 
 
 def clean_line(folder: Path, name: str) -> str:

@@ -2,9 +2,10 @@
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.datasets import make_classification
@@ -56,8 +57,8 @@ class Stopwatch:
         for (owner, name), original in zip(self._methods, self._originals, strict=True):
             setattr(owner, name, original)
 
-    def _timed(self, method):  # type: ignore[no-untyped-def]
-        def timed(*arguments, **named):  # type: ignore[no-untyped-def]
+    def _timed(self, method):
+        def timed(*arguments, **named):
             begin = time.perf_counter()
             try:
                 return method(*arguments, **named)
@@ -73,9 +74,8 @@ def all_rounds(settings: Settings) -> partial[core.RMBoostClassifier]:
 
 
 def beside_adaboost(kind: str, table: Table, settings: Settings, **more: float) -> Row:
-    make = partial(
-        core.ESTIMATORS[kind], n_rounds=N_ROUNDS, max_leaf_nodes=N_LEAVES, random_state=0, n_jobs=settings.jobs, **more
-    )
+    booster: Callable[..., Any] = core.ESTIMATORS[kind]
+    make = partial(booster, n_rounds=N_ROUNDS, max_leaf_nodes=N_LEAVES, random_state=0, n_jobs=settings.jobs, **more)
     ours, theirs = TimedFit(make, table), TimedFit(their_adaboost, table)
     times = in_turns(ours, theirs, settings.repeats)
     note = f"{ours.estimator.n_rounds_} rounds; right {ours.accuracy():.1f} % and {theirs.accuracy():.1f} %"
@@ -94,7 +94,7 @@ def share_of_program(table: Table, settings: Settings) -> Row:
     return Row(work, seconds(taken), "–", shares, Target(0.25, is_least=False))
 
 
-def beside_published(rule_output: str, table: Table, settings: Settings) -> Row:
+def beside_published(rule_output: Literal["sign", "confidence"], table: Table, settings: Settings) -> Row:
     n_rounds = FEW_ROWS_ROUNDS
     make = partial(core.RMBoostClassifier, n_rounds=n_rounds, rule_output=rule_output, tolerance=0.0, random_state=0)
     ours, theirs = TimedFit(make, table), TimedFit(partial(PublishedRMBoost, n_rounds, rule_output), table)

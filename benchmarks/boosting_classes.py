@@ -4,6 +4,7 @@ python -m benchmarks.boosting_classes --partitions 5
 """
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ def cells(path: Path, n_partitions: int) -> list[str]:
     split = list(StratifiedShuffleSplit(n_partitions, test_size=0.2, random_state=0).split(X, y))
     shown = [f"{len(np.unique(y))}"]
     for kind, parameters in METHODS.values():
-        booster = core.ESTIMATORS[kind](n_rounds=N_ROUNDS, random_state=0, **parameters)
+        make: Callable[..., Any] = core.ESTIMATORS[kind]
+        booster = make(n_rounds=N_ROUNDS, random_state=0, **parameters)
         errors = [100 * float(np.mean(booster.fit(X[a], y[a]).predict(X[b]) != y[b])) for a, b in split]
         shown.append(f"{np.mean(errors):.1f} ± {np.std(errors):.1f}")
     return shown

@@ -1,6 +1,7 @@
 """Our estimators and scikit-learn's, made from the same parameters."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from sklearn.base import clone
@@ -53,9 +54,9 @@ def extra_trees(settings: Settings, criterion: str = "gini") -> Pair:
 def minimax_boosters(settings: Settings, criterion: str = "gini") -> Pair:
     """RMBoost for all its rounds, and AdaBoost on trees of as many leaves."""
     rounds, leaves = settings.trees, 10
-    shared = {"n_rounds": rounds, "max_leaf_nodes": leaves, "tolerance": 0.0, "n_jobs": settings.jobs}
+    ours = partial(core.RMBoostClassifier, n_rounds=rounds, max_leaf_nodes=leaves, tolerance=0.0, n_jobs=settings.jobs)
     return Pair(
-        lambda: core.RMBoostClassifier(loss=criterion, random_state=0, **shared),
+        lambda: ours(loss=criterion, random_state=0),
         lambda: AdaBoostClassifier(DecisionTreeClassifier(max_leaf_nodes=leaves), n_estimators=rounds, random_state=0),
     )
 

@@ -13,7 +13,7 @@ A cell is "within" when our mean error is at most the published plus two points,
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,10 +117,11 @@ def problems(X: NDArray[np.float64], y: NDArray[np.int64], case: str, n_partitio
 def measured(of_case: list[Problem], method: str) -> tuple[list[float], list[float]]:
     """Error and minimax risk, in percent, a partition."""
     _, kind, parameters = METHODS[method]
+    make: Callable[..., Any] = core.ESTIMATORS[kind]
     errors, risks = [], []
     for problem in of_case:
-        of_kind = core.ESTIMATORS[kind](random_state=0, **{"n_rounds": N_ROUNDS, **parameters})
-        model = of_kind.fit(problem.X, problem.y)
+        booster = make(random_state=0, **{"n_rounds": N_ROUNDS, **parameters})
+        model = booster.fit(problem.X, problem.y)
         errors.append(100 * float(np.mean(model.predict(problem.X_test) != problem.y_test)))
         risks.append(100 * getattr(model, "minimax_risk_", np.nan))
     return errors, risks

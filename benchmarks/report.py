@@ -1,7 +1,7 @@
 """One line of the report: what was measured, how it is judged, and how it is written as Markdown."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 HEADER = (
@@ -60,7 +60,7 @@ class Row(NamedTuple):
         return f"| {' | '.join(cells)} |"
 
 
-def seconds(values: Sequence[float]) -> str:
+def seconds(values: Iterable[float]) -> str:
     """The median, in a unit that suits it."""
     middle = statistics.median(values)
     for unit, size in (("s", 1.0), ("ms", 1e-3)):

@@ -53,10 +53,11 @@ def rows(settings: Settings) -> Iterator[Row]:
     ours, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
     imports = [[imported for imported, _, _ in probes] for probes in (ours, theirs)]
     extra = [[first - later for _, first, later in probes] for probes in (ours, theirs)]
-    yield Row("startup: import core", *(seconds(times) for times in imports), imports[0], IMPORT_TARGET)
+    yield Row("startup: import core", seconds(imports[0]), seconds(imports[1]), imports[0], IMPORT_TARGET)
     yield Row(
         "startup: first fit beyond a later one",
-        *(seconds(times) for times in extra),
+        seconds(extra[0]),
+        seconds(extra[1]),
         extra[0],
         FIRST_FIT_TARGET,
         note=f"a later one takes {seconds([later for _, _, later in ours])}",

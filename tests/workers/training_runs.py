@@ -10,8 +10,8 @@ from app.jobs.service import JobService
 from app.jobs.states import JobState
 from app.jobs.tables import JobRow
 from app.storage.database import reading, writing
+from app.trained_models.records import TrainedModelRecord
 from app.trained_models.service import TrainedModelService
-from app.trained_models.tables import TrainedModelRow
 from app.training.specs import TrainRequest
 from app.training.submission import TrainingSubmission
 from tests.factories import job
@@ -37,7 +37,7 @@ def run_to_the_end(context: ServiceContext, **request: Any) -> JobRow:
     return job(context, job_id)
 
 
-def run(context: ServiceContext, **request: Any) -> TrainedModelRow:
+def run(context: ServiceContext, **request: Any) -> TrainedModelRecord:
     """Return the model of a job that succeeded."""
     row = run_to_the_end(context, **request)
     assert row.state is JobState.SUCCEEDED, (row.error_code, row.error_message)

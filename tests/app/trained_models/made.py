@@ -13,8 +13,8 @@ from app.http import error_handlers
 from app.predictions import endpoints as predictions
 from app.storage.database import writing
 from app.trained_models import endpoints as trained_models
-from app.trained_models.service import NewTrainedModel, TrainedModelService
-from app.trained_models.tables import TrainedModelRow
+from app.trained_models.records import NewTrainedModel, TrainedModelRecord
+from app.trained_models.service import TrainedModelService
 from tests.factories import make_dataset
 
 FEATURES: list[dict[str, Any]] = [
@@ -49,7 +49,7 @@ def make_trained_model(
     labels: Sequence[Any] = ("bad", "good"),
     seed: int = 0,
     **given: Any,
-) -> TrainedModelRow:
+) -> TrainedModelRecord:
     estimator = fitted(features, labels, seed)
     schema = {"target": "y", "classes": estimator.classes_.tolist(), "features": list(features)}
     stored = context.artifact_store.put(lambda path: core.save(estimator, path, schema=schema))

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from tests.factories import FEATURES, make_dataset
@@ -23,6 +24,7 @@ def wide_dataset(client: TestClient, n_classes: int, n_features: int) -> str:
     classes = [{"label": label, "count": 10} for label in range(n_classes)]
     features = [FEATURES[0] | {"name": f"x{number}"} for number in range(n_features)]
     given = {"n_rows": 10 * n_classes, "classes": classes, "features": features}
+    assert isinstance(client.app, FastAPI)
     return str(make_dataset(client.app.state.context, **given))
 
 

@@ -23,7 +23,8 @@ def at_roots(model, column):
 def compact(nodes: GrowingNodes) -> TreeNodes:
     """Return the compact form of nodes in preorder, as a reference for the kernel."""
     n_classes = nodes.class_weights.shape[1]
-    link, mixed = [], []
+    link: list[int] = []
+    mixed: list[list[float]] = []
     for right_child, weights in zip(nodes.children_right.tolist(), nodes.class_weights.tolist(), strict=True):
         if right_child != LEAF:
             link.append(right_child)

@@ -53,7 +53,7 @@ def packed_as(classes, weights, n_classes):
 
 def class_weights_by_code(codes, classes, weights):
     """{(code, class): weight} in plain Python."""
-    table = {}
+    table: dict[tuple[int, int], float] = {}
     for code, k, weight in zip(codes, classes, weights, strict=True):
         table[int(code), int(k)] = table.get((int(code), int(k)), 0.0) + float(weight)
     return table
@@ -74,7 +74,7 @@ def renumbered(nodes, numbers):
     """The same tree with node i called numbers[i]."""
     moved = GrowingNodes(*(np.empty_like(column) for column in nodes))
     for column, target in zip(nodes, moved, strict=True):
-        target[numbers] = column
+        np.asarray(target)[numbers] = column
     for children in (moved.children_left, moved.children_right):
         inner = children != LEAF
         children[inner] = numbers[children[inner]]
@@ -99,7 +99,8 @@ def risk_decreases(tree):
 def splits_best_first(tree, max_leaf_nodes):
     """Which inner nodes of a fully grown tree best-first growth splits, in its order: largest decrease, then age."""
     decreases, numbers = risk_decreases(tree), count()
-    waiting, chosen = [(0, next(numbers))], []
+    waiting = [(0, next(numbers))]
+    chosen: list[int] = []
     while len(chosen) < max_leaf_nodes - 1:
         splittable = [(age, node) for node, age in waiting if node in decreases]
         if not splittable:
