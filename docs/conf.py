@@ -14,6 +14,8 @@ release = version = installed_version("bristlecone")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "docs.generation.site"]
 exclude_patterns = ["generation", "_build"]
 nitpicky = True
+# Python's own exceptions; their documentation is on another host.
+nitpick_ignore_regex = [("py:exc", r"[A-Z]\w+Error")]
 
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
 myst_fence_as_directive = ["mermaid"]

@@ -1,4 +1,8 @@
-"""Docstrings as reStructuredText: ours are plain text in which backquotes mark code."""
+"""Docstrings as reStructuredText: ours are plain text in which backquotes mark code.
+
+Paragraphs of the form `name: text`, with further lines indented, describe arguments; below `Raises:` they describe
+exceptions.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,12 +13,25 @@ from core.service_api import Parameter, estimator_parameters, loss_parameters
 from docs.generation.parameter_tables import shown_values
 
 _CODE = re.compile(r"`+([^`]+)`+")
+_ARGUMENT = re.compile(r"(?P<name>[a-z_]\w*(?:, [a-z_]\w*)*): (?P<text>\S.*)")
+_EXCEPTION = re.compile(r" {4}(?P<name>\w+): (?P<text>\S.*)")
 _SPECIAL = re.compile(r"([\\*|_])")
 
 
-def to_restructured_text(lines: list[str]) -> list[str]:
-    """Return the lines with code marked the reStructuredText way and everything else as literal characters."""
-    return [line if line.startswith("    ") else _converted(line) for line in lines]
+def to_restructured_text(lines: list[str]) -> Iterator[str]:
+    """Yield the lines as fields or text, with code marked and everything else as literal characters."""
+    starts_paragraph, raises = True, False
+    for line in lines:
+        described = (_EXCEPTION if raises else _ARGUMENT).fullmatch(line) if starts_paragraph or raises else None
+        if line == "Raises:":
+            raises = True
+        elif described:
+            field = "raises" if raises else "param"
+            names = described["name"].replace(", ", ",")
+            yield f":{field} {names}: {_converted(described['text'])}"
+        else:
+            yield _converted(line)
+        starts_paragraph = described is not None or not line or (starts_paragraph and line.startswith("    "))
 
 
 def parameter_fields(documented: Any) -> Iterator[str]:

@@ -66,7 +66,7 @@ def _refuse_other_hosts(app: Sphinx, failure: Exception | None) -> None:
 
 def _convert_docstring(app: Sphinx, what: str, name: str, documented: Any, options: Any, lines: list[str]) -> None:
     fields = list(docstrings.parameter_fields(documented)) if what == "class" else []
-    lines[:] = [*docstrings.to_restructured_text(lines), "", *fields]
+    lines[:] = [*docstrings.to_restructured_text(lines.copy()), "", *fields]
 
 
 def _skip_undescribed_field(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
