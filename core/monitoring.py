@@ -41,10 +41,14 @@ class NullMonitor:
         pass
 
 
+#: Message of FitStopped.
+STOPPED = "the fit was stopped by its monitor; nothing was kept."
+
+
 def raise_if_stopped(stop_flag: NDArray[np.uint8] | None) -> None:
     """Raise FitStopped if the flag (1,) is set; for work outside kernels."""
     if stop_flag is not None and stop_flag[0]:
-        raise FitStopped("the fit was stopped by its monitor; nothing was kept.")
+        raise FitStopped(STOPPED)
 
 
 class Progress:

@@ -16,7 +16,7 @@ from core.kernels.growth.partition import TreeRows
 from core.kernels.growth.tree_nodes import TreeNodes
 from core.kernels.growth.trees import grow_best_first, grow_depth_first
 from core.kernels.random_state import bootstrap_counts
-from core.monitoring import Progress, Stoppable
+from core.monitoring import STOPPED, Progress, Stoppable
 
 
 def with_tables_for(criterion: Criterion, tree_rows: TreeRows) -> Criterion:
@@ -83,7 +83,7 @@ def grow_on_rows(
             problem.workspaces.get(problem.features, problem.n_classes),
         )
     if not grown.finished:
-        raise FitStopped("the fit was stopped by its monitor; the estimator was not changed.")
+        raise FitStopped(STOPPED)
     return grown.nodes
 
 

@@ -194,7 +194,13 @@ def test_few_rows_with_right_labels_raise_no_alarm(n_classes):
 
 @pytest.mark.parametrize(
     ("n_rows", "n_classes", "words"),
-    [(2, 2, "takes 20"), (19, 2, "takes 20"), (20, 7, "takes 21"), (59, 20, "takes 60"), (1, 1, "takes 20")],
+    [
+        (2, 2, "20 are needed"),
+        (19, 2, "20 are needed"),
+        (20, 7, "21 are needed"),
+        (59, 20, "60 are needed"),
+        (1, 1, "20 are needed"),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("folds", [None, 2])

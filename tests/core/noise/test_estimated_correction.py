@@ -170,7 +170,9 @@ def test_one_class_has_no_noise(estimating):
 
 def test_too_few_rows_are_refused(estimating):
     X, clean, _ = blobs(19)
-    with pytest.raises(core.InvalidNoise, match=r"19 rows of 3 classes are too few .* takes 20: .* matrix") as caught:
+    with pytest.raises(
+        core.InvalidNoise, match=r"19 rows of 3 classes are too few .* 20 are needed\. .* matrix"
+    ) as caught:
         estimating.fit(X, clean)
     assert caught.value.parameter == "transition"
 
