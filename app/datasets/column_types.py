@@ -12,11 +12,15 @@ from app.datasets.reading import MISSING_TEXTS, TableReader
 
 
 class ColumnKind(StrEnum):
+    """How a column is used as a feature."""
+
     NUMERIC = "numeric"
     CATEGORICAL = "categorical"
 
 
 class ValueType(StrEnum):
+    """Type of the values of a column."""
+
     INTEGER = "integer"
     REAL = "real"
     BOOLEAN = "boolean"

@@ -16,6 +16,8 @@ SNIFFED_BYTES = 64 * 1024
 
 
 class FileFormat(StrEnum):
+    """Format of an upload, after decompression."""
+
     CSV = "CSV"
     TSV = "TSV"
     PARQUET = "Parquet"

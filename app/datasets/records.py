@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class DatasetRecord:
-    """One data set; `app.datasets.tables.DatasetRow` explains the fields."""
+    """Data set at the moment it was read; `DatasetRow` explains the fields."""
 
     id: uuid.UUID
     created_at: datetime

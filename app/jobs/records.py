@@ -10,7 +10,7 @@ from app.jobs.states import JobKind, JobState
 
 @dataclass(frozen=True)
 class JobRecord:
-    """One job at the moment it was read; `app.jobs.tables.JobRow` explains the fields."""
+    """Job at the moment it was read; `JobRow` explains the fields."""
 
     id: uuid.UUID
     created_at: datetime

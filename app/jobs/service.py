@@ -57,8 +57,9 @@ class JobService:
         return found
 
     def submit(self, submission: JobSubmission, idempotency_key: str | None) -> JobRecord:
-        """Queue the job of a submission, or return the one that the key has queued before. The relay publishes it
-        after the commit.
+        """Queue the job of a submission, or return the job that the key has queued before.
+
+        The relay publishes the job after the commit.
 
         Raises:
             IdempotencyKeyReused: the key belongs to another request.
@@ -67,7 +68,7 @@ class JobService:
             app.errors.ServiceError: whatever `submission.prepare` raises.
         """
         body = submission.body()
-        # First of all: the key counts even if the data set of its job has been deleted since.
+        # Checked first: the key is valid even if the data set of its job has been deleted since.
         repeated = self.repeated(idempotency_key, body)
         if repeated is not None:
             return repeated

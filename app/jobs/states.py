@@ -4,6 +4,8 @@ from enum import StrEnum
 
 
 class JobKind(StrEnum):
+    """Kind of a job."""
+
     TRAIN = "train"  #: fits one model
     AUDIT = "audit"  #: looks for wrong labels
     SWEEP = "sweep"  #: compares models under noise; its cells do the work
@@ -11,6 +13,8 @@ class JobKind(StrEnum):
 
 
 class JobState(StrEnum):
+    """State of a job."""
+
     QUEUED = "queued"  #: can be claimed by a worker
     RUNNING = "running"  #: a worker has a lease on it; of a sweep, a cell was claimed
     CANCELLING = "cancelling"  #: asked to stop; the worker still has its lease

@@ -1,4 +1,4 @@
-"""The one shape in which every kind of job is asked for."""
+"""Submission of jobs, in one shape for all kinds."""
 
 import uuid
 from abc import ABC, abstractmethod
@@ -13,7 +13,7 @@ from app.jobs.states import JobKind
 
 @dataclass(frozen=True)
 class NewChild:
-    """A child job to queue."""
+    """Child job to queue."""
 
     kind: JobKind
     request: dict[str, Any]
@@ -21,7 +21,7 @@ class NewChild:
 
 @dataclass(frozen=True)
 class NewJob:
-    """A job to queue, with the child jobs that do its work, if its kind has any."""
+    """Job to queue, with the child jobs that do its work, if its kind has any."""
 
     kind: JobKind
     #: Complete, with defaults filled in, as its worker reads it.
@@ -33,18 +33,18 @@ class NewJob:
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """A queued job and its children; no children if an idempotency key named a job that existed before."""
+    """Queued job and its children; no children if an idempotency key named a job that existed before."""
 
     job: JobRecord
     children: list[JobRecord]
 
 
 class JobSubmission(ABC):
-    """A client's request for a job. `JobService.submit` calls its methods, all of them in one transaction."""
+    """Request of a client for a job. `JobService.submit` calls its methods, all of them in one transaction."""
 
     @abstractmethod
     def body(self) -> dict[str, Any]:
-        """Return the client's own body, which an idempotency key stands for, with defaults filled in."""
+        """Return the body of the request with defaults filled in. An idempotency key belongs to this body."""
 
     @abstractmethod
     def prepare(self) -> AbstractContextManager[NewJob]:

@@ -31,7 +31,7 @@ class MaintenanceThread:
         interval_seconds: float,
         outages: tuple[type[Exception], ...],
     ) -> None:
-        """outages: errors which mean that a database or broker is away; each outage is logged once."""
+        """outages: errors which mean that the database or broker is unavailable. Each outage is logged once."""
         self._steps = steps
         self._interval_seconds = interval_seconds
         self._outages = outages
@@ -73,7 +73,7 @@ class MaintenanceThread:
             step.run()
         except self._outages as error:
             if step.name not in self._failing:
-                log.warning("maintenance step %r waits for a service that is away: %s", step.name, type(error).__name__)
+                log.warning("maintenance step %r waits for the database or broker: %s", step.name, type(error).__name__)
             self._failing.add(step.name)
         except Exception:
             log.exception("maintenance step %r failed", step.name)

@@ -13,6 +13,8 @@ from app.storage.file_store import FileStore
 
 @dataclass(frozen=True)
 class StoredFile:
+    """File in a content store."""
+
     sha256: str
     size_bytes: int
 

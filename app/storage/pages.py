@@ -22,10 +22,14 @@ _MAX_OFFSET = 2**62
 
 
 class InvalidCursor(Invalid):
+    """The cursor was not made for this list and order."""
+
     code, title = "invalid_cursor", "Invalid cursor"
 
 
 class UnknownSort(Invalid):
+    """The list cannot be sorted by this field."""
+
     code, title = "unknown_sort", "Unknown sort field"
 
 

@@ -46,13 +46,13 @@ def list_models(
     with reading(context.sessions) as session:
         models = TrainedModelService(session, context.artifact_store)
         found, next_cursor = models.page(page, name=name, kind=kind, dataset_id=dataset_id)
-    return Page(items=[TrainedModelOut.listed(model) for model in found], next_cursor=next_cursor)
+    return Page(items=[TrainedModelOut.list_item(model) for model in found], next_cursor=next_cursor)
 
 
 @router.get("/{reference}", summary="Get a trained model", responses=responses(ModelNotFound))
 def get_model(reference: ModelReference, context: Context) -> TrainedModelOut:
     with reading(context.sessions) as session:
-        return TrainedModelOut.of(TrainedModelService(session, context.artifact_store).resolve(reference))
+        return TrainedModelOut.from_record(TrainedModelService(session, context.artifact_store).resolve(reference))
 
 
 @router.delete(

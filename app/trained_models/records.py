@@ -8,9 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class NewTrainedModel:
-    """A fitted estimator whose artifact is in the store; `app.trained_models.tables.TrainedModelRow` explains the
-    fields.
-    """
+    """Fitted estimator whose artifact is in the store; `TrainedModelRow` explains the fields."""
 
     name: str
     kind: str
@@ -31,7 +29,7 @@ class NewTrainedModel:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedModelRecord(NewTrainedModel):
-    """A registered model."""
+    """Registered model."""
 
     id: uuid.UUID
     version: int

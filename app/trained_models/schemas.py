@@ -133,14 +133,14 @@ class TrainedModelOut(BaseModel):
     )
 
     @classmethod
-    def of(cls, model: TrainedModelRecord) -> "TrainedModelOut":
+    def from_record(cls, model: TrainedModelRecord) -> "TrainedModelOut":
         values = {name: getattr(model, name) for name in cls.model_fields if name != "aliases"}
         return cls.model_validate({**values, "aliases": []})
 
     @classmethod
-    def listed(cls, model: TrainedModelRecord) -> "TrainedModelOut":
+    def list_item(cls, model: TrainedModelRecord) -> "TrainedModelOut":
         """Return the item of a list: without values that grow with the number of classes or rounds."""
-        shown = cls.of(model)
+        shown = cls.from_record(model)
         noise = {name: _without_matrix(part) for name, part in shown.noise.model_dump().items()}
         update = {"metrics": _numbers(model.metrics), "noise": NoiseOut.model_validate(noise)}
         return shown.model_copy(update=update)

@@ -33,9 +33,9 @@ def test_only_old_files_without_a_row_are_deleted(context: ServiceContext) -> No
     foreign.write_bytes(b"not ours")
     for path in (kept, old, foreign):
         _aged(path)
-    held = dict(context.dataset_store.files())
-    assert set(held) == {row.fingerprint, "1" * 64, "2" * 64}
-    assert held["1" * 64] == old.stat().st_mtime
+    files = dict(context.dataset_store.files())
+    assert set(files) == {row.fingerprint, "1" * 64, "2" * 64}
+    assert files["1" * 64] == old.stat().st_mtime
     assert _collect_garbage(context) == 1
     assert set(folder.iterdir()) == {kept, new, foreign}
     assert _collect_garbage(context) == 0

@@ -36,17 +36,17 @@ SUCCEEDED, FAILED, CANCELLED = JobState.SUCCEEDED, JobState.FAILED, JobState.CAN
 
 def _claim(context: ServiceContext, cell: JobRecord, lease_seconds: float = 30.0) -> Claim:
     with writing(context.sessions) as session:
-        held = lease.claim(session, cell.id, lease_seconds)
-    assert held is not None
-    return held
+        claimed = lease.claim(session, cell.id, lease_seconds)
+    assert claimed is not None
+    return claimed
 
 
-def _end(context: ServiceContext, held: Claim, target: JobState, why: str = "one class") -> None:
+def _end(context: ServiceContext, claimed: Claim, target: JobState, why: str = "one class") -> None:
     with writing(context.sessions) as session:
         if target is FAILED:
-            assert state_machine.fail(session, held.job_id, "invalid_input", why, fence=held.attempt)
+            assert state_machine.fail(session, claimed.job_id, "invalid_input", why, fence=claimed.attempt)
         else:
-            assert state_machine.enter(session, held.job_id, target, fence=held.attempt)
+            assert state_machine.enter(session, claimed.job_id, target, fence=claimed.attempt)
 
 
 def _cancel(context: ServiceContext, job_id: uuid.UUID) -> JobState:
@@ -97,11 +97,11 @@ class TestStateOfTheParent:
 
     def test_failures_are_counted_and_the_first_is_reported(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 3)
-        held = [_claim(context, cell) for cell in sweep.children]
-        _end(context, held[2], FAILED, "no rows")
-        _end(context, held[0], FAILED, "one class")
+        claimed = [_claim(context, cell) for cell in sweep.children]
+        _end(context, claimed[2], FAILED, "no rows")
+        _end(context, claimed[0], FAILED, "one class")
         assert job(context, sweep.job.id).state is JobState.RUNNING
-        _end(context, held[1], SUCCEEDED)
+        _end(context, claimed[1], SUCCEEDED)
         row = job(context, sweep.job.id)
         assert (row.state, row.error_code) == (FAILED, children.CELLS_FAILED)
         assert row.error_message is not None
@@ -110,9 +110,9 @@ class TestStateOfTheParent:
 
     def test_a_requeued_cell_leaves_the_sweep_running(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 1)
-        held = _claim(context, sweep.children[0])
+        claimed = _claim(context, sweep.children[0])
         with writing(context.sessions) as session:
-            assert state_machine.requeue(session, held.job_id, fence=held.attempt)
+            assert state_machine.requeue(session, claimed.job_id, fence=claimed.attempt)
         assert _states(context, sweep) == (JobState.RUNNING, [JobState.QUEUED])
         _end(context, _claim(context, sweep.children[0]), SUCCEEDED)
         assert _states(context, sweep) == (SUCCEEDED, [SUCCEEDED])
@@ -149,24 +149,24 @@ class TestCancel:
 
     def test_a_running_sweep_is_cancelled_after_its_running_cells(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 4)
-        held = [_claim(context, cell) for cell in sweep.children[:3]]
-        _end(context, held[0], SUCCEEDED)
+        claimed = [_claim(context, cell) for cell in sweep.children[:3]]
+        _end(context, claimed[0], SUCCEEDED)
         for _ in range(2):
             assert _cancel(context, sweep.job.id) is JobState.CANCELLING
         waiting = [SUCCEEDED, JobState.CANCELLING, JobState.CANCELLING, CANCELLED]
         assert _states(context, sweep) == (JobState.CANCELLING, waiting)
-        _end(context, held[1], CANCELLED)
+        _end(context, claimed[1], CANCELLED)
         assert job(context, sweep.job.id).state is JobState.CANCELLING
-        _end(context, held[2], CANCELLED)
+        _end(context, claimed[2], CANCELLED)
         assert job(context, sweep.job.id).state is CANCELLED
         assert job(context, sweep.job.id).error_code is None
         assert _events(context, sweep.job.id) == ["queued", "running", "1", "cancelling", "cancelled"]
 
     def test_a_running_sweep_whose_cells_were_requeued_is_cancelled_at_once(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 2)
-        held = _claim(context, sweep.children[0])
+        claimed = _claim(context, sweep.children[0])
         with writing(context.sessions) as session:
-            state_machine.requeue(session, held.job_id, fence=held.attempt)
+            state_machine.requeue(session, claimed.job_id, fence=claimed.attempt)
         assert _cancel(context, sweep.job.id) is CANCELLED
 
     @pytest.mark.parametrize("target", [SUCCEEDED, FAILED])
@@ -178,10 +178,10 @@ class TestCancel:
 
     def test_a_sweep_fails_if_one_cell_is_cancelled(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 2)
-        held = _claim(context, sweep.children[0])
+        claimed = _claim(context, sweep.children[0])
         assert _cancel(context, sweep.children[1].id) is CANCELLED
         assert _states(context, sweep) == (JobState.RUNNING, [JobState.RUNNING, CANCELLED])
-        _end(context, held, SUCCEEDED)
+        _end(context, claimed, SUCCEEDED)
         row = job(context, sweep.job.id)
         assert (row.state, row.error_code) == (FAILED, children.CELLS_FAILED)
         assert row.error_message == "0 of 2 cells failed and 1 was cancelled."
@@ -217,8 +217,8 @@ class TestRaces:
     def test_cells_that_end_simultaneously_are_all_counted(self, context: ServiceContext) -> None:
         for _ in range(10):
             sweep = make_sweep(context, 6)
-            held = [_claim(context, cell) for cell in sweep.children]
-            _at_once([lambda one=one: _end(context, one, SUCCEEDED) for one in held])
+            claimed = [_claim(context, cell) for cell in sweep.children]
+            _at_once([lambda one=one: _end(context, one, SUCCEEDED) for one in claimed])
             row = job(context, sweep.job.id)
             assert (row.state, row.progress["completed"]) == (SUCCEEDED, 6)
             assert _events(context, sweep.job.id) == ["queued", "running", *"123456", "succeeded"]
@@ -232,12 +232,12 @@ class TestRaces:
     def test_cancelling_while_cells_start_and_end_does_not_deadlock(self, context: ServiceContext) -> None:
         def run(cell: JobRecord) -> None:
             with writing(context.sessions) as session:
-                held = lease.claim(session, cell.id, 30)
-            if held is None:
+                claimed = lease.claim(session, cell.id, 30)
+            if claimed is None:
                 return
             with writing(context.sessions) as session:
-                if not state_machine.enter(session, cell.id, SUCCEEDED, fence=held.attempt):
-                    assert state_machine.enter(session, cell.id, CANCELLED, fence=held.attempt)
+                if not state_machine.enter(session, cell.id, SUCCEEDED, fence=claimed.attempt):
+                    assert state_machine.enter(session, cell.id, CANCELLED, fence=claimed.attempt)
 
         def cancel(job_id: uuid.UUID) -> None:
             try:
@@ -313,12 +313,12 @@ class TestSubmitting:
 
     def test_the_data_set_is_in_use_until_the_last_cell_has_ended(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 2)
-        held = [_claim(context, cell) for cell in sweep.children]
+        claimed = [_claim(context, cell) for cell in sweep.children]
         store, limits = context.dataset_store, context.settings.limits
-        _end(context, held[0], SUCCEEDED)
+        _end(context, claimed[0], SUCCEEDED)
         with pytest.raises(DatasetInUse):
             delete_dataset(context.sessions, store, limits, sweep.job.dataset_id)
-        _end(context, held[1], SUCCEEDED)
+        _end(context, claimed[1], SUCCEEDED)
         delete_dataset(context.sessions, store, limits, sweep.job.dataset_id)
 
     def test_cells_are_listed_only_on_request(self, context: ServiceContext) -> None:

@@ -15,9 +15,9 @@ def _claimed(client: TestClient) -> lease.Claim:
     context = client.app.state.context
     job_id = make_job(context)
     with writing(context.sessions) as session:
-        held = lease.claim(session, job_id, 30)
-    assert held is not None
-    return held
+        claimed = lease.claim(session, job_id, 30)
+    assert claimed is not None
+    return claimed
 
 
 class TestListJobs:
@@ -40,10 +40,10 @@ class TestListJobs:
         assert [job["id"] for job in client.get("/jobs?sort=created_at").json()["items"]] == made
 
     def test_filters(self, client: TestClient) -> None:
-        held = _claimed(client)
+        claimed = _claimed(client)
         make_job(client.app.state.context)
         running = client.get("/jobs?state=running").json()["items"]
-        assert [job["id"] for job in running] == [str(held.job_id)]
+        assert [job["id"] for job in running] == [str(claimed.job_id)]
         assert client.get("/jobs?state=failed").json()["items"] == []
 
     @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ class TestGetJob:
         assert job["created_at"].endswith("Z")
 
     def test_failed_has_code_and_message(self, client: TestClient) -> None:
-        held = _claimed(client)
+        claimed = _claimed(client)
         with writing(client.app.state.context.sessions) as session:
-            state_machine.fail(session, held.job_id, "single_class", "only one class", fence=held.attempt)
-        job = client.get(f"/jobs/{held.job_id}").json()
+            state_machine.fail(session, claimed.job_id, "single_class", "only one class", fence=claimed.attempt)
+        job = client.get(f"/jobs/{claimed.job_id}").json()
         assert (job["state"], job["error"]) == ("failed", {"code": "single_class", "message": "only one class"})
 
 
@@ -88,18 +88,18 @@ class TestCancelJob:
             assert (response.status_code, response.json()["state"]) == (202, "cancelled")
 
     def test_running_is_asked_to_stop_only_once(self, client: TestClient) -> None:
-        held = _claimed(client)
+        claimed = _claimed(client)
         for _ in range(2):
-            response = client.post(f"/jobs/{held.job_id}/cancel")
+            response = client.post(f"/jobs/{claimed.job_id}/cancel")
             assert (response.status_code, response.json()["state"]) == (202, "cancelling")
 
     @pytest.mark.parametrize("target", [JobState.SUCCEEDED, JobState.FAILED])
     def test_finished_is_a_conflict(self, client: TestClient, target: JobState) -> None:
-        held = _claimed(client)
+        claimed = _claimed(client)
         error = {"error_code": "x", "error_message": "y"} if target is JobState.FAILED else {}
         with writing(client.app.state.context.sessions) as session:
-            assert state_machine.enter(session, held.job_id, target, fence=held.attempt, **error)
-        response = client.post(f"/jobs/{held.job_id}/cancel")
+            assert state_machine.enter(session, claimed.job_id, target, fence=claimed.attempt, **error)
+        response = client.post(f"/jobs/{claimed.job_id}/cancel")
         assert (response.status_code, response.json()["code"]) == (409, "job_already_finished")
 
     def test_not_found(self, client: TestClient) -> None:

@@ -30,10 +30,10 @@ def _claim(context: ServiceContext, job_id: uuid.UUID, lease_seconds: float = 30
 
 
 def _lapse(context: ServiceContext, job_id: uuid.UUID) -> Claim:
-    held = _claim(context, job_id, lease_seconds=0.01)
-    assert held is not None
+    claimed = _claim(context, job_id, lease_seconds=0.01)
+    assert claimed is not None
     time.sleep(0.05)
-    return held
+    return claimed
 
 
 def _cancel(context: ServiceContext, job_id: uuid.UUID) -> None:
@@ -50,8 +50,8 @@ def _events(context: ServiceContext, job_id: uuid.UUID) -> list[str]:
 class TestClaim:
     def test_increments_the_attempt_and_sets_started_at(self, context: ServiceContext) -> None:
         job_id = make_job(context)
-        held = _claim(context, job_id)
-        assert held == Claim(job_id, 1, {"name": "made"})
+        claimed = _claim(context, job_id)
+        assert claimed == Claim(job_id, 1, {"name": "made"})
         assert job(context, job_id).state is JobState.RUNNING
         assert job(context, job_id).started_at is not None
         assert _events(context, job_id) == ["queued", "running"]
@@ -84,10 +84,10 @@ class TestClaim:
 
     def test_a_retry_is_refused_until_it_is_due(self, context: ServiceContext) -> None:
         job_id = make_job(context)
-        held = _claim(context, job_id)
-        assert held is not None
+        claimed = _claim(context, job_id)
+        assert claimed is not None
         with writing(context.sessions) as session:
-            assert state_machine.requeue(session, job_id, fence=held.attempt, delay_seconds=0.3)
+            assert state_machine.requeue(session, job_id, fence=claimed.attempt, delay_seconds=0.3)
         assert _claim(context, job_id) is None
         time.sleep(0.4)
         assert _claim(context, job_id) is not None
@@ -96,22 +96,22 @@ class TestClaim:
 class TestRenew:
     def test_stores_progress_and_returns_the_state(self, context: ServiceContext) -> None:
         job_id = make_job(context)
-        held = _claim(context, job_id)
-        assert held is not None
+        claimed = _claim(context, job_id)
+        assert claimed is not None
         with writing(context.sessions) as session:
-            assert lease.renew(session, held, 30, {"fraction": 0.5}) is JobState.RUNNING
+            assert lease.renew(session, claimed, 30, {"fraction": 0.5}) is JobState.RUNNING
         assert job(context, job_id).progress == {"fraction": 0.5}
         _cancel(context, job_id)
         with writing(context.sessions) as session:
-            assert lease.renew(session, held, 30, None) is JobState.CANCELLING
+            assert lease.renew(session, claimed, 30, None) is JobState.CANCELLING
         assert _events(context, job_id) == ["queued", "running", "progress", "cancelling"]
 
     def test_is_refused_after_the_job_was_taken_back(self, context: ServiceContext) -> None:
         job_id = make_job(context)
-        held = _lapse(context, job_id)
+        claimed = _lapse(context, job_id)
         take_back_lapsed(context.sessions, BRIEF)
         with writing(context.sessions) as session:
-            assert lease.renew(session, held, 30, {"fraction": 0.9}) is None
+            assert lease.renew(session, claimed, 30, {"fraction": 0.9}) is None
         assert job(context, job_id).progress != {"fraction": 0.9}
 
 

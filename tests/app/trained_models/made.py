@@ -48,7 +48,7 @@ def make_trained_model(
     features: Sequence[dict[str, Any]] = FEATURES,
     labels: Sequence[Any] = ("bad", "good"),
     seed: int = 0,
-    **given: Any,
+    **changed: Any,
 ) -> TrainedModelRecord:
     estimator = fitted(features, labels, seed)
     schema = {"target": "y", "classes": estimator.classes_.tolist(), "features": list(features)}
@@ -69,7 +69,7 @@ def make_trained_model(
         "fitted": {},
         "certificate": None,
     }
-    values |= given
+    values |= changed
     values.setdefault("dataset_id", make_dataset(context))
     with writing(context.sessions) as session:
         return TrainedModelService(session, context.artifact_store).register(NewTrainedModel(**values))

@@ -88,13 +88,13 @@ class TestDelete:
     def test_a_file_is_not_deleted_while_another_model_has_the_same_bytes(self, context):
         first = make_trained_model(context)
         second = register(context, like(first))
-        for row, held in ((first, True), (second, False)):
+        for row, is_kept in ((first, True), (second, False)):
             with writing(context.sessions) as session:
                 service = TrainedModelService(session, context.artifact_store)
                 service.delete(service.get(row.id))
             with writing(context.sessions) as session:
                 TrainedModelService(session, context.artifact_store).drop_artifact(row.artifact_sha256)
-            assert context.artifact_store.holds(row.artifact_sha256) is held
+            assert context.artifact_store.holds(row.artifact_sha256) is is_kept
 
 
 class TestGarbageCollection:
