@@ -54,7 +54,7 @@ def audit(
         datasets = DatasetService(session, context.dataset_store, limits)
         submission = AuditSubmission(body, datasets, limits)
         job = JobService(session, limits).submit(submission, idempotency_key)
-    return accepted.of(job)
+    return accepted.answer(job)
 
 
 @router.get(

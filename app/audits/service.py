@@ -25,7 +25,7 @@ class AuditService:
 
     def get(self, audit_id: uuid.UUID) -> Audit:
         """Return a finished audit, whose report is loaded on first access. Raises AuditNotFound, AuditNotFinished."""
-        job = self._jobs.of_kind(audit_id, JobKind.AUDIT, AuditNotFound)
+        job = self._jobs.get_of_kind(audit_id, JobKind.AUDIT, AuditNotFound)
         if job.state is not JobState.SUCCEEDED:
             raise AuditNotFinished(f"audit {audit_id} is {job.state} and has no result; see GET /jobs/{audit_id}")
         return Audit(self._session.get_one(AuditRow, audit_id), job.dataset_id)

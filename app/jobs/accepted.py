@@ -22,11 +22,12 @@ class Acceptance:
         self._response = response
         self._background = background
 
-    def of(self, job: JobRecord) -> JobOut:
+    def answer(self, job: JobRecord) -> JobOut:
+        """Return the job, and set the header `Location`."""
         # The relay then publishes the job now instead of after its interval.
         self._background.add_task(self._wake_relay)
         self._response.headers["Location"] = f"/jobs/{job.id}"
-        return JobOut.of(job)
+        return JobOut.from_record(job)
 
 
 async def _acceptance(request: Request, response: Response, background: BackgroundTasks) -> Acceptance:

@@ -36,13 +36,13 @@ def list_jobs(
     with reading(context.sessions) as session:
         filters = JobFilter(kind, state, dataset_id, parent_id)
         jobs, next_cursor = JobService(session, context.settings.limits).page(page, filters)
-    return Page(items=[JobOut.of(job) for job in jobs], next_cursor=next_cursor)
+    return Page(items=[JobOut.from_record(job) for job in jobs], next_cursor=next_cursor)
 
 
 @router.get("/{job_id}", summary="Get the state, progress and result of a job", responses=responses(JobNotFound))
 def get_job(job_id: uuid.UUID, context: Context) -> JobOut:
     with reading(context.sessions) as session:
-        return JobOut.of(JobService(session, context.settings.limits).get(job_id))
+        return JobOut.from_record(JobService(session, context.settings.limits).get(job_id))
 
 
 @router.post(
@@ -55,4 +55,4 @@ def get_job(job_id: uuid.UUID, context: Context) -> JobOut:
 )
 def cancel_job(job_id: uuid.UUID, context: Context) -> JobOut:
     with writing(context.sessions) as session:
-        return JobOut.of(JobService(session, context.settings.limits).cancel(job_id))
+        return JobOut.from_record(JobService(session, context.settings.limits).cancel(job_id))

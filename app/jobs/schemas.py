@@ -29,7 +29,7 @@ class Progress(BaseModel):
     )
 
     @classmethod
-    def of(cls, job: JobRecord) -> "Progress":
+    def from_record(cls, job: JobRecord) -> "Progress":
         shown = cls.model_validate(job.progress)
         if job.state not in (JobState.RUNNING, JobState.SUCCEEDED):
             shown.eta_seconds = None
@@ -46,8 +46,9 @@ class JobError(BaseModel):
     message: str
 
     @classmethod
-    def of(cls, code: str | None, message: str | None) -> "JobError | None":
-        return None if code is None else cls(code=code, message=message or "")
+    def from_record(cls, job: JobRecord) -> "JobError | None":
+        """Return the error of the job, or None if it has not failed."""
+        return None if job.error_code is None else cls(code=job.error_code, message=job.error_message or "")
 
 
 class JobResult(BaseModel):
@@ -103,13 +104,13 @@ class JobOut(BaseModel):
     error: JobError | None = Field(description="reason why it failed")
 
     @classmethod
-    def of(cls, job: JobRecord) -> "JobOut":
+    def from_record(cls, job: JobRecord) -> "JobOut":
         return cls(
             id=job.id,
             kind=job.kind,
             state=job.state,
             attempt=job.attempt,
-            progress=Progress.of(job),
+            progress=Progress.from_record(job),
             created_at=job.created_at,
             started_at=job.started_at,
             finished_at=job.finished_at,
@@ -117,7 +118,7 @@ class JobOut(BaseModel):
             model_id=job.model_id,
             result=_result(job),
             parent_id=job.parent_id,
-            error=JobError.of(job.error_code, job.error_message),
+            error=JobError.from_record(job),
         )
 
 

@@ -39,23 +39,6 @@ class JobService:
         self._limits = limits
         self._jobs = JobRepository(session)
 
-    def repeated(self, idempotency_key: str | None, body: dict[str, Any]) -> JobRecord | None:
-        """Return the job that this key has queued before, whatever has become of its data set since.
-
-        Raises:
-            IdempotencyKeyReused: the key belongs to another request.
-        """
-        return self._by_key(idempotency_key, request_sha256(body))
-
-    def _by_key(self, idempotency_key: str | None, body_sha256: str) -> JobRecord | None:
-        found = self._jobs.by_idempotency_key(idempotency_key) if idempotency_key else None
-        if found is not None and found.request_sha256 != body_sha256:
-            raise IdempotencyKeyReused.at(
-                "header/Idempotency-Key",
-                f"the key {idempotency_key!r} was used for another request (job {found.id}); choose a new key",
-            )
-        return found
-
     def submit(self, submission: JobSubmission, idempotency_key: str | None) -> JobRecord:
         """Queue the job of a submission, or return the job that the key has queued before.
 
@@ -69,7 +52,7 @@ class JobService:
         """
         body = submission.body()
         # Checked first: the key is valid even if the data set of its job has been deleted since.
-        repeated = self.repeated(idempotency_key, body)
+        repeated = self._by_key(idempotency_key, request_sha256(body))
         if repeated is not None:
             return repeated
         with submission.prepare() as new:
@@ -109,6 +92,16 @@ class JobService:
                 raise DatasetNotFound.at("/dataset_id", detail) from error
             return QueuedJob(first, [])
 
+    def _by_key(self, idempotency_key: str | None, body_sha256: str) -> JobRecord | None:
+        """Return the job that the key has queued before, or None. Raises IdempotencyKeyReused for another body."""
+        job = self._jobs.by_idempotency_key(idempotency_key) if idempotency_key else None
+        if job is not None and job.request_sha256 != body_sha256:
+            raise IdempotencyKeyReused.at(
+                "header/Idempotency-Key",
+                f"the key {idempotency_key!r} was used for another request (job {job.id}); choose a new key",
+            )
+        return job
+
     def _refuse_when_full(self, waiting: int, n_new: int) -> None:
         limit = self._limits.max_queued_jobs
         if waiting + n_new > limit:
@@ -125,7 +118,7 @@ class JobService:
             raise JobNotFound(f"there is no job {job_id}; GET /jobs lists all jobs")
         return job
 
-    def of_kind(self, job_id: uuid.UUID, kind: JobKind, missing: type[NotFound]) -> JobRecord:
+    def get_of_kind(self, job_id: uuid.UUID, kind: JobKind, missing: type[NotFound]) -> JobRecord:
         """Return a job of this kind, for a route with the parameter `path/KIND_id`. Raises `missing`."""
         detail = f"there is no {kind} {job_id}; GET /jobs?kind={kind} lists all jobs of this kind"
         job = self._jobs.get(job_id)

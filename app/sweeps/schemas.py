@@ -90,7 +90,7 @@ class SweepCellOut(BaseModel):
                 "mean": fmean(values) if values else None,
                 "sd": stdev(values) if len(values) > 1 else None,
                 "values": values,
-                "error": JobError.of(job.error_code, job.error_message),
+                "error": JobError.from_record(job),
             }
         )
 
@@ -120,13 +120,13 @@ class SweepOut(BaseModel):
             id=job.id,
             dataset_id=job.dataset_id,
             state=job.state,
-            progress=Progress.of(job),
+            progress=Progress.from_record(job),
             created_at=job.created_at,
             started_at=job.started_at,
             finished_at=job.finished_at,
             repeats=job.request["repeats"],
             test_fraction=job.request["test_fraction"],
             seed=job.request["seed"],
-            error=JobError.of(job.error_code, job.error_message),
+            error=JobError.from_record(job),
             cells=[entry for cell in sweep.cells for entry in SweepCellOut.by_metric(cell)],
         )

@@ -21,7 +21,7 @@ class SweepService:
     def get(self, sweep_id: uuid.UUID) -> Sweep:
         """Return the sweep with the scores of the cells that have succeeded so far. Raises SweepNotFound."""
         # In this order, a job that is read as succeeded never lacks its scores.
-        sweep = self._jobs.of_kind(sweep_id, JobKind.SWEEP, SweepNotFound)
+        sweep = self._jobs.get_of_kind(sweep_id, JobKind.SWEEP, SweepNotFound)
         children = {child.id: child for child in self._jobs.children(sweep_id)}
         scores = self._sweeps.scores(children)
         return Sweep(sweep, [_cell(children[job_id], values) for job_id, values in scores.items()])

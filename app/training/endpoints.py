@@ -51,4 +51,4 @@ def train(
         datasets = DatasetService(session, context.dataset_store, limits)
         submission = TrainingSubmission(body, datasets, limits)
         job = JobService(session, limits).submit(submission, idempotency_key)
-    return accepted.of(job)
+    return accepted.answer(job)
