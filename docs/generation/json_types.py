@@ -66,7 +66,8 @@ def _plain(schema: Schema) -> str:
         return f"object of {type_text(values)}" if isinstance(values, Mapping) and values else "object"
     if kind is None:
         return "any value"
-    shown = f"{kind} ({schema['format']})" if "format" in schema else str(kind)
+    names = " or ".join(kind) if isinstance(kind, list) else str(kind)
+    shown = f"{names} ({schema['format']})" if "format" in schema else names
     return shown + _limits(schema)
 
 
