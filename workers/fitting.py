@@ -51,7 +51,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Fitter:
-    """Fits the model of a request to labels of these `classes` (class,)."""
+    """Fitter of the model of a request to labels of these `classes` (class,)."""
 
     spec: TrainSpec
     classes: NDArray[Any]

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Renews a lease, reports progress and passes on stop requests; a context manager around the work."""
+    """Context manager that renews a lease, reports progress and passes on stop requests while the work runs."""
 
     def __init__(
         self,

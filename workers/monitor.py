@@ -18,7 +18,7 @@ class StopReason(Enum):
 
 
 class JobMonitor:
-    """A `core` FitMonitor whose progress is read, and whose stop flag is set, from another thread."""
+    """FitMonitor of `core` whose progress is read, and whose stop flag is set, from another thread."""
 
     def __init__(self) -> None:
         self.stop_flag = np.zeros(1, dtype=np.uint8)

@@ -22,7 +22,7 @@ OUT_OF_MEMORY = "The worker ran out of memory; use fewer or shallower trees, or 
 
 
 class LeaseLost(Exception):
-    """Another attempt owns the job; nothing of this one may be written."""
+    """Error of an attempt that no longer owns its job and may not write to it."""
 
 
 class Outcome(Protocol):
@@ -34,7 +34,7 @@ class Outcome(Protocol):
 
 @dataclass(frozen=True)
 class Success:
-    """The body returned a result."""
+    """Outcome of a body that returned a result."""
 
     context: ServiceContext
     monitor: JobMonitor
@@ -53,7 +53,7 @@ class Success:
 
 @dataclass(frozen=True)
 class Failure:
-    """The body, or storing its result, raised an error."""
+    """Outcome of an error that the body, or storing its result, has raised."""
 
     code: str
     message: str
@@ -76,7 +76,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Stop:
-    """The body stopped because it was asked to."""
+    """Outcome of a body that stopped on request."""
 
     reason: StopReason | None
 

@@ -8,18 +8,18 @@ class AuditNotFound(NotFound):
 
 
 class AuditNotFinished(Conflict):
-    """The job of the audit has not finished, or has finished without a result."""
+    """Audit whose job has not finished, or has finished without a result."""
 
     code, title = "audit_not_finished", "Audit not finished"
 
 
 class InvalidAuditRequest(Invalid):
-    """The request is well-formed but does not fit its data set."""
+    """Well-formed request that is incompatible with its data set."""
 
     code, title = "invalid_audit_request", "Invalid audit request"
 
 
 class IssuesMissing(ServiceError):
-    """The store lacks a file that it should contain; a client has not caused this and cannot repair it."""
+    """File that is missing from the store, which a client has not caused and cannot repair."""
 
     code, title = "issues_missing", "File of judged rows missing"

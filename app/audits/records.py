@@ -12,7 +12,7 @@ from app.audits.tables import AuditRow
 
 @dataclass(frozen=True)
 class Audit:
-    """A finished audit."""
+    """Finished audit."""
 
     row: AuditRow
     dataset_id: uuid.UUID

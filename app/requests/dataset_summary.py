@@ -1,4 +1,4 @@
-"""What the checks of a request need to know of a data set."""
+"""Summary of a data set that the checks of a request read."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol

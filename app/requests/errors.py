@@ -1,15 +1,15 @@
-"""Errors of requests that are well-formed but do not fit their data set."""
+"""Errors of well-formed requests that are incompatible with their data set."""
 
 from app.errors import Invalid
 
 
 class InvalidTrainingRequest(Invalid):
-    """A model or an evaluation does not fit the data set."""
+    """Model or evaluation that is incompatible with the data set."""
 
     code, title = "invalid_training_request", "Invalid training request"
 
 
 class InvalidNoiseRequest(Invalid):
-    """Injected noise or a correction does not fit the data set or the model."""
+    """Injected noise or correction that is incompatible with the data set or the model."""
 
     code, title = "invalid_noise", "Invalid noise"

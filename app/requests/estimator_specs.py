@@ -17,7 +17,7 @@ class EstimatorSpec(DerivedSpec):
 
     @property
     def estimator_class(self) -> Any:
-        """The class in `core`."""
+        """Class of the estimator in `core`."""
         return ESTIMATORS[self.kind]
 
     def constructor_arguments(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the specifications of all kinds of jobs have in common."""
+"""Base of the specifications of all kinds of jobs."""
 
 from typing import Any
 

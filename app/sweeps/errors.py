@@ -8,6 +8,6 @@ class SweepNotFound(NotFound):
 
 
 class InvalidSweep(Invalid):
-    """The models and the noise of a sweep make too many cells, or equal ones."""
+    """Grid with too many cells, or with equal ones."""
 
     code, title = "invalid_sweep", "Invalid sweep"

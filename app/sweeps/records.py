@@ -13,7 +13,7 @@ Scores = dict[str, list[float]]
 
 @dataclass(frozen=True)
 class SweepCell:
-    """A child job of a sweep; `scores` is None until it has succeeded."""
+    """Child job of a sweep; `scores` is None until it has succeeded."""
 
     job: JobRecord
     scores: Scores | None
@@ -21,7 +21,7 @@ class SweepCell:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep and its cells, ordered by model and then by noise."""
+    """Sweep with its cells, ordered by model and then by noise."""
 
     job: JobRecord
     cells: list[SweepCell]

@@ -54,8 +54,8 @@ class SweepSubmission(JobSubmission):
             (InvalidNoiseRequest, self._noise_problems(dataset)),
             (InvalidTrainingRequest, self._fit_problems(dataset)),
         ):
-            if found := list(problems):
-                raise error.about(found)
+            if listed := list(problems):
+                raise error.about(listed)
 
     def _noise_problems(self, dataset: DatasetRecord) -> Iterator[FieldError]:
         for number, noise in enumerate(self._request.noise):

@@ -49,7 +49,7 @@ class TrainRequest(BaseModel):
 
 
 class TrainSpec(JobSpec):
-    """A training job."""
+    """Specification of a training job."""
 
     name: ModelName
     dataset_id: uuid.UUID

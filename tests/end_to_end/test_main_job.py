@@ -111,8 +111,8 @@ def test_progress_rises_to_the_end(service: RunningService, dataset: dict[str, A
 def test_cancelling_a_running_job(service: RunningService, dataset: dict[str, Any]) -> None:
     job = submit(service, dataset, name="never-made", model=LONG_MODEL)
     wait_for_progress(service, job["id"])
-    status, asked = service.request("POST", f"/jobs/{job['id']}/cancel")
-    assert (status, asked["state"]) == (202, "cancelling")
+    status, cancelled = service.request("POST", f"/jobs/{job['id']}/cancel")
+    assert (status, cancelled["state"]) == (202, "cancelling")
     assert service.wait_for_job(job["id"], 20)["state"] == "cancelled"
     assert service.request("GET", "/models?name=never-made")[1]["items"] == []
     assert service.request("POST", f"/jobs/{job['id']}/cancel")[0] == 202

@@ -173,8 +173,8 @@ def test_progress_covers_all_folds_and_the_last_fit(context: ServiceContext, mon
     monkeypatch.setattr(JobMonitor, "advance", advance)
     forest = {"kind": "forest", "n_estimators": 4}
     row = run_to_the_end(context, dataset_id=store(context, made()), model=forest, evaluation=FOLDS)
-    of_folds = [f"fold {k} of 3: {phase}" for k in (1, 2, 3) for phase in ("growing", "scoring")]
-    assert list(dict.fromkeys(phases)) == [*of_folds, "growing"]
+    fold_phases = [f"fold {k} of 3: {phase}" for k in (1, 2, 3) for phase in ("growing", "scoring")]
+    assert list(dict.fromkeys(phases)) == [*fold_phases, "growing"]
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1.0, abs=0.001)
     # Two thirds of the rows three times, and all of them once; scoring is a little beside that.

@@ -247,7 +247,7 @@ class TestReading:
 
 def test_only_files_without_an_audit_are_deleted(client: TestClient, context: ServiceContext) -> None:
     audit_id = audited(client, context, table())
-    orphan = context.issue_store.put(lambda path: path.write_bytes(b"nobody's"))
+    orphan = context.issue_store.put(lambda path: path.write_bytes(b"unreferenced"))
     two_days_ago = time.time() - 2 * 24 * 3600
     for path in context.settings.issues_folder.iterdir():
         os.utime(path, (two_days_ago, two_days_ago))

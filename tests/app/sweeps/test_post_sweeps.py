@@ -63,8 +63,8 @@ class TestAccepted:
         sweep = client.post("/sweeps", json=body(dataset_id, repeats=2, seed=3, test_fraction=0.5)).json()
         cells = client.get(f"/jobs?parent_id={sweep['id']}&sort=created_at").json()["items"]
         assert {(cell["kind"], cell["parent_id"]) for cell in cells} == {("sweep_cell", sweep["id"])}
-        asked = [(cell["request"]["model"]["loss"]["kind"], cell["request"]["noise"]) for cell in cells]
-        assert asked == [("gini", NOISE[0]), ("gini", NOISE[1]), ("ne", NOISE[0]), ("ne", NOISE[1])]
+        grid = [(cell["request"]["model"]["loss"]["kind"], cell["request"]["noise"]) for cell in cells]
+        assert grid == [("gini", NOISE[0]), ("gini", NOISE[1]), ("ne", NOISE[0]), ("ne", NOISE[1])]
         for cell in cells:
             assert [cell["request"][key] for key in ("repeats", "seed", "test_fraction")] == [2, 3, 0.5]
 
@@ -85,7 +85,7 @@ class TestAccepted:
 
 class TestRefused:
     @pytest.mark.parametrize(
-        ("given", "pointers"),
+        ("fields", "pointers"),
         [
             ({"models": []}, ["/models"]),
             ({"noise": []}, ["/noise"]),
@@ -107,8 +107,8 @@ class TestRefused:
         ],
         ids=str,
     )
-    def test_malformed(self, client: TestClient, dataset_id: str, given: Any, pointers: list[str]) -> None:
-        assert refused(client, body(dataset_id, **given)) == ("invalid_request", pointers)
+    def test_malformed(self, client: TestClient, dataset_id: str, fields: Any, pointers: list[str]) -> None:
+        assert refused(client, body(dataset_id, **fields)) == ("invalid_request", pointers)
 
     @pytest.mark.parametrize(
         ("models", "pointers"),

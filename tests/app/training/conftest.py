@@ -13,5 +13,5 @@ def dataset_id(client: TestClient) -> str:
 
 @pytest.fixture
 def three(client: TestClient) -> str:
-    """A data set of the classes a, b and c."""
+    """Id of a data set with the classes a, b and c."""
     return str(make_dataset(client.app.state.context, classes=[{"label": label, "count": 30} for label in "abc"]))
