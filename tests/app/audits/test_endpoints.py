@@ -188,7 +188,7 @@ class TestSubmission:
         assert (response.status_code, response.json()["code"]) == (422, "invalid_audit_request")
         assert [error["pointer"] for error in response.json()["errors"]] == ["/dataset_id"]
         assert "23 rows of 8 classes are too few" in response.json()["detail"]
-        assert "it takes 24: upload more rows" in response.json()["detail"]
+        assert "24 are needed: upload more rows" in response.json()["detail"]
         enough = make_dataset(context, n_rows=24, classes=eight)
         assert client.post("/audits", json={"dataset_id": str(enough), **model}).status_code == 202
 
