@@ -1,5 +1,7 @@
 """Contract type of the import linter: modules that only their own package may import, found by their names."""
 
+from typing import Any
+
 import grimp
 from importlinter import Contract, ContractCheck, fields, output
 from importlinter.application import contract_utils
@@ -16,12 +18,13 @@ class PrivateModulesContract(Contract):
 
     type_name = "private_modules"
 
-    package = fields.StringField()
-    private_names = fields.ListField(subfield=fields.StringField())
-    ignore_imports = fields.SetField(subfield=fields.ImportExpressionField(), required=False)
+    # The linter replaces each field by its value.
+    package: Any = fields.StringField()
+    private_names: Any = fields.ListField(subfield=fields.StringField())
+    ignore_imports: Any = fields.SetField(subfield=fields.ImportExpressionField(), required=False)
 
     def check(self, graph: grimp.ImportGraph, verbose: bool) -> ContractCheck:
-        contract_utils.remove_ignored_imports(graph, self.ignore_imports, contract_utils.AlertLevel.ERROR)  # type: ignore[arg-type]
+        contract_utils.remove_ignored_imports(graph, self.ignore_imports, contract_utils.AlertLevel.ERROR)
         broken = [
             f"{importer} imports {private}, which is private to {private.rpartition('.')[0]}"
             for private in self._private_modules(graph)
