@@ -90,7 +90,7 @@ def _stump() -> TreeClassifier:
         impurity=np.zeros(3),
         n_node_samples=np.array([5, 1, 4], dtype=np.int32),
         weighted_n_node_samples=np.array([5.0, 1.0, 4.0]),
-        mixed=np.array([[0.25, 0.75]]),
+        impure_distributions=np.array([[0.25, 0.75]]),
     )
     stump.trees_ = (nodes,)
     stump.classes_, stump.loss_, stump.n_features_in_ = np.arange(2), parse_loss("gini"), 2

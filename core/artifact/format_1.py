@@ -81,7 +81,7 @@ def _compact(nodes: Mapping[str, NDArray[Any]]) -> TreeNodes:
         **{name: nodes[name] for name in _UNCHANGED},
         link=link,
         n_node_samples=n_samples.astype(np.int32),
-        mixed=mixed[is_mixed],
+        impure_distributions=mixed[is_mixed],
     )
 
 

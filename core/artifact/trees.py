@@ -41,8 +41,9 @@ def tree_arrays(trees: Trees) -> dict[str, Pieces]:
     """Return the arrays of the file by name, in their order."""
     return {
         TREE_OFFSETS: [_offsets([len(nodes.feature) for nodes in trees])],
-        _MIXED_OFFSETS: [_offsets([len(nodes.mixed) for nodes in trees])],
-        **{name: [getattr(nodes, name) for nodes in trees] for name in TreeNodes._fields},
+        _MIXED_OFFSETS: [_offsets([len(nodes.impure_distributions) for nodes in trees])],
+        **{name: [getattr(nodes, name) for nodes in trees] for name in _NODE_DTYPES},
+        _MIXED: [nodes.impure_distributions for nodes in trees],
     }
 
 
@@ -52,7 +53,7 @@ def _offsets(lengths: list[int]) -> NDArray[np.int64]:
 
 def trees_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Trees:
     """Return trees as views of the arrays of a file; the caller has to check their nodes. Raises ArtifactError."""
-    if set(arrays) != {TREE_OFFSETS, _MIXED_OFFSETS, *TreeNodes._fields}:
+    if set(arrays) != {TREE_OFFSETS, _MIXED_OFFSETS, *_NODE_DTYPES, _MIXED}:
         raise ArtifactError("the arrays are not those of a forest.")
     columns, mixed = {name: arrays[name] for name in _NODE_DTYPES}, arrays[_MIXED]
     n_nodes = len(columns["feature"])
@@ -64,7 +65,10 @@ def trees_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Trees:
     if len(node_offsets) != len(mixed_offsets):
         raise ArtifactError("the numbers of node offsets and distribution offsets differ.")
     return tuple(
-        TreeNodes(**{name: column[first:last] for name, column in columns.items()}, mixed=mixed[first_mixed:last_mixed])
+        TreeNodes(
+            **{name: column[first:last] for name, column in columns.items()},
+            impure_distributions=mixed[first_mixed:last_mixed],
+        )
         for (first, last), (first_mixed, last_mixed) in zip(
             pairwise(node_offsets.tolist()), pairwise(mixed_offsets.tolist()), strict=True
         )
@@ -73,13 +77,17 @@ def trees_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Trees:
 
 def check_nodes(nodes: TreeNodes, n_features: int, n_classes: int) -> None:
     """Raise ArtifactError unless growth could have made this tree and it is safe to traverse."""
-    shapes = dict.fromkeys(_NODE_DTYPES, (len(nodes.feature),)) | {_MIXED: (len(nodes.mixed), n_classes)}
-    for name, array in nodes._asdict().items():
-        if array.shape != shapes[name] or array.dtype != _NODE_DTYPES.get(name, np.float64):
-            raise ArtifactError(f"array {name!r} has the wrong shape or type.")
+    for name, dtype in _NODE_DTYPES.items():
+        _check_array(name, getattr(nodes, name), (len(nodes.feature),), dtype)
+    _check_array(_MIXED, nodes.impure_distributions, (len(nodes.impure_distributions), n_classes), np.float64)
     _check_children(nodes)
     _check_leaves(nodes)
     _check_numbers(nodes, n_features)
+
+
+def _check_array(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: Any) -> None:
+    if array.shape != shape or array.dtype != dtype:
+        raise ArtifactError(f"array {name!r} has the wrong shape or type.")
 
 
 def check_offsets(name: str, offsets: NDArray[Any], n_entries: int, follows: np.ufunc) -> None:
@@ -123,11 +131,11 @@ def _check_children(nodes: TreeNodes) -> None:
 
 
 def _check_leaves(nodes: TreeNodes) -> None:
-    n_mixed, n_classes = nodes.mixed.shape
+    n_mixed, n_classes = nodes.impure_distributions.shape
     linked = nodes.link[nodes.feature == NO_FEATURE]
     if not ((linked >= 0) & (linked < n_classes + n_mixed)).all():
         raise ArtifactError("a leaf refers to a class distribution that does not exist.")
-    check_distributions(nodes.mixed)
+    check_distributions(nodes.impure_distributions)
 
 
 def _check_numbers(nodes: TreeNodes, n_features: int) -> None:

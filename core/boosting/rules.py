@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from core.growth.tree_structure import Tree
 from core.growth.voting import rounded_down
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
-from core.kernels.prediction.packed_trees import NODE_DTYPES, PackedTrees, pack, put_ballots
+from core.kernels.prediction.packed_trees import NODE_DTYPES, PackedTrees, pack, write_output_nodes
 from core.kernels.prediction.traversal import find_leaves
 
 
@@ -66,7 +66,7 @@ def packed_rules(weighted: WeightedRules, width: np.dtype[Any]) -> PackedTrees:
     mixed = np.concatenate(votes)
     n_nodes = weighted.n_scores + len(mixed) + n_inner
     packed = PackedTrees(np.empty(n_nodes, NODE_DTYPES[width]), np.empty(len(votes), np.uint32), mixed)
-    used, first = put_ballots(packed), weighted.n_scores
+    used, first = write_output_nodes(packed), weighted.n_scores
     for rule, of_rule in zip(weighted.rules, votes, strict=True):
         ballots = np.arange(first, first + len(of_rule))
         used = pack(_with_leaves_apart(rule.nodes, width), ballots, packed, used)

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from core.kernels.features import BinnedFeatures
 from core.kernels.growth.binning import (
-    MOST_WHOLE,
+    COUNT_TABLE_LENGTH,
     choose_bins,
-    count_wholes,
+    count_integers,
     encode_by_bins,
     encode_few_values,
-    encode_wholes,
+    encode_integers,
 )
 
 #: Number of columns copied at a time, so that each cache line of a C-ordered X is read once for several features.
@@ -130,8 +130,8 @@ def _contiguous_columns(X: NDArray[Any], first: int, buffer: _ColumnBuffer) -> I
 
 def _encode(column: NDArray[np.float64], max_bins: int | None, codes: NDArray[Any]) -> _Bins:
     """Fill `codes` (row,) and return the bins of one feature; lossy bins leave a code for missing values."""
-    counts = np.zeros(MOST_WHOLE, dtype=np.int64)
-    highest, n_missing = count_wholes(column, counts)
+    counts = np.zeros(COUNT_TABLE_LENGTH, dtype=np.int64)
+    highest, n_missing = count_integers(column, counts)
     if highest >= 0:
         return _encode_small_integers(column, counts[: highest + 1], n_missing, max_bins, codes)
     n_missing = int(np.count_nonzero(np.isnan(column)))
@@ -161,7 +161,7 @@ def _encode_small_integers(
         bins = _lossy_bins(np.repeat(values, counts[integers]), n_missing, max_bins)
     code_by_value = np.zeros(len(counts), dtype=codes.dtype)
     code_by_value[integers] = np.searchsorted(bins.high, values)
-    encode_wholes(column, code_by_value, len(bins.low), codes)
+    encode_integers(column, code_by_value, len(bins.low), codes)
     return bins
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.exceptions import FitStopped
 from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import Trees
-from core.kernels.criteria.catalogue import TRUSTED_TABLES, Criterion
+from core.kernels.criteria.catalogue import CRITERIA, Criterion
 from core.kernels.growth.partition import TreeRows
 from core.kernels.growth.tree_nodes import TreeNodes
 from core.kernels.growth.trees import grow_best_first, grow_depth_first
@@ -21,7 +21,7 @@ from core.monitoring import STOPPED, Progress, Stoppable
 
 def with_tables_for(criterion: Criterion, tree_rows: TreeRows) -> Criterion:
     """Return `criterion` with `only_tabled` set if its tables contain every class weight of every node of the tree."""
-    table = TRUSTED_TABLES[type(criterion)]
+    table = CRITERIA[type(criterion)].trusted_table
     if table is None:
         return criterion
     weights, n_tabled = tree_rows.weights, len(getattr(criterion, table))

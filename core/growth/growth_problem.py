@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from core.growth.binning import bin_features
 from core.growth.growth_parameters import feature_count
 from core.kernels.features import BinnedFeatures
-from core.kernels.growth.nodes import GrowthLimits, GrowthRoom, new_growth_room
+from core.kernels.growth.nodes import GrowthLimits, GrowthWorkspace, new_growth_workspace
 from core.kernels.search.splitting import SearchLimits
 from core.validation.training_data import TrainingData
 
@@ -49,12 +49,12 @@ class ThreadWorkspaces(threading.local):
 
     def __init__(self, n_copies: int = 1) -> None:
         self._n_copies = n_copies
-        self._workspace: GrowthRoom | None = None
+        self._workspace: GrowthWorkspace | None = None
 
-    def get(self, features: BinnedFeatures, n_classes: int) -> GrowthRoom:
+    def get(self, features: BinnedFeatures, n_classes: int) -> GrowthWorkspace:
         """Return the workspace of the calling thread, which fits any tree on `features`."""
         if self._workspace is None:
-            self._workspace = new_growth_room(features, self._n_copies * features.codes.shape[1], n_classes)
+            self._workspace = new_growth_workspace(features, self._n_copies * features.codes.shape[1], n_classes)
         return self._workspace
 
 

@@ -62,7 +62,7 @@ def out_of_bag_votes(
     result does not depend on `n_threads`. Raises FitStopped when `stop_flag` (1,) is set.
     """
     contiguous = np.ascontiguousarray(X)
-    total = np.zeros((len(X), trees[0].mixed.shape[1]), dtype=np.float64)
+    total = np.zeros((len(X), trees[0].impure_distributions.shape[1]), dtype=np.float64)
     n_trees = np.zeros(len(X), dtype=np.int64)
 
     def tree_votes(tree: int) -> _TreeVotes:
@@ -100,7 +100,7 @@ def _in_batches(pool: ThreadPoolExecutor, tree_votes: Any, n_trees: int, n_threa
 
 def _votes_on_rows(X: NDArray[Any], rows: NDArray[np.int64], tree: PackedTrees) -> NDArray[np.float64]:
     """Return the votes of one tree on `rows`, (row, class)."""
-    out = np.empty((len(rows), tree.mixed.shape[1]), dtype=np.float64)
+    out = np.empty((len(rows), tree.dense_outputs.shape[1]), dtype=np.float64)
     for first in range(0, len(rows), _ROWS_PER_GATHER):
         block = slice(first, first + _ROWS_PER_GATHER)
         out[block] = packed_votes(np.take(X, rows[block], axis=0), tree)

@@ -85,7 +85,7 @@ class Tree:
     @property
     def n_classes(self) -> NDArray[np.int64]:
         """Number of classes, (1,)."""
-        return np.array([self._nodes.mixed.shape[1]], dtype=np.int64)
+        return np.array([self._nodes.impure_distributions.shape[1]], dtype=np.int64)
 
     @property
     def max_depth(self) -> int:

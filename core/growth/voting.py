@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.class_votes import winning_classes
 from core.growth.tree_structure import Trees
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
-from core.kernels.prediction.packed_trees import NODE_DTYPES, PackedTrees, pack, put_ballots
+from core.kernels.prediction.packed_trees import NODE_DTYPES, PackedTrees, pack, write_output_nodes
 from core.kernels.prediction.traversal import mean_leaf_values
 
 #: Function from class distributions (distribution, class) to the votes of leaves that have them, same shape.
@@ -69,7 +69,7 @@ def packed_trees(trees: Trees, vote: Vote, dtype: np.dtype[Any]) -> PackedTrees:
     n_inner = sum(int(np.count_nonzero(nodes.feature != NO_FEATURE)) for nodes in trees)
     n_nodes = dense.shape[1] + len(dense) + n_inner
     packed = PackedTrees(np.empty(n_nodes, NODE_DTYPES[dtype]), np.empty(len(trees), np.uint32), dense)
-    used = put_ballots(packed)
+    used = write_output_nodes(packed)
     for nodes, one in zip(trees, outputs, strict=True):
         exact = nodes._replace(threshold=rounded_down(nodes.threshold, dtype))
         used = pack(exact, one.numbers, packed, used)
@@ -92,9 +92,9 @@ def _leaf_outputs(nodes: TreeNodes, vote: Vote, n_dense: int) -> _LeafOutputs:
     Votes are computed for distributions that some leaf has, and for a limited number of them at a time: a table of all
     pure distributions would have the square of the number of classes as its size.
     """
-    n_classes = nodes.mixed.shape[1]
+    n_classes = nodes.impure_distributions.shape[1]
     linked = np.flatnonzero(np.bincount(nodes.link[nodes.feature == NO_FEATURE]))
-    numbers = np.zeros(n_classes + len(nodes.mixed), dtype=np.int64)
+    numbers = np.zeros(n_classes + len(nodes.impure_distributions), dtype=np.int64)
     dense = [np.empty((0, n_classes))]
     at_once = max(1, _ENTRIES_AT_ONCE // n_classes)
     for first in range(0, len(linked), at_once):
@@ -109,11 +109,11 @@ def _leaf_outputs(nodes: TreeNodes, vote: Vote, n_dense: int) -> _LeafOutputs:
 
 def _distributions(nodes: TreeNodes, links: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the class distributions that the links of leaves refer to, (link, class)."""
-    n_classes = nodes.mixed.shape[1]
+    n_classes = nodes.impure_distributions.shape[1]
     rows = np.zeros((len(links), n_classes))
     is_pure = links < n_classes
     rows[np.flatnonzero(is_pure), links[is_pure]] = 1.0
-    rows[~is_pure] = nodes.mixed[links[~is_pure] - n_classes]
+    rows[~is_pure] = nodes.impure_distributions[links[~is_pure] - n_classes]
     return rows
 
 
@@ -139,7 +139,7 @@ def packed_votes(X: NDArray[Any], trees: PackedTrees, n_threads: int = 1) -> NDA
     X is (row, feature) of the type that `trees` were packed for, in any memory order. Rows are distributed over the
     threads, and the votes on each row are added in the order of the trees.
     """
-    out = np.empty((X.shape[0], trees.mixed.shape[1]), dtype=np.float64)
+    out = np.empty((X.shape[0], trees.dense_outputs.shape[1]), dtype=np.float64)
     n_threads = min(n_threads, X.shape[0] // _MIN_ROWS_PER_THREAD)
     n_rows = _rows_per_block(X, n_threads)
 

@@ -1,9 +1,9 @@
-"""The one way to compile a kernel, and where compiled code is kept.
+"""Compilation of kernels, and the location of the compiled code.
 
-Numba's disk cache watches the file of the function it caches and nothing else: a change in a callee in another file
-goes unseen and the old machine code keeps running. So the folder of the cache is named after a digest of every source
-file in this package, and an edit anywhere here starts a fresh folder. A folder is touched each time it is used; whoever
-starts a fresh one removes its siblings that nobody has touched for a month.
+Numba's disk cache is invalidated by changes of the file that contains the cached function, and of no other: after a
+change of a callee in another file the old machine code would be used. So the cache folder is named after a digest of
+all source files of this package, and any edit starts a new folder. A folder is touched each time it is used. When a new
+folder is created, its siblings that have not been used for a month are removed.
 """
 
 import hashlib
@@ -25,17 +25,17 @@ except ImportError:  # Windows
 
 KernelFunction = TypeVar("KernelFunction", bound=Callable[..., object])
 
-_numba: Any = numba  # its settings are made at run time, where a type checker cannot see them
+_numba: Any = numba  # its settings are defined at run time, where type checkers cannot see them
 
 PACKAGE = Path(__file__).resolve().parent
 
-#: Options of numba for code that makes no arrays and counts no references to them.
-NO_COUNTING = {"_nrt": False}
+#: Options of numba for code that creates no arrays and counts no references to them.
+NO_REFERENCE_COUNTING = {"_nrt": False}
 
 _LOCK_NAME = "saving.lock"
 _PREFIX = "kernels-"
 _DIGEST_CHARACTERS = 16
-_KEPT_SECONDS = 30 * 24 * 3600
+_MAX_UNUSED_SECONDS = 30 * 24 * 3600
 
 
 def source_digest(folder: Path) -> str:
@@ -49,6 +49,7 @@ def source_digest(folder: Path) -> str:
 
 
 def _can_hold_files(folder: Path) -> bool:
+    """Create or touch `folder`; return whether files can be written to it."""
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -61,8 +62,11 @@ def _can_hold_files(folder: Path) -> bool:
 
 
 def _remove_unused(current: Path) -> None:
-    """Processes may race: each removes what it still finds, and errors mean that another one was faster."""
-    oldest = time.time() - _KEPT_SECONDS
+    """Remove the siblings of `current` that have not been used for a month.
+
+    Several processes may do this at the same time; errors mean that another one was faster.
+    """
+    oldest = time.time() - _MAX_UNUSED_SECONDS
     for folder in current.parent.glob(_PREFIX + "[0-9a-f]" * _DIGEST_CHARACTERS):
         with suppress(OSError):
             if folder != current and folder.stat().st_mtime < oldest:
@@ -78,8 +82,9 @@ def _user_cache() -> Path:
 
 
 def cache_folder(package: Path = PACKAGE) -> Path | None:
-    """Where the kernels of `package` are cached; None when no candidate can be written (kernels then compile each
-    start).
+    """Return the folder where the kernels of `package` are cached.
+
+    It is None if no candidate is writable; kernels are then compiled in each process.
     """
     chosen = str(_numba.config.CACHE_DIR)
     candidates = [Path(chosen)] if chosen else [package / "__pycache__", _user_cache()]
@@ -94,9 +99,11 @@ CACHE_FOLDER = None if _numba.config.DISABLE_JIT else cache_folder()
 
 
 def _compiled(function: KernelFunction, **options: Any) -> KernelFunction:
-    """Numba reads its folder setting while the decorator runs, so the setting is changed for that moment only and other
-    users of numba in the process keep theirs. Fast-math stays off: results must not depend on how the compiler
-    reorders sums.
+    """Return `function` compiled with numba's `options`, cached in CACHE_FOLDER.
+
+    Numba reads its folder setting when the decorator runs, so the setting is changed only for this moment and does not
+    affect other users of numba in the process. Fast-math is off: results must not depend on how the compiler reorders
+    sums.
     """
     before = _numba.config.CACHE_DIR
     _numba.config.CACHE_DIR = str(CACHE_FOLDER or before)
@@ -105,15 +112,15 @@ def _compiled(function: KernelFunction, **options: Any) -> KernelFunction:
     finally:
         _numba.config.CACHE_DIR = before
     if CACHE_FOLDER is not None:
-        _save_alone(compiled, CACHE_FOLDER / _LOCK_NAME)
+        _lock_saving(compiled, CACHE_FOLDER / _LOCK_NAME)
     return compiled
 
 
-def _save_alone(compiled: Any, lock_path: Path) -> None:
-    """Let one process at a time save compiled code.
+def _lock_saving(compiled: Any, lock_path: Path) -> None:
+    """Let only one process at a time save compiled code.
 
-    Numba saves an index and the code that it names in two steps. Two processes that compile the same function for
-    different types could each choose the same name, and leave an index that gives one the code of the other.
+    Numba saves an index and the code that it refers to in two steps. Two processes that compile the same function for
+    different types could choose the same file name, and the index of one would refer to the code of the other.
     """
     save = compiled._cache.save_overload
 
@@ -132,16 +139,18 @@ def kernel(function: KernelFunction) -> KernelFunction:
 
 
 def inner_kernel(function: KernelFunction) -> KernelFunction:
-    """The same for a function that only other kernels call and that makes no arrays of its own.
+    """Compile a function that only other kernels call and that creates no arrays.
 
-    It works on arrays that its caller holds, so it counts no references to them. Where a function takes workspaces
-    apart at every feature of every node, counting takes a third of the time of growth.
+    It works on arrays owned by its caller, so it does not count references to them. In functions that unpack workspaces
+    for each feature of each node, reference counting takes a third of the time of growth.
     """
-    return _compiled(function, **NO_COUNTING)
+    return _compiled(function, **NO_REFERENCE_COUNTING)
 
 
 def inlined_kernel(function: KernelFunction) -> KernelFunction:
-    """An inner kernel that becomes part of each caller: for functions that hand many workspaces on to loops, where the
-    copies of the arguments would take longer than the loops do in small nodes.
+    """Compile an inner kernel that is inlined into each caller.
+
+    For functions that pass many workspaces on to loops: in small nodes, copying the arguments would take longer than
+    the loops.
     """
-    return _compiled(function, inline="always", **NO_COUNTING)
+    return _compiled(function, inline="always", **NO_REFERENCE_COUNTING)

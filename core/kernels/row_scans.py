@@ -1,4 +1,6 @@
-"""One look at all numbers of some rows. The loops have no early way out, so the compiler may take many at a time."""
+"""Checks and conversions of all numbers of some rows. The loops have no early exit, so that the compiler can vectorize
+them.
+"""
 
 from typing import Any
 
@@ -10,7 +12,7 @@ from core.kernels.jit import kernel
 
 @kernel
 def has_infinity(X: NDArray[Any]) -> bool:
-    """Whether any number of X (row, feature) is infinite. C order, writeable."""
+    """Return whether any number of X (row, feature) is infinite. X is in C order and writeable."""
     count = 0
     for cell in X.reshape(X.size):
         count += np.abs(cell) == np.inf
@@ -19,7 +21,7 @@ def has_infinity(X: NDArray[Any]) -> bool:
 
 @kernel
 def has_missing(cells: NDArray[Any]) -> bool:
-    """Whether any of the cells (cell,) is NaN."""
+    """Return whether any of the cells (cell,) is NaN."""
     count = 0
     for cell in cells:
         count += cell != cell
@@ -28,7 +30,10 @@ def has_missing(cells: NDArray[Any]) -> bool:
 
 @kernel
 def narrow_exactly(X: NDArray[np.float64], out: NDArray[np.float32]) -> bool:
-    """Copy X (row, feature) to out; False, with `out` unfinished, at the first row that float32 cannot hold."""
+    """Copy X (row, feature) to `out` of the same shape; return whether float32 can represent all numbers.
+
+    Stops at the first row that it cannot represent; `out` is then incomplete.
+    """
     for row in range(X.shape[0]):
         n_changed = 0
         for feature in range(X.shape[1]):

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from core.kernels.criteria.catalogue import Criterion
 from core.kernels.criteria.entropy import Credal, Entropy, lifted_log_table, weighted_log_table
-from core.kernels.criteria.gini import Gini, NegativeExponentialImpurity, SqrtGini
+from core.kernels.criteria.gini import Gini, NegativeExponentialImpurity, SqrtGiniImpurity
 from core.kernels.criteria.norm import (
-    LARGEST_TABLED_ORDER,
+    MAX_TABLED_ORDER,
     GeneralizedCrossEntropyImpurity,
     Misclassification,
     NearEntropy,
@@ -90,13 +90,13 @@ class MeanAbsoluteError(OneHotLeaves):
         return Misclassification(2.0)
 
 
-class RootGini(Loss):
+class SqrtGini(Loss):
     """Limit of the negative exponential loss for lambda -> 0; impurity sqrt((1 - ||p||_2^2) (K - 1) / K)."""
 
     kind, help = "sqrt_gini", "Square root of the Gini impurity: the negative exponential loss with lambda = 0."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
-        return SqrtGini(n_classes)
+        return SqrtGiniImpurity(n_classes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,7 +120,7 @@ class NegativeExponential(Loss):
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         if self.lambda_ == 0:
-            return SqrtGini(n_classes)
+            return SqrtGiniImpurity(n_classes)
         return NegativeExponentialImpurity(float(self.lambda_), n_classes)
 
 
@@ -195,7 +195,7 @@ class GeneralizedCrossEntropy(Loss):
         if self.q < _NEAR_ENTROPY:
             return NearEntropy(self.q)
         order = 1.0 / (1.0 - self.q)
-        if order > LARGEST_TABLED_ORDER:
+        if order > MAX_TABLED_ORDER:
             return NearMisclassification(1.0 / self.q, order, 1.0 - self.q)
         root, fraction = _power_tables(1.0 - self.q), _power_tables(order % 1.0)
         return GeneralizedCrossEntropyImpurity(1.0 / self.q, order, 1.0 - self.q, root, _powers(order), fraction)
@@ -275,7 +275,7 @@ LOSSES: dict[str, type[Loss]] = {
         MeanAbsoluteError,
         NegativeExponential,
         AdaptiveNegativeExponential,
-        RootGini,
+        SqrtGini,
         GeneralizedCrossEntropy,
         DistributionLoss,
         TwoingGain,

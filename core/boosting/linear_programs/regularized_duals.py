@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.boosting.rule_table import RuleTable
-from core.kernels.simplex.regularized_duals import MARGIN_LIMIT, Penalty, RowSide, RuleSide, descend
+from core.kernels.simplex.regularized_duals import MARGIN_LIMIT, Penalty, RowState, RuleState, descend
 
 #: How hard the penalty is. Sharper comes nearer to R and takes more sweeps; flatter is evener.
 _SHARPNESS = 200.0
@@ -41,9 +41,9 @@ class EvenDuals:
         self._table = table
         self._signed_shares = signs * shares
         self._penalty = Penalty(_SHARPNESS, regularization, _SETTLED * regularization)
-        self._rows = RowSide(table.leaves, shares, np.zeros(len(signs)), np.zeros(len(signs)))
+        self._rows = RowState(table.leaves, shares, np.zeros(len(signs)), np.zeros(len(signs)))
         nothing = np.empty(0)
-        self._rules = RuleSide(np.empty(0, np.int64), table.leaf_outputs[:0], nothing, nothing, nothing, nothing)
+        self._rules = RuleState(np.empty(0, np.int64), table.leaf_outputs[:0], nothing, nothing, nothing, nothing)
         self._last = 0  # the place that was visited last
         self._most_visits = max(_MOST_ROW_VISITS // len(signs), _FEWEST_VISITS)
 
@@ -56,7 +56,7 @@ class EvenDuals:
             self._keep(kept)
         tau = [self._table.average(self._signed_shares, rule) for rule in new.tolist()]
         known, unknown = self._rules, np.zeros(len(new))
-        self._rules = RuleSide(
+        self._rules = RuleState(
             np.append(known.numbers, new),
             np.concatenate([known.outputs, self._table.leaf_outputs[new]]),
             np.append(known.tau, tau),
@@ -86,15 +86,15 @@ class EvenDuals:
 
     @property
     def _duals(self) -> NDArray[np.float64]:
-        return _SHARPNESS * self._rows.beyond
+        return _SHARPNESS * self._rows.weighted_excess
 
     def _keep(self, kept: NDArray[np.bool_]) -> None:
         rules, rows, gone = self._rules, self._rows, np.empty_like(self._rows.margins)
         self._table.combine(rules.numbers[~kept], rules.weights[~kept], gone)
         rows.margins[:] -= gone
-        self._rules = RuleSide._make(values[kept] for values in rules)
+        self._rules = RuleState._make(values[kept] for values in rules)
         excess = np.maximum(np.abs(rows.margins) - MARGIN_LIMIT, 0.0)
-        rows.beyond[:] = rows.shares * np.copysign(excess, rows.margins)
+        rows.weighted_excess[:] = rows.shares * np.copysign(excess, rows.margins)
 
     def _descend(self, n_new: int) -> None:
         """Visit the new weights, and then the others in turns."""
@@ -109,5 +109,5 @@ class EvenDuals:
             self._last = int(order[-1])
             left -= len(order)
             first = first[:0]
-            if steepest <= self._penalty.settled:
+            if steepest <= self._penalty.tolerance:
                 break

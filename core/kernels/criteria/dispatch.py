@@ -1,160 +1,155 @@
-"""What the search asks of a criterion; the type of the criterion decides at compile time which function answers.
+"""Calls from the search to the functions of a criterion, chosen at compile time by the type of the criterion.
 
-Each question stands twice: as plain Python, which runs when kernels are not compiled, and as numba's overload of it.
+Each function exists twice: as plain Python, which runs if kernels are not compiled, and as numba's overload of it.
 """
 
 from typing import Any
 
 from numba.extending import overload
 
-from core.kernels.criteria.catalogue import (
-    CHILDREN,
-    GAINS,
-    NEEDS_ALL_CLASSES,
-    PAIR_GAINS,
-    REMEMBER,
-    RISK_DECREASES,
-    RISKS,
-    SPLITS_INTO_RISKS,
-    Criterion,
-)
-from core.kernels.criteria.sides import NOTHING, ClassWeights, Side
-from core.kernels.jit import NO_COUNTING, inner_kernel
+from core.kernels.criteria.catalogue import CRITERIA, Criterion
+from core.kernels.criteria.sides import EMPTY_SIDE, ClassWeights, Side
+from core.kernels.jit import NO_REFERENCE_COUNTING, inner_kernel
 
-_UNCOUNTED: Any = NO_COUNTING
+_JIT_OPTIONS: Any = NO_REFERENCE_COUNTING
 
 
-def _plain(table: dict[type[Any], Any], criterion_type: type[Any]) -> Any:
-    """The function of a table's row, without its own compilation: `overload` compiles it into the caller."""
-    function = table[criterion_type]
+def _uncompiled(function: Any) -> Any:
+    """Return the Python function of a kernel; `overload` compiles it into the caller."""
     return getattr(function, "py_func", function)
 
 
 def _chosen_by_type(function: Any) -> Any:
-    """`overload` without its comparison of annotations, which differ between a choice and what it chooses."""
-    return overload(function, strict=False, jit_options=_UNCOUNTED)
+    """Return the decorator `overload` for `function` without its check that the annotations of both are the same."""
+    return overload(function, strict=False, jit_options=_JIT_OPTIONS)
 
 
-def _remember(
+def _update(
     criterion: Criterion, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
-    remember = REMEMBER[type(criterion)]
-    kept: tuple[float, float] = remember(criterion, side, class_weights, class_number, before, added)
-    return kept
+    """Return (spread, largest) of `side` after the weight of one class has grown from `before` by `added`."""
+    return CRITERIA[type(criterion)].update(criterion, side, class_weights, class_number, before, added)
 
 
-@_chosen_by_type(_remember)
-def _choose_remember(criterion: Any, side: Any, class_weights: Any, class_number: Any, before: Any, added: Any) -> Any:
-    return _plain(REMEMBER, criterion.instance_class)
+@_chosen_by_type(_update)
+def _choose_update(criterion: Any, side: Any, class_weights: Any, class_number: Any, before: Any, added: Any) -> Any:
+    return _uncompiled(CRITERIA[criterion.instance_class].update)
 
 
 def side_risk(criterion: Criterion, side: Side, class_weights: ClassWeights) -> float:
-    """Weight times impurity of a side that is not empty."""
-    risk: float = RISKS[type(criterion)](criterion, side, class_weights)
-    return risk
+    """Return weight times impurity of a side that is not empty."""
+    return CRITERIA[type(criterion)].risk(criterion, side, class_weights)
 
 
 @_chosen_by_type(side_risk)
 def _choose_risk(criterion: Any, side: Any, class_weights: Any) -> Any:
-    return _plain(RISKS, criterion.instance_class)
+    return _uncompiled(CRITERIA[criterion.instance_class].risk)
 
 
 @inner_kernel
 def with_weight(criterion: Criterion, side: Side, class_weights: ClassWeights, class_number: int, added: float) -> Side:
-    """`side` after rows of one class with weight `added` > 0 have joined it; updates its `class_weights`."""
+    """Return `side` with weight `added` > 0 of one class added to it; updates its `class_weights` (class,)."""
     before = class_weights[class_number]
-    spread, largest = _remember(criterion, side, class_weights, class_number, before, added)
+    spread, largest = _update(criterion, side, class_weights, class_number, before, added)
     class_weights[class_number] = before + added
     return Side(side.weight + added, spread, largest)
 
 
 @inner_kernel
-def side_of(criterion: Criterion, class_weights: ClassWeights, workspace: ClassWeights) -> Side:
-    """The side that has the given class weights; `workspace` is as long as they are."""
-    side = NOTHING
-    workspace[:] = 0.0
+def make_side(criterion: Criterion, class_weights: ClassWeights, scratch: ClassWeights) -> Side:
+    """Return the side with the given class weights (class,); `scratch` (class,) is overwritten."""
+    side = EMPTY_SIDE
+    scratch[:] = 0.0
     for k in range(class_weights.shape[0]):
         added = class_weights[k]
         if added > 0.0:
-            # as `with_weight`, which would have to load the 0 that was stored a moment ago
-            spread, largest = _remember(criterion, side, workspace, k, 0.0, added)
-            workspace[k] = added
+            # Written out, since `with_weight` would load the 0 that has just been stored.
+            spread, largest = _update(criterion, side, scratch, k, 0.0, added)
+            scratch[k] = added
             side = Side(side.weight + added, spread, largest)
     return side
 
 
 @inner_kernel
-def node_impurity(criterion: Criterion, class_weights: ClassWeights, workspace: ClassWeights) -> float:
-    """Impurity of a node from its class weights, whose sum must be positive; `workspace` is as long."""
-    side = side_of(criterion, class_weights, workspace)
+def node_impurity(criterion: Criterion, class_weights: ClassWeights, scratch: ClassWeights) -> float:
+    """Return the impurity of a node with the given class weights (class,), whose sum must be positive.
+
+    `scratch` (class,) is overwritten.
+    """
+    side = make_side(criterion, class_weights, scratch)
     return side_risk(criterion, side, class_weights) / side.weight
 
 
-def children_risk(
+def combine_risks(
     criterion: Criterion, left_weight: float, left_risk: float, right_weight: float, right_risk: float
 ) -> float:
-    """What the scan minimises, from the risks of both sides."""
-    children: float = CHILDREN[type(criterion)](criterion, left_weight, left_risk, right_weight, right_risk)
-    return children
+    """Return the objective that the scan minimizes, from the risks of both sides."""
+    return CRITERIA[type(criterion)].combine_risks(criterion, left_weight, left_risk, right_weight, right_risk)
 
 
-@_chosen_by_type(children_risk)
-def _choose_children(criterion: Any, left_weight: Any, left_risk: Any, right_weight: Any, right_risk: Any) -> Any:
-    return _plain(CHILDREN, criterion.instance_class)
+@_chosen_by_type(combine_risks)
+def _choose_combine_risks(criterion: Any, left_weight: Any, left_risk: Any, right_weight: Any, right_risk: Any) -> Any:
+    return _uncompiled(CRITERIA[criterion.instance_class].combine_risks)
 
 
 def pair_gain(
     criterion: Criterion, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
 ) -> float:
-    """Gain of a cut from the class weights of both sides, for criteria that do not split into risks."""
-    gain: float = PAIR_GAINS[type(criterion)](criterion, left, left_weight, right, right_weight)
-    return gain
+    """Return the gain of a cut from the class weights (class,) of both sides, if not `splits_into_risks`."""
+    return CRITERIA[type(criterion)].pair_gain(criterion, left, left_weight, right, right_weight)
 
 
 @_chosen_by_type(pair_gain)
 def _choose_pair_gain(criterion: Any, left: Any, left_weight: Any, right: Any, right_weight: Any) -> Any:
-    return _plain(PAIR_GAINS, criterion.instance_class)
+    return _uncompiled(CRITERIA[criterion.instance_class].pair_gain)
 
 
-def gain_of_children(criterion: Criterion, parent_impurity: float, children: float, weight: float) -> float:
-    """Gain of a split per unit of the node's weight, from what the scan minimised."""
-    gain: float = GAINS[type(criterion)](criterion, parent_impurity, children, weight)
-    return gain
+def gain_from_objective(criterion: Criterion, parent_impurity: float, objective: float, weight: float) -> float:
+    """Return the gain of a split per unit of the node's weight, from the objective that the scan minimized."""
+    return CRITERIA[type(criterion)].gain(criterion, parent_impurity, objective, weight)
 
 
-@_chosen_by_type(gain_of_children)
-def _choose_gain(criterion: Any, parent_impurity: Any, children: Any, weight: Any) -> Any:
-    return _plain(GAINS, criterion.instance_class)
+@_chosen_by_type(gain_from_objective)
+def _choose_gain(criterion: Any, parent_impurity: Any, objective: Any, weight: Any) -> Any:
+    return _uncompiled(CRITERIA[criterion.instance_class].gain)
 
 
 def risk_decrease(criterion: Criterion, gain: float, node_fraction: float) -> float:
-    """What the stop rule compares with min_risk_decrease; node_fraction = weight of the node / weight of the tree."""
-    decrease: float = RISK_DECREASES[type(criterion)](criterion, gain, node_fraction)
-    return decrease
+    """Return the value that is compared with min_risk_decrease.
+
+    `node_fraction` is the weight of the node divided by the weight of the tree.
+    """
+    return CRITERIA[type(criterion)].risk_decrease(criterion, gain, node_fraction)
 
 
 @_chosen_by_type(risk_decrease)
 def _choose_risk_decrease(criterion: Any, gain: Any, node_fraction: Any) -> Any:
-    return _plain(RISK_DECREASES, criterion.instance_class)
+    return _uncompiled(CRITERIA[criterion.instance_class].risk_decrease)
+
+
+def _yes(criterion: Criterion) -> bool:
+    return True
+
+
+def _no(criterion: Criterion) -> bool:
+    return False
 
 
 def splits_into_risks(criterion: Criterion) -> bool:
-    """Whether a cut is judged by its sides' risks, and not by `pair_gain`."""
-    splits: bool = SPLITS_INTO_RISKS[type(criterion)](criterion)
-    return splits
+    """Return whether a cut is evaluated by the risks of its sides, and not by `pair_gain`."""
+    return CRITERIA[type(criterion)].splits_into_risks
 
 
 @_chosen_by_type(splits_into_risks)
 def _choose_splits_into_risks(criterion: Any) -> Any:
-    return _plain(SPLITS_INTO_RISKS, criterion.instance_class)
+    return _yes if CRITERIA[criterion.instance_class].splits_into_risks else _no
 
 
 def needs_all_classes(criterion: Criterion) -> bool:
-    """Whether sides must hold all classes of the data set in their order, those absent from the node included."""
-    needed: bool = NEEDS_ALL_CLASSES[type(criterion)](criterion)
-    return needed
+    """Return whether class weights must hold all classes of the data set in their order, absent ones included."""
+    return CRITERIA[type(criterion)].needs_all_classes
 
 
 @_chosen_by_type(needs_all_classes)
 def _choose_needs_all_classes(criterion: Any) -> Any:
-    return _plain(NEEDS_ALL_CLASSES, criterion.instance_class)
+    return _yes if CRITERIA[criterion.instance_class].needs_all_classes else _no

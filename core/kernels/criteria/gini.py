@@ -1,4 +1,4 @@
-"""Criteria made of products of class weights: Gini impurity, its square root, and its form for corrected labels."""
+"""Criteria that consist of products of class weights: Gini impurity, its square root, and corrected labels."""
 
 import math
 from typing import NamedTuple
@@ -11,43 +11,50 @@ from core.kernels.jit import inner_kernel
 
 
 class Gini(NamedTuple):
-    """1 - ||p||_2^2: the minimum of the squared loss."""
+    """Gini impurity 1 - ||p||_2^2: the minimum of the squared loss."""
 
 
-class SqrtGini(NamedTuple):
-    """sqrt((1 - ||p||_2^2) (K - 1) / K): the limit of NE / lambda for lambda -> 0."""
+class SqrtGiniImpurity(NamedTuple):
+    """Impurity sqrt((1 - ||p||_2^2) (K - 1) / K): the limit of NE / lambda for lambda -> 0."""
 
     n_classes: int
 
 
 class NegativeExponentialImpurity(NamedTuple):
-    """min{1 - ||p||_inf, lambda sqrt((1 - ||p||_2^2) (K - 1) / K)}; K = 2 is Theorem 8 of Wilton and Ye."""
+    """Impurity min{1 - ||p||_inf, lambda sqrt((1 - ||p||_2^2) (K - 1) / K)}.
+
+    K = 2 is Theorem 8 of Wilton and Ye.
+    """
 
     lam: float
     n_classes: int
 
 
 class SignedGini(NamedTuple):
-    """1 - |v|^2 with v = B^T p, the mean of the corrected labels of a node: rows of B, one for each observed class,
-    sum to 1 and may be negative (Sztukiewicz, Good and Dubrawski, backward correction under squared loss; B = T^-1).
+    """Impurity 1 - |v|^2 of corrected labels, where v = B^T p is the mean corrected label of the node.
 
-    p is the distribution of observed classes, so growth stays on positive weights whatever v is; the impurity may be
-    negative, its gains never are. `class_weights` must hold all classes, in the order of the rows of B.
+    The rows of B, one per observed class, sum to 1 and may have negative entries (Sztukiewicz, Good and Dubrawski,
+    backward correction under squared loss; B = T^-1). p is the distribution of the observed classes, so trees are grown
+    on positive weights for any v. The impurity may be negative, but its gains never are. `class_weights` must hold all
+    classes, in the order of the rows of B.
     """
 
     gram: NDArray[np.float64]  # (class, class): B B^T
 
 
 @inner_kernel
-def pairs(
+def update_pair_sum(
     criterion: Gini, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
-    """spread = sum over pairs of different classes of the product of their weights = W^2 (1 - ||p||_2^2) / 2."""
+    """Update spread = sum over pairs of different classes of the product of their weights.
+
+    It equals W^2 (1 - ||p||_2^2) / 2.
+    """
     return side.spread + added * (side.weight - before), 0.0
 
 
 @inner_kernel
-def pairs_and_largest(
+def update_pair_sum_and_largest(
     criterion: NegativeExponentialImpurity,
     side: Side,
     class_weights: ClassWeights,
@@ -59,14 +66,14 @@ def pairs_and_largest(
 
 
 @inner_kernel
-def squared_length(
+def update_squared_length(
     criterion: SignedGini, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
-    """spread = |B^T w|^2 = w^T B B^T w for the class weights w."""
-    towards = 0.0
+    """Update spread = |B^T w|^2 = w^T B B^T w for the class weights w."""
+    inner_product = 0.0
     for k in range(class_weights.shape[0]):
-        towards += criterion.gram[class_number, k] * class_weights[k]
-    return side.spread + added * (2.0 * towards + added * criterion.gram[class_number, class_number]), 0.0
+        inner_product += criterion.gram[class_number, k] * class_weights[k]
+    return side.spread + added * (2.0 * inner_product + added * criterion.gram[class_number, class_number]), 0.0
 
 
 @inner_kernel
@@ -75,12 +82,12 @@ def gini_risk(criterion: Gini, side: Side, class_weights: ClassWeights) -> float
 
 
 @inner_kernel
-def sqrt_gini_risk(criterion: SqrtGini, side: Side, class_weights: ClassWeights) -> float:
+def sqrt_gini_risk(criterion: SqrtGiniImpurity, side: Side, class_weights: ClassWeights) -> float:
     return math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
 
 
 @inner_kernel
-def ne_risk(criterion: NegativeExponentialImpurity, side: Side, class_weights: ClassWeights) -> float:
+def negative_exponential_risk(criterion: NegativeExponentialImpurity, side: Side, class_weights: ClassWeights) -> float:
     root = math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
     return min(side.weight - side.largest, criterion.lam * root)
 

@@ -1,4 +1,4 @@
-"""Criteria made of a norm of the class weights: from entropy (norm 1) to misclassification (norm infinity)."""
+"""Criteria based on a norm of the class weights: from entropy (norm 1) to misclassification (infinity norm)."""
 
 import math
 from typing import NamedTuple
@@ -10,33 +10,37 @@ from core.kernels.criteria.powers import PowerTables, power_of
 from core.kernels.criteria.sides import ClassWeights, Side, is_pure
 from core.kernels.jit import inner_kernel, kernel
 
-#: Up to this order no power of a class weight overflows: rows weigh less than 2 and are fewer than 2^31.
-LARGEST_TABLED_ORDER = 25.0
+#: Up to this order no power of a class weight overflows: a row weighs less than 2, and there are fewer than 2^31 rows.
+MAX_TABLED_ORDER = 25.0
 
 
 class Misclassification(NamedTuple):
-    """cost * (1 - ||p||_inf): every conservative loss (Wilton and Ye, Theorem 4)."""
+    """Impurity cost * (1 - ||p||_inf) of every conservative loss (Wilton and Ye, Theorem 4)."""
 
     cost: float
 
 
 class GeneralizedCrossEntropyImpurity(NamedTuple):
-    """(1 - ||p||_r) / q with r = 1 / (1 - q): Wilton and Ye, Theorem 1, for 0 < q < 1, r <= `LARGEST_TABLED_ORDER`.
+    """Impurity (1 - ||p||_r) / q with r = 1 / (1 - q) (Wilton and Ye, Theorem 1).
 
-    Sides of less than a 10^-10th of the heaviest row may count as of infinite order.
+    For 0 < q < 1 and r <= `MAX_TABLED_ORDER`. Sides that weigh less than 1e-10 of the heaviest row may be treated as if
+    the order were infinite.
     """
 
     inverse_q: float
     order: float  # r
     inverse_order: float
-    root: PowerTables  # of exponent 1 / r
+    root: PowerTables  # for the exponent 1 / r
     powers: NDArray[np.float64]  # w^r at w = 0, 1, ...
-    fraction: PowerTables  # of exponent r - floor(r)
-    only_tabled: bool = False  # no class will ever weigh what `powers` lacks
+    fraction: PowerTables  # for the exponent r - floor(r)
+    only_tabled: bool = False  # whether `powers` has every class weight that can occur in the tree
 
 
 class NearMisclassification(NamedTuple):
-    """The same for any larger r, at the price of a power per class and cut."""
+    """Impurity (1 - ||p||_r) / q for any larger r.
+
+    It computes one power per class and cut.
+    """
 
     inverse_q: float
     order: float
@@ -44,14 +48,17 @@ class NearMisclassification(NamedTuple):
 
 
 class NearEntropy(NamedTuple):
-    """The same for q so small that 1 - ||p||_r would lose its digits to the division by q."""
+    """Impurity (1 - ||p||_r) / q for small q.
+
+    For such q the division by q would amplify the rounding error of 1 - ||p||_r.
+    """
 
     q: float
 
 
 @kernel
 def power_table(order: float, length: int) -> NDArray[np.float64]:
-    """w^order at w = 0, 1, ..., length - 1."""
+    """Return w^order at w = 0, 1, ..., length - 1; float64 (length,)."""
     table = np.empty(length, dtype=np.float64)
     for w in range(length):
         table[w] = math.pow(float(w), order)
@@ -60,7 +67,10 @@ def power_table(order: float, length: int) -> NDArray[np.float64]:
 
 @inner_kernel
 def power_of_weight(criterion: GeneralizedCrossEntropyImpurity, weight: float) -> float:
-    """weight^r without a function call, around which the scan would have to save its registers."""
+    """Return weight^r without a table of weights.
+
+    There is no call to a library function, around which the scan would have to save its registers.
+    """
     if weight == 0.0:
         return 0.0
     power, base, n = power_of(criterion.fraction, weight), weight, int(criterion.order)
@@ -74,13 +84,14 @@ def power_of_weight(criterion: GeneralizedCrossEntropyImpurity, weight: float) -
 
 @inner_kernel
 def tabled_power(criterion: GeneralizedCrossEntropyImpurity, weight: float) -> float:
+    """Return weight^r, from the table if all class weights of the tree are in it."""
     if criterion.only_tabled:
         return float(criterion.powers[np.uint64(np.int64(weight))])
     return power_of_weight(criterion, weight)
 
 
 @inner_kernel
-def largest(
+def update_largest(
     criterion: Misclassification,
     side: Side,
     class_weights: ClassWeights,
@@ -88,11 +99,12 @@ def largest(
     before: float,
     added: float,
 ) -> tuple[float, float]:
+    """Update the largest class weight; spread is not used."""
     return 0.0, max(side.largest, before + added)
 
 
 @inner_kernel
-def sum_of_powers(
+def update_power_sum(
     criterion: GeneralizedCrossEntropyImpurity,
     side: Side,
     class_weights: ClassWeights,
@@ -100,7 +112,7 @@ def sum_of_powers(
     before: float,
     added: float,
 ) -> tuple[float, float]:
-    """spread = sum of w^r over classes."""
+    """Update spread = sum of w^r over the classes, and the largest class weight."""
     after = before + added
     change = tabled_power(criterion, after) - tabled_power(criterion, before)
     return side.spread + change, max(side.largest, after)
@@ -108,15 +120,15 @@ def sum_of_powers(
 
 @inner_kernel
 def weighted_excess(q: float, weight: float) -> float:
-    """w^r - w, without loss of digits for r - 1 = q / (1 - q) near 0."""
+    """Return w^r - w without loss of precision for r - 1 = q / (1 - q) near 0."""
     return weight * math.expm1(q / (1.0 - q) * math.log(weight)) if weight > 0.0 else 0.0
 
 
 @inner_kernel
-def sum_of_excess(
+def update_excess_sum(
     criterion: NearEntropy, side: Side, class_weights: ClassWeights, class_number: int, before: float, added: float
 ) -> tuple[float, float]:
-    """spread = sum of w^r - w over classes."""
+    """Update spread = sum of w^r - w over the classes, and the largest class weight."""
     after = before + added
     change = weighted_excess(criterion.q, after) - weighted_excess(criterion.q, before)
     return side.spread + change, max(side.largest, after)
@@ -129,8 +141,11 @@ def misclassification_risk(criterion: Misclassification, side: Side, class_weigh
 
 @inner_kernel
 def gce_risk(criterion: GeneralizedCrossEntropyImpurity, side: Side, class_weights: ClassWeights) -> float:
-    """Without a branch, since which cuts leave a pure side is a coin toss. No norm is below the largest weight: taking
-    the larger of both makes a pure side's risk exactly 0, and lets no sum of powers that underflows do harm.
+    """Return (W - ||w||_r) / q.
+
+    There is no branch for pure sides, since the processor could not predict it. The norm is at least the largest
+    weight; taking the maximum of both makes the risk of a pure side exactly 0, and corrects a sum of powers that
+    underflowed.
     """
     norm = max(power_of(criterion.root, side.spread), side.largest)
     return max(0.0, side.weight - norm) * criterion.inverse_q
@@ -138,7 +153,10 @@ def gce_risk(criterion: GeneralizedCrossEntropyImpurity, side: Side, class_weigh
 
 @inner_kernel
 def near_misclassification_risk(criterion: NearMisclassification, side: Side, class_weights: ClassWeights) -> float:
-    """The norm from weights relative to the largest one, which no order can make overflow or vanish."""
+    """Return (W - ||w||_r) / q from weights relative to the largest one.
+
+    Relative weights neither overflow nor make the norm vanish, whatever the order.
+    """
     if is_pure(side):
         return 0.0
     total, log_largest = 0.0, math.log(side.largest)
@@ -151,7 +169,7 @@ def near_misclassification_risk(criterion: NearMisclassification, side: Side, cl
 
 @inner_kernel
 def near_entropy_risk(criterion: NearEntropy, side: Side, class_weights: ClassWeights) -> float:
-    """W (1 - exp(log(sum p^r) / r)) / q, with log(sum p^r) = log(1 + spread / W) - (r - 1) log W."""
+    """Return W (1 - exp(log(sum p^r) / r)) / q, where log(sum p^r) = log(1 + spread / W) - (r - 1) log W."""
     if is_pure(side):
         return 0.0
     q = criterion.q

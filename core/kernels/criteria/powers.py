@@ -1,9 +1,9 @@
-"""x^a for one exponent a and many x, from tables instead of a logarithm and an exponential.
+"""Powers x^a for one exponent a and many x, from tables instead of a logarithm and an exponential.
 
-    x = 2^e m with 1 <= m < 2; c = the middle of m's cell, one of N_CELLS; u = (m - c) / c
+    x = 2^e m with 1 <= m < 2; c = center of the cell of m, one of N_CELLS; u = (m - c) / c
     x^a = (2^e)^a c^a (1 + u)^a
 
-|u| <= 1 / (2 N_CELLS), where three terms of the binomial series leave about what rounding does.
+u| <= 1 / (2 N_CELLS), so the error of three terms of the binomial series is about that of rounding.
 """
 
 import math
@@ -26,17 +26,20 @@ _BITS_OF_ONE = _EXPONENT_BIAS << _MANTISSA_BITS
 
 
 class PowerTables(NamedTuple):
-    """What `power_of` reads for one exponent a, 0 <= a < 1."""
+    """Tables of `power_of` for one exponent a, 0 <= a < 1."""
 
-    scales: NDArray[np.float64]  # (2^e)^a at the biased exponent e of x
+    scales: NDArray[np.float64]  # (biased exponent of x,): (2^e)^a
     inverses: NDArray[np.float64]  # (cell,): 1 / c
     powers: NDArray[np.float64]  # (cell,): c^a
-    series: tuple[float, float, float]  # binomial coefficients a over 1, 2, 3
+    series: tuple[float, float, float]  # binomial coefficients of a over 1, 2 and 3
 
 
 @kernel
 def new_power_tables(a: float) -> PowerTables:
-    """Tables for x^a. x must be positive and neither infinite nor below the smallest normal number."""
+    """Return the tables for x^a.
+
+    x must be positive, finite and at least the smallest normal number.
+    """
     scales = np.zeros(2 * _EXPONENT_BIAS + 1, dtype=np.float64)
     for biased in range(1, scales.shape[0]):
         scales[biased] = math.pow(math.ldexp(1.0, biased - _EXPONENT_BIAS), a)
@@ -50,7 +53,7 @@ def new_power_tables(a: float) -> PowerTables:
 
 @inner_kernel
 def power_of(tables: PowerTables, x: float) -> float:
-    """x^a to a few units in the last place."""
+    """Return x^a with an error of a few units in the last place."""
     bits = np.float64(x).view(np.int64)
     cell = np.uint64((bits >> _CELL_SHIFT) & (N_CELLS - 1))
     mantissa = np.int64((bits & _MANTISSA_MASK) | _BITS_OF_ONE).view(np.float64)

@@ -1,4 +1,4 @@
-"""What a criterion sees of a cut: two sides that grow class by class, and tables of functions of whole weights."""
+"""Sides of a cut as a criterion sees them, and lookups in tables of functions of integer weights."""
 
 from typing import NamedTuple
 
@@ -9,36 +9,38 @@ from core.kernels.jit import inner_kernel
 
 ClassWeights = NDArray[np.float64]
 
-#: Tables of a function of 0, 1, ... end before this weight. 256 KiB each; larger sides are few and pay for the formula.
+#: Length of the tables of functions of the weights 0, 1, ...: 256 KiB each. For the few larger weights the formula is
+#: computed.
 TABLE_LENGTH = 2**15
 
 
 class Side(NamedTuple):
-    """Rows on one side of a cut, summed up. The last two fields are for the criterion, which may leave them at 0.
+    """Sums over the rows on one side of a cut. The last two fields belong to the criterion, which may leave them at 0.
 
-    The class weights of a side go beside it, (class,), and may leave out classes absent from the node: with an array
-    among its fields, each new side would count references, which takes longer than all else in the loop.
+    The class weights of a side (class,) are stored beside it, and may leave out classes that are absent from the node.
+    As a field they would make numba count references for each new side, which takes longer than the rest of the loop.
     """
 
     weight: float
-    spread: float  # what the criterion sums over classes
+    spread: float  # sum over classes, defined by the criterion
     largest: float  # largest class weight
 
 
-NOTHING = Side(0.0, 0.0, 0.0)
+EMPTY_SIDE = Side(0.0, 0.0, 0.0)
 
 
 @inner_kernel
 def is_pure(side: Side) -> bool:
-    """Whether one class holds all the weight, for criteria that remember the largest; exact, since both sums then ran
-    over the same numbers in the same order.
+    """Return whether one class has all the weight, for criteria that store the largest class weight.
+
+    The comparison is exact, since both sums added the same numbers in the same order.
     """
     return side.largest >= side.weight
 
 
 @inner_kernel
 def table_index(table: NDArray[np.float64], weight: float) -> int:
-    """Where a table of a function of whole weights has `weight` >= 0, -1 when it is not whole or too large."""
+    """Return the index of `weight` >= 0 in a table of integer weights, or -1 if it is no integer or too large."""
     if weight < table.shape[0]:
         index = int(weight)
         if index == weight:

@@ -1,43 +1,48 @@
-"""Criteria that are gains of two children and no fall of a risk: twoing and ranking."""
+"""Criteria whose gain is computed from both children at once instead of from two risks: twoing and ranking."""
 
 from typing import NamedTuple
 
 from core.kernels.criteria.sides import ClassWeights, Side
 from core.kernels.jit import inner_kernel
 
-#: What the stop rule of growth takes for rounding lies below this.
-LEAST_DECREASE = 2e-12
-#: Differences of two pair counts below this share of them are rounding.
+#: The smallest decrease that the stop rule of growth does not treat as a rounding error.
+MIN_DECREASE = 2e-12
+#: Differences of two pair counts below this fraction of their sum are rounding errors.
 PAIR_ROUNDING = 1e-13
 
 
 class Twoing(NamedTuple):
-    """W_L W_R / (4 W^2) (sum_k |p_k(L) - p_k(R)|)^2 (Breiman et al. 1984). Nodes record the Gini impurity."""
+    """Gain W_L W_R / (4 W^2) (sum_k |p_k(L) - p_k(R)|)^2 (Breiman et al. 1984).
+
+    Nodes record the Gini impurity.
+    """
 
 
 class Ranking(NamedTuple):
-    """|L_0 R_1 - L_1 R_0| / 2 for two classes: how many pairs of different classes the split puts in the right order,
-    beyond those it puts in the wrong one, against the half that a tie counts. Nodes record p_0 p_1 / 2, the ranking
-    loss of a node in which all tie, per squared weight.
+    """Gain |L_0 R_1 - L_1 R_0| / 2 for two classes.
+
+    It is the number of pairs of different classes that the split orders correctly minus the number that it orders
+    incorrectly, relative to the half that a tie counts. Nodes record p_0 p_1 / 2, the ranking loss of a node in which
+    all rows tie, per squared weight.
     """
 
-    pair_unit: float  # square of the unit of the weights: what turns a gain into pairs as the caller counts them
+    pair_unit: float  # squared unit of the weights, which converts a gain to pairs in the caller's unit
 
 
 @inner_kernel
 def twoing_gain(
     criterion: Twoing, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
 ) -> float:
-    of_left, of_right, distance = 1.0 / left_weight, 1.0 / right_weight, 0.0
+    left_reciprocal, right_reciprocal, distance = 1.0 / left_weight, 1.0 / right_weight, 0.0
     for k in range(left.shape[0]):
-        distance += abs(left[k] * of_left - right[k] * of_right)
+        distance += abs(left[k] * left_reciprocal - right[k] * right_reciprocal)
     total = left_weight + right_weight
     return (left_weight / total) * (right_weight / total) * distance * distance / 4.0
 
 
 @inner_kernel
 def ranking_risk(criterion: Ranking, side: Side, class_weights: ClassWeights) -> float:
-    """Reads what Gini remembers: spread = w_0 w_1."""
+    """Return w_0 w_1 / (2 W), from the same sums as the Gini impurity: spread = w_0 w_1."""
     return side.spread / (2.0 * side.weight)
 
 
@@ -45,7 +50,7 @@ def ranking_risk(criterion: Ranking, side: Side, class_weights: ClassWeights) ->
 def ranking_gain(
     criterion: Ranking, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
 ) -> float:
-    """Pairs in the unit of the weights squared."""
+    """Return the number of pairs, in the squared unit of the weights."""
     if left.shape[0] != 2:
         return 0.0
     ordered, reversed_ = left[0] * right[1], left[1] * right[0]
@@ -54,28 +59,24 @@ def ranking_gain(
 
 
 @inner_kernel
-def no_pair_gain(
-    criterion: Twoing, left: ClassWeights, left_weight: float, right: ClassWeights, right_weight: float
-) -> float:
-    """What stands for the pair gain of criteria that split into risks; never asked for."""
-    return 0.0
+def negated_objective(criterion: Twoing, parent_impurity: float, objective: float, weight: float) -> float:
+    """Return the gain; the scan minimizes, so its objective is the negative gain."""
+    return -objective
 
 
 @inner_kernel
-def gain_of_pairs(criterion: Twoing, parent_impurity: float, children: float, weight: float) -> float:
-    """The scan minimises, so it saw the gain with its sign turned."""
-    return -children
+def ranking_decrease(criterion: Ranking, gain: float, node_fraction: float) -> float:
+    """Return the number of pairs in the caller's unit.
 
-
-@inner_kernel
-def pairs_decrease(criterion: Ranking, gain: float, node_fraction: float) -> float:
-    """Pairs as the caller counts them; a gain beyond rounding stays one, however light the caller's weights."""
-    if gain <= LEAST_DECREASE:
+    A gain that is larger than rounding errors is returned as at least `MIN_DECREASE`, however small the caller's
+    weights are.
+    """
+    if gain <= MIN_DECREASE:
         return 0.0
-    return max(gain * criterion.pair_unit, LEAST_DECREASE)
+    return max(gain * criterion.pair_unit, MIN_DECREASE)
 
 
 @inner_kernel
-def gain_itself(criterion: Twoing, gain: float, node_fraction: float) -> float:
-    """Gains that are no shares of a training risk are compared as they are, not weighted by the node."""
+def unweighted_gain(criterion: Twoing, gain: float, node_fraction: float) -> float:
+    """Return the gain itself, which is not a part of the training risk and is not weighted by the node."""
     return gain

@@ -1,4 +1,4 @@
-"""Loops that turn one feature's values into codes."""
+"""Conversion of the values of one feature to codes."""
 
 from typing import Any
 
@@ -7,30 +7,30 @@ from numpy.typing import NDArray
 
 from core.kernels.jit import kernel
 
-#: Whole numbers below this are counted in a table.
-MOST_WHOLE = 1 << 14
-#: Slots of the hash table: a power of two, at least twice the largest number of values looked for, so probes stay
-#: short.
+#: Integers below this number are counted in a table.
+COUNT_TABLE_LENGTH = 1 << 14
+#: Slots of the hash table: a power of two, and at least twice the largest number of values, so that probes are short.
 _SLOTS = 1024
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(54)  # keeps the top 10 bits, 2**10 = _SLOTS
 
 
 @kernel
-def count_wholes(column: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[int, int]:
-    """Count the values of a feature that has but whole numbers in [0, MOST_WHOLE), and missing ones.
+def count_integers(column: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[int, int]:
+    """Count the values of a feature that consists of integers in [0, COUNT_TABLE_LENGTH) and missing values.
 
-    `counts` (MOST_WHOLE,) is filled. Returns the highest value, -1 for any other feature, and how many are missing.
+    Fills `counts` (COUNT_TABLE_LENGTH,). Returns the highest value, -1 for any other feature, and the number of missing
+    values.
     """
     highest, n_missing = -1, 0
     for i in range(column.shape[0]):
         value = column[i]
-        if 0.0 <= value < MOST_WHOLE:
-            whole = np.uint32(value)
-            if float(whole) != value:
+        if 0.0 <= value < COUNT_TABLE_LENGTH:
+            integer = np.uint32(value)
+            if float(integer) != value:
                 return -1, 0
-            counts[whole] += 1
-            highest = max(highest, int(whole))
+            counts[integer] += 1
+            highest = max(highest, int(integer))
         elif np.isnan(value):
             n_missing += 1
         else:
@@ -39,16 +39,18 @@ def count_wholes(column: NDArray[np.float64], counts: NDArray[np.int64]) -> tupl
 
 
 @kernel
-def encode_wholes(column: NDArray[np.float64], code_of: NDArray[Any], missing_code: int, codes: NDArray[Any]) -> None:
-    """Code of a value = code_of[value]."""
+def encode_integers(
+    column: NDArray[np.float64], codes_by_value: NDArray[Any], missing_code: int, codes: NDArray[Any]
+) -> None:
+    """Set codes[i] = codes_by_value[column[i]] for integer values; missing values get `missing_code`."""
     for i in range(column.shape[0]):
         value = column[i]
-        codes[i] = missing_code if np.isnan(value) else code_of[np.uint32(value)]
+        codes[i] = missing_code if np.isnan(value) else codes_by_value[np.uint32(value)]
 
 
 @kernel
-def _slot_of(value_bits: np.uint64, keys: NDArray[np.uint64], used: NDArray[np.int32]) -> int:
-    """The slot that holds `value_bits`, or the free one where it belongs."""
+def _find_slot(value_bits: np.uint64, keys: NDArray[np.uint64], used: NDArray[np.int32]) -> int:
+    """Return the slot that holds `value_bits`, or the free slot where it belongs."""
     slot = int(np.int64((value_bits * _MULTIPLIER) >> _SHIFT))
     while used[slot] >= 0 and keys[slot] != value_bits:
         slot = (slot + 1) & (_SLOTS - 1)
@@ -57,7 +59,7 @@ def _slot_of(value_bits: np.uint64, keys: NDArray[np.uint64], used: NDArray[np.i
 
 @kernel
 def _sort_with_ranks(values: NDArray[np.float64], n_values: int) -> NDArray[np.int64]:
-    """Sort values[:n_values] in place by insertion; returns where each of them went."""
+    """Sort values[:n_values] in place by insertion; return the new position of each of them."""
     order = np.arange(n_values)
     for i in range(1, n_values):
         value, origin = values[i], order[i]
@@ -76,10 +78,10 @@ def _sort_with_ranks(values: NDArray[np.float64], n_values: int) -> NDArray[np.i
 def encode_few_values(
     column: NDArray[np.float64], max_values: int, codes: NDArray[Any], values: NDArray[np.float64]
 ) -> int:
-    """Give each distinct value its rank as code and the missing ones the code after the last.
+    """Encode each distinct value as its rank, and missing values as the code after the last rank.
 
-    `column` (row,) has no negative zero; `codes` (row,) and `values` (max_values,) are filled. Returns the number of
-    distinct values, or -1 when there are more than `max_values` (at most 256), with the buffers in no useful state.
+    `column` (row,) has no negative zero; fills `codes` (row,) and `values` (max_values,). Returns the number of
+    distinct values, or -1 if there are more than `max_values` (at most 256); the buffers are then undefined.
     """
     bits = column.view(np.uint64)
     keys = np.zeros(_SLOTS, dtype=np.uint64)
@@ -88,7 +90,7 @@ def encode_few_values(
     for i in range(column.shape[0]):
         if np.isnan(column[i]):
             continue
-        slot = _slot_of(bits[i], keys, used)
+        slot = _find_slot(bits[i], keys, used)
         if used[slot] < 0:
             if n_values == max_values:
                 return -1
@@ -101,7 +103,7 @@ def encode_few_values(
         if np.isnan(column[i]):
             codes[i] = n_values
         else:
-            codes[i] = rank[used[_slot_of(bits[i], keys, used)]]
+            codes[i] = rank[used[_find_slot(bits[i], keys, used)]]
     return n_values
 
 
@@ -111,8 +113,8 @@ def choose_bins(
 ) -> int:
     """Cut ascending values into at most `max_bins` bins of nearly equal size; equal values share a bin.
 
-    A value is taken into the current bin while at least half of its rows fit. Fills low and high (max_bins,),
-    returns the number of bins.
+    A value joins the current bin while at least half of its rows fit. Fills low and high (max_bins,); returns the
+    number of bins.
     """
     n = ascending.shape[0]
     n_bins = 1
@@ -136,14 +138,17 @@ def choose_bins(
 
 @kernel
 def encode_by_bins(column: NDArray[np.float64], high: NDArray[np.float64], codes: NDArray[Any]) -> None:
-    """Code of a value = the first bin whose highest value is not below it; missing = the number of bins."""
+    """Encode each value as the first bin whose highest value is not below it.
+
+    Missing values get the number of bins as their code.
+    """
     n_bins = high.shape[0]
     for i in range(column.shape[0]):
         value = column[i]
         if np.isnan(value):
             codes[i] = n_bins
             continue
-        # halving without branches: which half it is is a coin toss
+        # bisection without branches, since the processor could not predict the half
         first, n_left = 0, n_bins
         while n_left > 1:
             half = n_left // 2

@@ -1,4 +1,4 @@
-"""Split the rows of a node in place, left rows first, order kept on both sides.
+"""Partition of the rows of a node in place: left rows first, in the same order on both sides.
 
 rows:  [ ... | start        node        stop | ... ]
 after: [ ... | start  left  cut  right  stop | ... ]
@@ -14,7 +14,7 @@ from core.kernels.search.packed_sums import PackedRows
 
 
 class TreeRows(NamedTuple):
-    """The rows of a whole tree, moved together so that each node owns one contiguous range; all arrays (n_rows,)."""
+    """Rows of a whole tree, moved together so that each node owns one contiguous range; all arrays (n_rows,)."""
 
     rows: NDArray[np.uint32]
     labels: NDArray[np.uint16]
@@ -22,7 +22,7 @@ class TreeRows(NamedTuple):
 
 
 class SpareRows(NamedTuple):
-    """Room for the rows of one side; all arrays (n_rows,)."""
+    """Buffer for the rows of one side; all arrays (n_rows,)."""
 
     rows: NDArray[np.uint32]
     labels: NDArray[np.uint16]
@@ -32,6 +32,7 @@ class SpareRows(NamedTuple):
 
 @kernel
 def new_spare_rows(n_rows: int) -> SpareRows:
+    """Return a buffer for `n_rows` rows."""
     return SpareRows(
         np.empty(n_rows, dtype=np.uint32),
         np.empty(n_rows, dtype=np.uint16),
@@ -44,8 +45,10 @@ def new_spare_rows(n_rows: int) -> SpareRows:
 def _move_packed(
     rows: NDArray[np.uint32], words: NDArray[np.uint64], goes_left: NDArray[np.uint8], spare: SpareRows
 ) -> None:
-    """Left rows to the front, right ones behind them. Each is written to both places, and one of them counts: without a
-    branch, as which one it is is a coin toss. Unsigned places spare the test for negative ones.
+    """Move left rows to the front and right rows behind them.
+
+    Each row is written to both destinations, one of which is then overwritten. This avoids a branch that the processor
+    could not predict. Unsigned indices avoid numba's check for negative ones.
     """
     n_left = n_right = np.uint64(0)
     # invariant: rows[:n_left] go left, spare.rows[:n_right] go right, both in their old order; n_left + n_right = i
@@ -55,8 +58,8 @@ def _move_packed(
         spare.rows[n_right], spare.words[n_right] = row, word
         n_left += is_left
         n_right += np.uint64(1) - is_left
-    _put_back(rows[np.int64(n_left) :], spare.rows)
-    _put_back(words[np.int64(n_left) :], spare.words)
+    _copy_back(rows[np.int64(n_left) :], spare.rows)
+    _copy_back(words[np.int64(n_left) :], spare.words)
 
 
 @inner_kernel
@@ -67,7 +70,7 @@ def _move_plain(
     goes_left: NDArray[np.uint8],
     spare: SpareRows,
 ) -> None:
-    """The same for rows that are not packed."""
+    """Move rows that are not packed, in the same way as `_move_packed`."""
     n_left = n_right = np.uint64(0)
     for i in range(rows.shape[0]):
         row, label, weight, is_left = rows[i], labels[i], weights[i], np.uint64(goes_left[i])
@@ -75,23 +78,25 @@ def _move_plain(
         spare.rows[n_right], spare.labels[n_right], spare.weights[n_right] = row, label, weight
         n_left += is_left
         n_right += np.uint64(1) - is_left
-    _put_back(rows[np.int64(n_left) :], spare.rows)
-    _put_back(labels[np.int64(n_left) :], spare.labels)
-    _put_back(weights[np.int64(n_left) :], spare.weights)
+    _copy_back(rows[np.int64(n_left) :], spare.rows)
+    _copy_back(labels[np.int64(n_left) :], spare.labels)
+    _copy_back(weights[np.int64(n_left) :], spare.weights)
 
 
 @inner_kernel
-def _put_back(rights: NDArray[Any], spare: NDArray[Any]) -> None:
-    for i in range(rights.shape[0]):
-        rights[i] = spare[i]
+def _copy_back(right_values: NDArray[Any], spare: NDArray[Any]) -> None:
+    """Copy the right rows from the buffer."""
+    for i in range(right_values.shape[0]):
+        right_values[i] = spare[i]
 
 
 @inlined_kernel
 def partition(
     goes_left: NDArray[np.uint8], tree_rows: TreeRows, packed: PackedRows, start: int, stop: int, spare: SpareRows
 ) -> None:
-    """Reorder rows[start:stop]; goes_left (stop - start,) holds 1 for rows that go left and 0 for others. `spare` needs
-    room for the right side, its content is overwritten. Of packed rows, only the words move along.
+    """Reorder rows[start:stop] in place; goes_left (stop - start,) is 1 for rows that go left and 0 for others.
+
+    `spare` must be large enough for the right side, and is overwritten. Of packed rows, only the words are moved along.
     """
     rows = tree_rows.rows[start:stop]
     if packed.n_fitting > 0:

@@ -1,8 +1,8 @@
 """Growth of one tree, depth first or best first.
 
-Depth first, a node's rows are still in the cache when its children read them, and features found constant stay known
-in the subtree. Best first makes the split that lowers the training risk most, wherever it is, until there are
-`max_leaf_nodes` leaves.
+In depth-first order, the rows of a node are still in the cache when its children read them, and features that are
+constant in a node are known to be constant in its subtree. In best-first order, the split that decreases the training
+risk most is made next, wherever it is, until there are `max_leaf_nodes` leaves.
 """
 
 import heapq
@@ -14,63 +14,68 @@ from numpy.typing import NDArray
 from core.kernels.criteria.catalogue import Criterion
 from core.kernels.features import BinnedFeatures
 from core.kernels.growth.nodes import (
+    CandidateSplit,
     GrowthLimits,
-    GrowthRoom,
-    Opened,
-    Pending,
+    GrowthWorkspace,
+    PendingNode,
     Stack,
-    open_node,
     split_node,
+    start_node,
 )
 from core.kernels.growth.partition import TreeRows
-from core.kernels.growth.tree_nodes import GrowingNodes, TreeNodes, grown_tree
+from core.kernels.growth.tree_nodes import GrowingNodes, TreeNodes, compact_nodes
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
 from core.kernels.random_state import next_word
 from core.kernels.search.node_codes import gather_codes
 from core.kernels.search.packed_sums import PackedRows, packed_rows
 
-#: Decreases are ranked in multiples of 2**-40, about 1e-12, so that rounding does not decide which of two equal ones
-#: goes first. Equal shares of rows are often halves of halves: a power of two keeps those off the borders.
+#: Decreases are ranked in multiples of 2**-40, about 1e-12, so that rounding does not decide between equal ones. Many
+#: decreases are multiples of a power of two; with a rank that is one, too, they are not at the border of two ranks.
 _RANKS_PER_UNIT = 2.0**40
 
 
-class Grown(NamedTuple):
-    """The nodes, and whether growth ran to its end; a tree that has not is of no use."""
+class GrowthResult(NamedTuple):
+    """Nodes of the tree, and whether growth was completed; an incomplete tree must not be used."""
 
     nodes: TreeNodes
     finished: bool
 
 
 @inner_kernel
-def _put(stack: Stack, place: int, pending: Pending) -> None:
-    row = stack.numbers[place]
+def _write_pending(stack: Stack, position: int, pending: PendingNode) -> None:
+    """Store a pending node at a position of the stack."""
+    row = stack.numbers[position]
     row[0], row[1], row[2] = pending.start, pending.stop, pending.depth
     row[3], row[4], row[5] = pending.parent, pending.is_left, pending.n_constant
-    stack.seeds[place] = pending.seed
+    stack.seeds[position] = pending.seed
 
 
 @inner_kernel
-def _taken(stack: Stack, place: int) -> Pending:
-    row = stack.numbers[place]
-    return Pending(row[0], row[1], row[2], row[3], row[4], row[5], stack.seeds[place])
+def _read_pending(stack: Stack, position: int) -> PendingNode:
+    """Return the pending node at a position of the stack."""
+    row = stack.numbers[position]
+    return PendingNode(row[0], row[1], row[2], row[3], row[4], row[5], stack.seeds[position])
 
 
 @inner_kernel
-def _root(n_rows: int, random_state: NDArray[np.uint64]) -> Pending:
-    return Pending(0, n_rows, 0, -1, 0, 0, next_word(random_state))
+def _new_root(n_rows: int, random_state: NDArray[np.uint64]) -> PendingNode:
+    """Return the root, whose seed is drawn from `random_state`."""
+    return PendingNode(0, n_rows, 0, -1, 0, 0, next_word(random_state))
 
 
 @inner_kernel
-def _restart(room: GrowthRoom) -> None:
-    """Forget the order in which another tree left the features."""
-    for f in range(room.search.candidates.shape[0]):
-        room.search.candidates[f] = f
+def _reset_feature_order(workspace: GrowthWorkspace) -> None:
+    """Reset the order in which the previous tree left the features."""
+    for f in range(workspace.search.feature_order.shape[0]):
+        workspace.search.feature_order[f] = f
 
 
 @inlined_kernel
-def _pack(tree_rows: TreeRows, limits: GrowthLimits, room: GrowthRoom) -> PackedRows:
-    """The rows of the tree packed for random cuts, where they fit."""
-    return packed_rows(tree_rows.labels, tree_rows.weights, room.words, room.search.lanes, limits.search.random_cuts)
+def _pack(tree_rows: TreeRows, limits: GrowthLimits, workspace: GrowthWorkspace) -> PackedRows:
+    """Return the rows of the tree, packed for random cuts if possible."""
+    return packed_rows(
+        tree_rows.labels, tree_rows.weights, workspace.words, workspace.search.lanes, limits.search.random_cuts
+    )
 
 
 @inner_kernel
@@ -81,25 +86,27 @@ def _grow_nodes(
     criterion: Criterion,
     limits: GrowthLimits,
     tree_weight: float,
-    root: Pending,
+    root: PendingNode,
     stop_flag: NDArray[np.uint8],
-    room: GrowthRoom,
+    workspace: GrowthWorkspace,
 ) -> tuple[int, bool]:
-    """Fill room.nodes; returns their number, and whether growth ran to its end."""
-    nodes, stack = room.nodes, room.stack
-    _restart(room)
-    _put(stack, 0, root)
+    """Fill workspace.nodes; return the number of nodes, and whether growth was completed."""
+    nodes, stack = workspace.nodes, workspace.stack
+    _reset_feature_order(workspace)
+    _write_pending(stack, 0, root)
     n_nodes, size = 0, 1
     while size > 0 and stop_flag[0] == 0:
         size -= 1
-        pending = _taken(stack, size)
+        pending = _read_pending(stack, size)
         node, n_nodes = n_nodes, n_nodes + 1
-        opened = open_node(criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, room)
-        if opened.split.feature >= 0:
-            left, right = split_node(features, tree_rows, packed, pending, opened, nodes, node, room)
-            # Left on top of right: nodes are numbered in preorder.
-            _put(stack, size, right)
-            _put(stack, size + 1, left)
+        candidate = start_node(
+            criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, workspace
+        )
+        if candidate.split.feature >= 0:
+            left, right = split_node(features, tree_rows, packed, pending, candidate, nodes, node, workspace)
+            # The left child is on top, so that nodes are numbered in preorder.
+            _write_pending(stack, size, right)
+            _write_pending(stack, size + 1, left)
             size += 2
     return n_nodes, size == 0
 
@@ -112,57 +119,61 @@ def grow_depth_first(
     limits: GrowthLimits,
     random_state: NDArray[np.uint64],
     stop_flag: NDArray[np.uint8],
-    room: GrowthRoom,
-) -> Grown:
-    """Grow one tree on rows of positive weight. Reorders `tree_rows`, advances `random_state`.
+    workspace: GrowthWorkspace,
+) -> GrowthResult:
+    """Grow one tree on rows of positive weight. Reorders `tree_rows` and advances `random_state`.
 
-    `stop_flag` (1,) is read at every node: once it is not zero, growth returns with finished = False.
+    `stop_flag` (1,) is read at each node. If it is not zero, growth returns with finished = False.
     """
-    root = _root(tree_rows.rows.shape[0], random_state)
-    tree_weight, packed = tree_rows.weights.sum(), _pack(tree_rows, limits, room)
-    n_nodes, finished = _grow_nodes(features, tree_rows, packed, criterion, limits, tree_weight, root, stop_flag, room)
-    return Grown(grown_tree(room.nodes, n_nodes if finished else 0), finished)
+    root = _new_root(tree_rows.rows.shape[0], random_state)
+    tree_weight, packed = tree_rows.weights.sum(), _pack(tree_rows, limits, workspace)
+    n_nodes, finished = _grow_nodes(
+        features, tree_rows, packed, criterion, limits, tree_weight, root, stop_flag, workspace
+    )
+    return GrowthResult(compact_nodes(workspace.nodes, n_nodes if finished else 0), finished)
 
 
 @inner_kernel
-def _opened(
+def _start_node(
     criterion: Criterion,
     features: BinnedFeatures,
     tree_rows: TreeRows,
     packed: PackedRows,
-    pending: Pending,
+    pending: PendingNode,
     limits: GrowthLimits,
     tree_weight: float,
     nodes: GrowingNodes,
     node: int,
-    room: GrowthRoom,
-) -> Opened:
-    """`open_node` as a function of its own, since growth best first asks for it in two places."""
-    return open_node(criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, room)
+    workspace: GrowthWorkspace,
+) -> CandidateSplit:
+    """Call `start_node` without inlining it, since best-first growth calls it in two places."""
+    return start_node(criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, workspace)
 
 
 @inner_kernel
-def _split(
+def _split_node(
     features: BinnedFeatures,
     tree_rows: TreeRows,
     packed: PackedRows,
-    pending: Pending,
-    opened: Opened,
+    pending: PendingNode,
+    candidate: CandidateSplit,
     nodes: GrowingNodes,
     node: int,
-    room: GrowthRoom,
-) -> tuple[Pending, Pending]:
-    """`split_node` without counting references, which growth best first does for its lists. Other nodes were opened
-    meanwhile: the codes are fetched again.
+    workspace: GrowthWorkspace,
+) -> tuple[PendingNode, PendingNode]:
+    """Call `split_node` without reference counting, which best-first growth needs for its lists.
+
+    The codes are gathered again, since other nodes have been started in the meantime.
     """
     rows = tree_rows.rows[pending.start : pending.stop]
-    gather_codes(features, opened.split.feature, rows, room.search.codes[opened.buffer])
-    return split_node(features, tree_rows, packed, pending, opened, nodes, node, room)
+    gather_codes(features, candidate.split.feature, rows, workspace.search.codes[candidate.buffer])
+    return split_node(features, tree_rows, packed, pending, candidate, nodes, node, workspace)
 
 
 @inner_kernel
-def _place_in_queue(opened: Opened, number: int) -> tuple[float, int]:
-    return -np.floor(opened.decrease * _RANKS_PER_UNIT + 0.5), number
+def _queue_entry(candidate: CandidateSplit, number: int) -> tuple[float, int]:
+    """Return the entry of a node in the priority queue: its negative rank, then its number."""
+    return -np.floor(candidate.decrease * _RANKS_PER_UNIT + 0.5), number
 
 
 @kernel
@@ -173,35 +184,42 @@ def grow_best_first(
     limits: GrowthLimits,
     random_state: NDArray[np.uint64],
     stop_flag: NDArray[np.uint8],
-    room: GrowthRoom,
-) -> Grown:
-    """The same with at most limits.max_leaf_nodes leaves. Of splits that lower the risk alike, the older node's goes
-    first.
+    workspace: GrowthWorkspace,
+) -> GrowthResult:
+    """Grow one tree with at most limits.max_leaf_nodes leaves; otherwise the same as `grow_depth_first`.
+
+    Among splits with equal decreases, the one of the older node is made first.
     """
-    root = _root(tree_rows.rows.shape[0], random_state)
-    tree_weight, nodes = tree_rows.weights.sum(), room.nodes
-    packed = _pack(tree_rows, limits, room)
-    _restart(room)
-    waiting = [root]
-    number = len(waiting) - 1  # no literal 0, for which all of it would be compiled once more
-    opened = [_opened(criterion, features, tree_rows, packed, root, limits, tree_weight, nodes, number, room)]
-    states = [room.random_state[0]]
-    queue = [_place_in_queue(opened[0], 0)]
+    root = _new_root(tree_rows.rows.shape[0], random_state)
+    tree_weight, nodes = tree_rows.weights.sum(), workspace.nodes
+    packed = _pack(tree_rows, limits, workspace)
+    _reset_feature_order(workspace)
+    pending_nodes = [root]
+    number = len(pending_nodes) - 1  # not the literal 0, for which numba would compile all of it again
+    candidates = [
+        _start_node(criterion, features, tree_rows, packed, root, limits, tree_weight, nodes, number, workspace)
+    ]
+    states = [workspace.random_state[0]]
+    queue = [_queue_entry(candidates[0], 0)]
     n_leaves = 1
     while len(queue) > 0 and n_leaves < limits.max_leaf_nodes and stop_flag[0] == 0:
         node = heapq.heappop(queue)[1]
-        if opened[node].split.feature < 0:
+        if candidates[node].split.feature < 0:
             continue
-        room.random_state[0] = states[node]
-        for child in _split(features, tree_rows, packed, waiting[node], opened[node], nodes, node, room):
-            # what is known constant in one subtree is forgotten when growth goes on in another
-            child = Pending(child.start, child.stop, child.depth, node, child.is_left, 0, child.seed)
-            number = len(waiting)
-            waiting.append(child)
-            opened.append(
-                _opened(criterion, features, tree_rows, packed, child, limits, tree_weight, nodes, number, room)
+        workspace.random_state[0] = states[node]
+        for child in _split_node(
+            features, tree_rows, packed, pending_nodes[node], candidates[node], nodes, node, workspace
+        ):
+            # Features that are known to be constant are reset, since growth continues in another subtree.
+            child = PendingNode(child.start, child.stop, child.depth, node, child.is_left, 0, child.seed)
+            number = len(pending_nodes)
+            pending_nodes.append(child)
+            candidates.append(
+                _start_node(
+                    criterion, features, tree_rows, packed, child, limits, tree_weight, nodes, number, workspace
+                )
             )
-            states.append(room.random_state[0])
-            heapq.heappush(queue, _place_in_queue(opened[number], number))
+            states.append(workspace.random_state[0])
+            heapq.heappush(queue, _queue_entry(candidates[number], number))
         n_leaves += 1
-    return Grown(grown_tree(nodes, len(waiting)), stop_flag[0] == 0)
+    return GrowthResult(compact_nodes(nodes, len(pending_nodes)), stop_flag[0] == 0)

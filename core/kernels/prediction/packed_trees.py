@@ -1,17 +1,17 @@
-"""Trees laid out for prediction alone: what a walk reads at one node lies in one piece.
+"""Layout of trees for prediction: all that a walk reads at one node is contiguous in memory.
 
-    nodes     | ballot 0 | ballot 1 | ... | inner node | inner node | ...
+    nodes     | output 0 | output 1 | ... | inner node | inner node | ...
     a node    | threshold | column << 1 | left | right |    16 bytes for float32 rows, 24 for float64 rows
                                           position of a child in `nodes`
 
-A leaf is known by what it votes for, its ballot: 0 .. n_classes - 1 is one whole vote for that class, n_classes + i is
-row i of `mixed`. All leaves with the same ballot share one node, whose children are itself: a walk that has arrived may
-be moved on with the others, and stays. Trees grown until their leaves are pure thus need memory for inner nodes alone,
-8 or 12 bytes per node of the tree (plus a node and 8 bytes per class for a leaf that is not pure, and a node for each
-class).
+A leaf is represented by the number of its output: numbers 0 .. n_classes - 1 are the one-hot outputs of the classes,
+n_classes + i is row i of `dense_outputs`. All leaves with the same output share one node, which is its own child, so
+that a walk that has arrived stays there when it is moved on with the others. If all leaves are pure, the layout thus
+needs memory only for inner nodes, 8 or 12 bytes per node of the tree, and for one node per class. Each leaf that is not
+pure needs a further node and 8 bytes per class.
 
-The low bit beside the column is 1 where a missing value goes left. A tree's inner nodes follow each other in preorder,
-the child with more training rows first: the likelier walk stays in one line of the cache.
+The low bit beside the column is 1 if missing values go left. The inner nodes of a tree are in preorder, with the child
+that has more training rows first, so that the more likely walk stays in one cache line.
 """
 
 from typing import NamedTuple
@@ -23,40 +23,40 @@ from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 from core.kernels.jit import kernel
 
 _LINKS = [("column", np.uint32), ("left", np.uint32), ("right", np.uint32)]
-#: One node, by the width of the rows that walk it.
+#: Type of a node for each type of the rows.
 NODE_DTYPES = {
     width: np.dtype([("threshold", width), *_LINKS], align=True) for width in (np.dtype("f4"), np.dtype("f8"))
 }
 
 
 class PackedTrees(NamedTuple):
-    """Trees as drawn above. Positions count through all trees."""
+    """Trees in the layout above. Positions count through all trees."""
 
-    nodes: NDArray[np.void]  # (ballot + inner node,) one of NODE_DTYPES
-    roots: NDArray[np.uint32]  # (tree,): position of the root, the ballot of a tree that is one leaf
-    mixed: NDArray[np.float64]  # (leaf that is not one whole vote, class)
+    nodes: NDArray[np.void]  # (output or inner node,), one of NODE_DTYPES
+    roots: NDArray[np.uint32]  # (tree,), position of the root; of a tree that is one leaf, the number of its output
+    dense_outputs: NDArray[np.float64]  # (output that is not one-hot, class)
 
 
-class Used(NamedTuple):
-    """How many entries of each array of PackedTrees are filled."""
+class FilledCounts(NamedTuple):
+    """Number of filled entries in the arrays of PackedTrees."""
 
     nodes: int
     roots: int
 
 
 @kernel
-def n_ballots(trees: PackedTrees) -> int:
-    """How many nodes are leaves; they come first."""
-    return int(trees.mixed.shape[0] + trees.mixed.shape[1])
+def n_outputs(trees: PackedTrees) -> int:
+    """Return the number of nodes that represent outputs; they come first."""
+    return int(trees.dense_outputs.shape[0] + trees.dense_outputs.shape[1])
 
 
 @kernel
-def put_ballots(out: PackedTrees) -> Used:
-    """Fill the nodes that are leaves; returns what is used then."""
-    for ballot in range(n_ballots(out)):
-        leaf = out.nodes[ballot]
-        leaf["threshold"], leaf["column"], leaf["left"], leaf["right"] = 0.0, 0, ballot, ballot
-    return Used(n_ballots(out), 0)
+def write_output_nodes(out: PackedTrees) -> FilledCounts:
+    """Fill the nodes that represent outputs; return the filled counts."""
+    for output in range(n_outputs(out)):
+        leaf = out.nodes[output]
+        leaf["threshold"], leaf["column"], leaf["left"], leaf["right"] = 0.0, 0, output, output
+    return FilledCounts(n_outputs(out), 0)
 
 
 @kernel
@@ -70,7 +70,10 @@ def _count_inner(tree: TreeNodes, counts: NDArray[np.int32]) -> None:
 
 @kernel
 def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: NDArray[np.int64]) -> None:
-    """Fill positions of the inner nodes: preorder from `first` on, the child with more training rows first."""
+    """Fill positions (node,) of the inner nodes, in preorder from `first` on.
+
+    The child with more training rows comes first.
+    """
     positions[0] = first
     for node in range(counts.shape[0]):
         if counts[node] > 0:
@@ -82,18 +85,20 @@ def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: ND
 
 
 @kernel
-def pack(tree: TreeNodes, ballots: NDArray[np.int64], out: PackedTrees, used: Used) -> Used:
-    """Append a tree to `out`, which has room for it; returns what is used then. Thresholds must be exact in the width
-    of `out`'s; ballots: (distribution,), what leaves of each of the tree's distributions vote for.
+def pack(tree: TreeNodes, output_numbers: NDArray[np.int64], out: PackedTrees, filled: FilledCounts) -> FilledCounts:
+    """Append a tree to `out`, which must have space for it; return the filled counts.
+
+    Thresholds must be representable in the type of `out`'s thresholds. output_numbers (link of a leaf,) holds the
+    number of the output of the leaves with each link.
     """
     n_nodes = tree.feature.shape[0]
     counts, positions = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int64)
     _count_inner(tree, counts)
-    _place(tree, used.nodes, counts, positions)
+    _place(tree, filled.nodes, counts, positions)
     for node in range(n_nodes):
         if counts[node] == 0:
-            positions[node] = ballots[tree.link[node]]
-    out.roots[used.roots] = positions[0]
+            positions[node] = output_numbers[tree.link[node]]
+    out.roots[filled.roots] = positions[0]
     for node in range(n_nodes):
         if counts[node] > 0:
             packed = out.nodes[positions[node]]
@@ -101,4 +106,4 @@ def pack(tree: TreeNodes, ballots: NDArray[np.int64], out: PackedTrees, used: Us
             packed["column"] = tree.feature[node] << 1 | tree.missing_go_to_left[node]
             packed["left"] = positions[node + 1]
             packed["right"] = positions[tree.link[node]]
-    return Used(used.nodes + counts[0], used.roots + 1)
+    return FilledCounts(filled.nodes + counts[0], filled.roots + 1)

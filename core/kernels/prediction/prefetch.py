@@ -1,4 +1,4 @@
-"""Asking the processor for memory before it is needed."""
+"""Prefetch instructions for the processor."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-_numba: Any = numba  # its settings are made at run time, where a type checker cannot see them
+_numba: Any = numba  # its settings are defined at run time, where type checkers cannot see them
 _cgutils: Any = cgutils
 
 
 @intrinsic
 def _prefetched(typing_context: Any, array: Any, index: Any) -> Any:
-    """LLVM's `llvm.prefetch` on the address of array[index]: read, keep in all caches, data."""
+    """Emit LLVM's `llvm.prefetch` for the address of array[index]: read, keep in all caches, data."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -30,8 +30,8 @@ def _prefetched(typing_context: Any, array: Any, index: Any) -> Any:
 
 
 def _nothing(array: NDArray[Any], index: Any) -> None:
-    """What a prefetch means for the result."""
+    """Do nothing, as a prefetch does not change the result."""
 
 
-#: prefetch(array, index): start to load array[index]; array is C contiguous (item,), any index is allowed.
+#: prefetch(array, index) starts to load array[index]; the array (item,) is C contiguous, and any index is allowed.
 prefetch: Any = _nothing if _numba.config.DISABLE_JIT else _prefetched

@@ -1,14 +1,15 @@
-"""From raw feature values to leaves and votes: `x <= threshold` goes left, a missing value goes where the node learned
-it should.
+"""Traversal of trees, from feature values to leaves and votes.
 
-Many walks are on their way at once. A pass moves each of them down by one node; the moves of a pass do not wait for
-each other, so the processor overlaps their trips to memory, and no step is a branch that it could guess wrong:
+`x <= threshold` goes left; a missing value goes to the side that the node learned in training.
+
+Many walks are under way at once. A pass moves each of them down by one node. The moves of a pass do not depend on each
+other, so the processor overlaps their memory accesses, and no step is a branch that it could mispredict:
 
     walks     | w0 | w1 | w2 | w3 | w4 |      a walk is one row in one tree
-    passes        one node down each; one that is at a leaf stays there
-    squeeze   | w0 | w2 | w3 |                every few passes those at a leaf (w1, w4) leave the list
+    pass          one node down each; a walk that is at a leaf stays there
+    compact   | w0 | w2 | w3 |                every few passes, walks that are at a leaf (w1, w4) are removed
 
-A squeeze costs as much as two passes, since the place of each store depends on the walks before it.
+A compaction costs as much as two passes, since the destination of each store depends on the walks before it.
 """
 
 from typing import Any, NamedTuple
@@ -18,31 +19,35 @@ from numpy.typing import NDArray
 
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 from core.kernels.jit import kernel
-from core.kernels.prediction.packed_trees import PackedTrees, n_ballots
+from core.kernels.prediction.packed_trees import PackedTrees, n_outputs
 from core.kernels.prediction.prefetch import prefetch
 from core.kernels.row_scans import has_missing
 
-#: Walks under way at once: enough to hide the way to memory, few enough to stay in the cache of first level.
+#: Walks under way at once: enough to hide the latency of memory, few enough for the L1 cache.
 WALKS = 256
-#: Passes from one squeeze to the next. The first one waits for as many as a balanced tree has levels.
-_PASSES = 4
-#: Bytes; nodes start at multiples of their alignment, and one of 16 bytes never crosses a line of 64.
-_NEVER_CROSSES = 16
-_NONE, _ONE = np.uint64(0), np.uint64(1)
+#: Passes between two compactions. The first compaction comes after as many passes as a balanced tree has levels.
+_PASSES_PER_COMPACTION = 4
+#: Largest node in bytes that never crosses a cache line of 64 bytes; nodes start at multiples of their alignment.
+_MAX_ALIGNED_SIZE = 16
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 _MISSING_BIT = np.uint32(1)
 
 
 class Walks(NamedTuple):
-    """Rows on their way down trees; arrays (walk,). Unsigned, since numba looks whether a signed index is negative."""
+    """Rows on their way down trees; arrays (walk,).
 
-    numbers: NDArray[np.uint32]  # of the walks that may still go on, as are the next two
-    cells: NDArray[np.uint64]  # where the row of a walk starts among the cells of X
-    positions: NDArray[np.uint32]  # where a walk is
-    ends: NDArray[np.uint32]  # by number of the walk: in the end its ballot
+    The arrays are unsigned, since numba checks whether signed indices are negative.
+    """
+
+    numbers: NDArray[np.uint32]  # number of each active walk; `cells` and `positions` are in the same order
+    cells: NDArray[np.uint64]  # index of the first cell of the walk's row in X
+    positions: NDArray[np.uint32]  # current node
+    final_positions: NDArray[np.uint32]  # by number of the walk; in the end the number of its output
 
 
 @kernel
 def _leaf_of_row(X: NDArray[Any], row: int, nodes: TreeNodes) -> int:
+    """Return the leaf of one row."""
     node = 0
     while nodes.feature[node] != NO_FEATURE:
         value = X[row, nodes.feature[node]]
@@ -53,16 +58,16 @@ def _leaf_of_row(X: NDArray[Any], row: int, nodes: TreeNodes) -> int:
 
 @kernel
 def find_leaves(X: NDArray[Any], nodes: TreeNodes, leaves: NDArray[np.int32]) -> None:
-    """Fill leaves (row,) of one tree. X: float32 or float64 (row, feature), C order, writeable."""
+    """Fill leaves (row,) of one tree. X (row, feature) is float32 or float64, in C order and writeable."""
     for row in range(X.shape[0]):
         leaves[row] = _leaf_of_row(X, row, nodes)
 
 
 @kernel
-def _start(
+def _start_walks(
     walks: Walks, roots: NDArray[np.uint32], trees: tuple[int, int], rows: tuple[int, int], n_features: int
 ) -> int:
-    """Put one walk per tree and row at its root, tree by tree; returns how many there are."""
+    """Put one walk per tree and row at its root, tree by tree; return the number of walks."""
     walk = 0
     for tree in range(trees[0], trees[1]):
         for row in range(rows[0], rows[1]):
@@ -74,9 +79,9 @@ def _start(
 
 
 @kernel
-def _pass(cells: NDArray[Any], nodes: NDArray[np.void], walks: Walks, n_walks: int, any_missing: bool) -> None:
-    """Move each walk down by one node. `cells`: the numbers of X."""
-    crosses_lines = nodes.itemsize > _NEVER_CROSSES  # then a node may end in the next line of the cache
+def _advance_walks(cells: NDArray[Any], nodes: NDArray[np.void], walks: Walks, n_walks: int, any_missing: bool) -> None:
+    """Move each walk down by one node. `cells` (row * feature,) are the numbers of X."""
+    crosses_lines = nodes.itemsize > _MAX_ALIGNED_SIZE  # a node may end in the next cache line
     for i in range(np.uint64(n_walks)):
         node = nodes[np.uint64(walks.positions[i])]
         column = np.uint32(node["column"])
@@ -92,20 +97,21 @@ def _pass(cells: NDArray[Any], nodes: NDArray[np.void], walks: Walks, n_walks: i
 
 
 @kernel
-def _squeeze(walks: Walks, n_walks: int, n_leaves: int) -> int:
-    """Write down where walks are, and drop those at a leaf from the list; returns how many are left."""
-    still = _NONE
-    # invariant: the first `still` entries are those of the first i walks that go on
+def _compact_walks(walks: Walks, n_walks: int, n_leaves: int) -> int:
+    """Record the positions of the walks and remove those at a leaf from the list; return the number left."""
+    n_active = _ZERO
+    # invariant: the first `n_active` entries are those of the first i walks that are not at a leaf
     for i in range(np.uint64(n_walks)):
         number, position = walks.numbers[i], walks.positions[i]
-        walks.ends[number] = position
-        walks.numbers[still], walks.cells[still], walks.positions[still] = number, walks.cells[i], position
-        still += np.uint64(position >= n_leaves)
-    return int(np.int64(still))
+        walks.final_positions[number] = position
+        walks.numbers[n_active], walks.cells[n_active], walks.positions[n_active] = number, walks.cells[i], position
+        n_active += np.uint64(position >= n_leaves)
+    return int(np.int64(n_active))
 
 
 @kernel
 def _levels_if_balanced(n_inner: int) -> int:
+    """Return the number of levels of a balanced tree with `n_inner` inner nodes."""
     levels = 0
     while n_inner > 0:
         n_inner //= 2
@@ -115,40 +121,47 @@ def _levels_if_balanced(n_inner: int) -> int:
 
 @kernel
 def _walk(cells: NDArray[Any], trees: PackedTrees, walks: Walks, n_walks: int, any_missing: bool) -> None:
-    """Move walks down, one node in each pass, until all are at leaves."""
-    n_leaves = n_ballots(trees)
+    """Move the walks down, one node per pass, until all of them are at leaves."""
+    n_leaves = n_outputs(trees)
     n_passes = _levels_if_balanced((trees.nodes.shape[0] - n_leaves) // trees.roots.shape[0])
     while n_walks > 0:
         for _ in range(n_passes):
-            _pass(cells, trees.nodes, walks, n_walks, any_missing)
-        n_walks = _squeeze(walks, n_walks, n_leaves)
-        n_passes = _PASSES
+            _advance_walks(cells, trees.nodes, walks, n_walks, any_missing)
+        n_walks = _compact_walks(walks, n_walks, n_leaves)
+        n_passes = _PASSES_PER_COMPACTION
 
 
 @kernel
 def _count_votes(
-    ends: NDArray[np.uint32], mixed: NDArray[np.float64], n_trees: int, rows: tuple[int, int], out: NDArray[np.float64]
+    final_positions: NDArray[np.uint32],
+    dense_outputs: NDArray[np.float64],
+    n_trees: int,
+    rows: tuple[int, int],
+    out: NDArray[np.float64],
 ) -> None:
-    """Add what the leaves at `ends` (ballots, by tree) vote to out (row, class). Adding 0.0 would change no sum."""
+    """Add the outputs at `final_positions` (tree * row,) to out (row, class).
+
+    A one-hot output adds to one class only, since adding 0.0 would not change the other sums.
+    """
     n_classes = out.shape[1]
     walk = 0
     for _ in range(n_trees):
         for row in range(rows[0], rows[1]):
-            ballot = ends[walk]
+            output = final_positions[walk]
             walk += 1
-            if ballot < n_classes:
-                out[np.uint64(row), np.uint64(ballot)] += 1.0
+            if output < n_classes:
+                out[np.uint64(row), np.uint64(output)] += 1.0
             else:
                 for k in range(n_classes):
-                    out[row, k] += mixed[ballot - n_classes, k]
+                    out[row, k] += dense_outputs[output - n_classes, k]
 
 
 @kernel
 def mean_leaf_values(X: NDArray[Any], trees: PackedTrees, out: NDArray[np.float64]) -> None:
-    """Fill out (row, class) with the mean leaf vote over trees, summed in tree order for every row.
+    """Fill out (row, class) with the mean leaf output over trees, summed in tree order for each row.
 
-    X: float32 or float64 (row, feature) as the thresholds of `trees`, C order, writeable. Many rows walk through one
-    tree after the other; few rows walk through many trees at once.
+    X (row, feature) is float32 or float64, the type of the thresholds of `trees`, in C order and writeable. Many rows
+    walk through one tree after the other; few rows walk through many trees at once.
     """
     n_rows, n_trees = out.shape[0], trees.roots.shape[0]
     trees_at_once = min(max(1, WALKS // n_rows), n_trees)
@@ -167,9 +180,9 @@ def mean_leaf_values(X: NDArray[Any], trees: PackedTrees, out: NDArray[np.float6
         some_trees = tree, min(tree + trees_at_once, n_trees)
         for row in range(0, n_rows, rows_at_once):
             some_rows = row, min(row + rows_at_once, n_rows)
-            n_started = _start(walks, trees.roots, some_trees, some_rows, X.shape[1])
+            n_started = _start_walks(walks, trees.roots, some_trees, some_rows, X.shape[1])
             _walk(cells, trees, walks, n_started, any_missing)
-            _count_votes(walks.ends, trees.mixed, some_trees[1] - some_trees[0], some_rows, out)
+            _count_votes(walks.final_positions, trees.dense_outputs, some_trees[1] - some_trees[0], some_rows, out)
     for row in range(n_rows):
         for k in range(out.shape[1]):
             out[row, k] /= n_trees

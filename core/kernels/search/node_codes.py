@@ -1,4 +1,4 @@
-"""The codes of one feature in one node."""
+"""Codes of one feature in one node."""
 
 from typing import Any, NamedTuple
 
@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel
 
-#: Nodes of at most this many rows read codes row by row: their rows fit the cache together, so that the subtree below
-#: finds them there, whichever features it draws.
-MOST_ROWS_BY_ROW = 1024
+#: Nodes of at most this many rows read the codes row by row: all their rows fit into the cache, where the nodes below
+#: find them, whatever features they draw.
+MAX_ROWS_READ_BY_ROW = 1024
 
 
 class NodeRows(NamedTuple):
-    """The rows of one node; all arrays (n_node,)."""
+    """Rows of one node; all arrays (n_node,)."""
 
     rows: NDArray[np.uint32]
-    classes: NDArray[np.uint16]  # position among the classes present in the node
+    classes: NDArray[np.uint16]  # position of the class among those of the node
     weights: NDArray[np.float64]
 
 
@@ -35,7 +35,7 @@ def _gather_by_column(column: NDArray[Any], rows: NDArray[np.uint32], gathered: 
 
 @inner_kernel
 def code_range(codes: NDArray[Any], n_rows: int) -> tuple[int, int]:
-    """Lowest and highest of the first `n_rows` codes."""
+    """Return the lowest and the highest of the first `n_rows` codes."""
     lowest = highest = codes[0]
     for i in range(n_rows):
         lowest = min(lowest, codes[i])
@@ -47,8 +47,8 @@ def code_range(codes: NDArray[Any], n_rows: int) -> tuple[int, int]:
 def gather_codes(
     features: BinnedFeatures, feature: int, rows: NDArray[np.uint32], gathered: NDArray[Any]
 ) -> tuple[int, int]:
-    """Copy one feature's codes of a node side by side into `gathered` (n_node,); returns the lowest and the highest."""
-    if rows.shape[0] <= MOST_ROWS_BY_ROW:
+    """Copy the codes of one feature in a node into `gathered` (n_node,); return the lowest and the highest."""
+    if rows.shape[0] <= MAX_ROWS_READ_BY_ROW:
         _gather_by_row(features.codes_by_row, rows, feature, gathered)
     else:
         _gather_by_column(features.codes[feature], rows, gathered)
@@ -56,22 +56,25 @@ def gather_codes(
 
 
 @inner_kernel
-def count_up_to(codes: NDArray[Any], n_rows: int, last_code: int, also: int) -> int:
-    """How many of the first `n_rows` codes are at most `last_code`, or are `also`."""
-    last, other = codes.dtype.type(last_code), codes.dtype.type(also)
+def count_up_to(codes: NDArray[Any], n_rows: int, last_code: int, extra_code: int) -> int:
+    """Return how many of the first `n_rows` codes are at most `last_code`, or equal to `extra_code`."""
+    last, extra = codes.dtype.type(last_code), codes.dtype.type(extra_code)
     n_counted = 0
     for i in range(n_rows):
-        n_counted += int(codes[i] <= last) | int(codes[i] == other)
+        n_counted += int(codes[i] <= last) | int(codes[i] == extra)
     return n_counted
 
 
 @inner_kernel
-def mark_up_to(codes: NDArray[Any], n_rows: int, last_code: int, also: int, taken: NDArray[np.uint8]) -> int:
-    """Set `taken` to 1 where a code is at most `last_code`, or is `also`, else to 0; returns the number of ones."""
-    last, other = codes.dtype.type(last_code), codes.dtype.type(also)
-    n_taken = 0
+def mark_up_to(codes: NDArray[Any], n_rows: int, last_code: int, extra_code: int, marks: NDArray[np.uint8]) -> int:
+    """Mark the rows whose code is at most `last_code`, or equal to `extra_code`; return their number.
+
+    Fills marks[:n_rows] with 1 for these rows and 0 for all others.
+    """
+    last, extra = codes.dtype.type(last_code), codes.dtype.type(extra_code)
+    n_marked = 0
     for i in range(n_rows):
-        taken[i] = np.uint8(codes[i] <= last) | np.uint8(codes[i] == other)
+        marks[i] = np.uint8(codes[i] <= last) | np.uint8(codes[i] == extra)
     for i in range(n_rows):
-        n_taken += int(np.int64(taken[i]))
-    return n_taken
+        n_marked += int(np.int64(marks[i]))
+    return n_marked

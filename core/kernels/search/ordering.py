@@ -1,8 +1,9 @@
-"""Rows of one feature in the order of their codes, without those of the lowest code.
+"""Rows of one feature in the order of their codes, without the rows of the lowest code.
 
-A key is a code above POSITION_BITS bits of where its row stands in the node, so that keys are distinct and their order
-is the stable order of the codes. What a node's lowest code holds is left out: no order is needed inside it, and its
-class weights are those of the node less those of the rest. In sparse features that is most of the work.
+A key consists of a code and, in the lower POSITION_BITS bits, the position of its row in the node. So keys are
+distinct, and their order is the stable order of the codes. Rows of the lowest code need no order among themselves, and
+their class weights are those of the node minus those of the other rows; for sparse features this saves most of the
+work.
 """
 
 from typing import Any
@@ -15,36 +16,36 @@ from core.kernels.jit import inner_kernel
 POSITION_BITS = 32
 POSITION_MASK = (1 << POSITION_BITS) - 1
 
-#: Insertion is fastest up to the first number of keys; counting, for each key, the smaller ones up to the second: it
-#: has no branches, and the compiler turns it into vector code.
-MOST_BY_INSERTION = 8
-MOST_BY_RANK = 32
+#: Insertion sort is the fastest up to the first number of keys. Up to the second it is fastest to count, for each key,
+#: the smaller ones: there are no branches, and the compiler vectorizes the loop.
+MAX_KEYS_BY_INSERTION = 8
+MAX_KEYS_BY_RANK = 32
 
-_LANES = 16  # ranks are counted in whole vectors
+_LANES = 16  # ranks are counted with full vectors
 _RANK_POSITION_BITS = 6
 _RANK_CODES = 1 << (31 - _RANK_POSITION_BITS)
 _DIGIT_BITS = 8
 N_DIGITS = 1 << _DIGIT_BITS
-RANK_ROOM = MOST_BY_RANK + _LANES
+RANK_BUFFER_LENGTH = MAX_KEYS_BY_RANK + _LANES
 
 
 @inner_kernel
-def code_of(key: int) -> int:
-    """The code of a key."""
+def key_code(key: int) -> int:
+    """Return the code of a key."""
     return key >> POSITION_BITS
 
 
 @inner_kernel
-def position_of(key: int) -> int:
-    """Where the key's row stands in its node."""
+def key_position(key: int) -> int:
+    """Return the position in the node of the key's row."""
     return key & POSITION_MASK
 
 
 @inner_kernel
-def keys_above(codes: NDArray[Any], n_rows: int, lowest: int, keys: NDArray[np.int64]) -> int:
-    """Fill `keys` with those of the codes above `lowest`, in row order; returns their number.
+def fill_keys_above(codes: NDArray[Any], n_rows: int, lowest: int, keys: NDArray[np.int64]) -> int:
+    """Fill `keys` with the keys of the codes above `lowest`, in row order; return their number.
 
-    Each key is written and then kept or not, without a branch: which rows are kept is a coin toss.
+    Each key is written before it is known whether it stays. This avoids a branch that the processor could not predict.
     """
     n_keys = 0
     for i in range(n_rows):
@@ -56,6 +57,7 @@ def keys_above(codes: NDArray[Any], n_rows: int, lowest: int, keys: NDArray[np.i
 
 @inner_kernel
 def _insert(keys: NDArray[np.int64], n_keys: int, ordered: NDArray[np.int64]) -> None:
+    """Fill `ordered` by insertion sort."""
     for i in range(n_keys):
         key = keys[i]
         j = i
@@ -69,9 +71,10 @@ def _insert(keys: NDArray[np.int64], n_keys: int, ordered: NDArray[np.int64]) ->
 def _place_by_rank(
     keys: NDArray[np.int64], n_keys: int, lowest: int, small_keys: NDArray[np.int32], ordered: NDArray[np.int64]
 ) -> None:
+    """Fill `ordered` by counting the smaller keys of each key."""
     n_padded = (n_keys + _LANES - 1) // _LANES * _LANES
     for i in range(n_keys):
-        small_keys[i] = np.int32(((code_of(keys[i]) - lowest) << _RANK_POSITION_BITS) | i)
+        small_keys[i] = np.int32(((key_code(keys[i]) - lowest) << _RANK_POSITION_BITS) | i)
     for i in range(n_keys, n_padded):
         small_keys[i] = np.int32(0x7FFFFFFF)
     for i in range(n_keys):
@@ -86,11 +89,11 @@ def _place_by_rank(
 def _count_sort(
     keys: NDArray[np.int64], n_keys: int, shift: int, lowest: int, starts: NDArray[np.int32], ordered: NDArray[np.int64]
 ) -> None:
-    """Order by one digit of the code, keeping the order of equal ones."""
+    """Fill `ordered` by a counting sort on one digit of the code, which keeps the order of equal digits."""
     for digit in range(N_DIGITS):
         starts[digit] = 0
     for i in range(n_keys):
-        starts[((code_of(keys[i]) - lowest) >> shift) & (N_DIGITS - 1)] += 1
+        starts[((key_code(keys[i]) - lowest) >> shift) & (N_DIGITS - 1)] += 1
     before = np.int32(0)
     for digit in range(N_DIGITS):
         n_equal = starts[digit]
@@ -98,7 +101,7 @@ def _count_sort(
         before = np.int32(before + n_equal)
     for i in range(n_keys):
         key = keys[i]
-        digit = ((code_of(key) - lowest) >> shift) & (N_DIGITS - 1)
+        digit = ((key_code(key) - lowest) >> shift) & (N_DIGITS - 1)
         ordered[starts[digit]] = key
         starts[digit] += 1
 
@@ -113,13 +116,13 @@ def order_keys(
     starts: NDArray[np.int32],
     ordered: NDArray[np.int64],
 ) -> None:
-    """Fill `ordered` with the keys, ascending; their codes lie in (lowest, highest]. Changes `keys`.
+    """Fill `ordered` with the keys in ascending order; their codes are in (lowest, highest]. Changes `keys`.
 
-    Workspaces: small_keys (RANK_ROOM,), starts (N_DIGITS,).
+    Workspaces: small_keys (RANK_BUFFER_LENGTH,), starts (N_DIGITS,).
     """
-    if n_keys <= MOST_BY_INSERTION:
+    if n_keys <= MAX_KEYS_BY_INSERTION:
         _insert(keys, n_keys, ordered)
-    elif n_keys <= MOST_BY_RANK and highest - lowest < _RANK_CODES:
+    elif n_keys <= MAX_KEYS_BY_RANK and highest - lowest < _RANK_CODES:
         _place_by_rank(keys, n_keys, lowest, small_keys, ordered)
     else:
         _count_sort(keys, n_keys, 0, lowest, starts, ordered)

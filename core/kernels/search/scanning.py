@@ -1,7 +1,8 @@
-"""All cuts of one feature in one node: which one leaves the least risk in the children.
+"""Scan of all cuts of one feature in one node for the cut with the lowest objective.
 
-Order of preference: less risk, then lower feature index, then lower threshold, then missing values to the right. Risks
-within a tolerance count as equal, so that rounding does not decide. This file knows no criterion.
+Order of preference: lower objective, then lower feature index, then lower threshold, then missing values on the right.
+Objectives within a tolerance count as equal, so that rounding does not decide. The scan does not depend on the
+criterion.
 """
 
 from typing import NamedTuple
@@ -10,64 +11,67 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.criteria.catalogue import Criterion
-from core.kernels.criteria.dispatch import children_risk, pair_gain, side_risk, splits_into_risks, with_weight
-from core.kernels.criteria.sides import NOTHING, Side
+from core.kernels.criteria.dispatch import combine_risks, pair_gain, side_risk, splits_into_risks, with_weight
+from core.kernels.criteria.sides import EMPTY_SIDE, Side
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
-from core.kernels.search.ordering import code_of, position_of
+from core.kernels.search.ordering import key_code, key_position
 
 TIE_TOLERANCE = 1e-12
-#: A class weight below this share of the node's is what rounding left of an empty class.
-EMPTY_SHARE = 1e-12
+#: A class weight below this fraction of the node's class weight is the rounding error of an empty class.
+EMPTY_CLASS_FRACTION = 1e-12
 
 ClassWeights = NDArray[np.float64]
 
 
 class Cut(NamedTuple):
-    """A cut of one feature: codes up to last_left_code go left. feature = -1: none found."""
+    """A cut of one feature: codes up to last_left_code go left. feature = -1: no cut."""
 
     feature: int
-    children: float  # what the criterion minimises: the children's risk, or a negative gain
+    objective: float  # value to minimize: the risk of both children, or a negative gain
     last_left_code: int
     next_code: int  # the lowest code present on the right
     missing_goes_left: bool
-    threshold: float  # not a number: half way between the values on both sides
+    threshold: float  # NaN: the midpoint of the values on both sides
 
 
 NO_CUT = Cut(-1, np.inf, -1, -1, False, np.nan)
 
 
 class NodeTotals(NamedTuple):
-    """What the scan of every feature of a node starts from."""
+    """Sums over a node, from which the scan of each feature starts."""
 
     n_rows: int
     weight: float
-    class_weights: ClassWeights  # (class present,)
+    class_weights: ClassWeights  # (listed class,)
     impurity: float
 
 
 class CutRange(NamedTuple):
-    """Cuts after codes in [first, end) leave enough rows on both sides; `missing_goes_left` holds for all of them."""
+    """Cuts after codes in [first, end), which leave enough rows on both sides.
+
+    `missing_goes_left` applies to all of them.
+    """
 
     first: int
     end: int
     missing_goes_left: bool
 
 
-class ScanRoom(NamedTuple):
-    """Workspaces of the moving cut."""
+class ScanWorkspace(NamedTuple):
+    """Workspace of a scan."""
 
     left: ClassWeights  # (class,)
     right: ClassWeights  # (class,)
-    workspace: ClassWeights  # (class,)
+    scratch: ClassWeights  # (class,)
     sides: ClassWeights  # (side * class,)
-    taken: NDArray[np.uint8]  # (row,)
-    right_risk: NDArray[np.float64]  # (entry + 1,): risk of entries e, e + 1, ...
+    goes_left: NDArray[np.uint8]  # (row,)
+    right_risk: NDArray[np.float64]  # (entry + 1,), risk of the entries from e on
 
 
 @kernel
-def new_scan_room(n_entries: int, n_classes: int) -> ScanRoom:
-    """Room for any feature of up to `n_entries` entries."""
-    return ScanRoom(
+def new_scan_workspace(n_entries: int, n_classes: int) -> ScanWorkspace:
+    """Return a workspace for features of up to `n_entries` entries."""
+    return ScanWorkspace(
         np.zeros(n_classes, dtype=np.float64),
         np.zeros(n_classes, dtype=np.float64),
         np.zeros(n_classes, dtype=np.float64),
@@ -78,11 +82,11 @@ def new_scan_room(n_entries: int, n_classes: int) -> ScanRoom:
 
 
 @inner_kernel
-def beats(children: float, feature: int, code: int, best: Cut, tolerance: float) -> bool:
-    """Whether a cut after `code` of `feature` is preferred to the best one so far."""
-    if children < best.children - tolerance:
+def beats(objective: float, feature: int, code: int, best: Cut, tolerance: float) -> bool:
+    """Return whether a cut after `code` of `feature` is preferred to `best`."""
+    if objective < best.objective - tolerance:
         return True
-    if children > best.children + tolerance:
+    if objective > best.objective + tolerance:
         return False
     return feature < best.feature or (feature == best.feature and code < best.last_left_code)
 
@@ -97,23 +101,26 @@ def _scan_right(
     right: ClassWeights,
     right_risk: NDArray[np.float64],
 ) -> None:
-    """Fill right_risk at every entry that starts a code; leaves in `right` the class weights of all entries."""
-    side = NOTHING
+    """Fill right_risk at each entry that is the first of its code.
+
+    On return, `right` holds the class weights of all entries.
+    """
+    side = EMPTY_SIDE
     for e in range(n_entries - 1, -1, -1):
-        position = position_of(keys[e])
+        position = key_position(keys[e])
         side = with_weight(criterion, side, right, classes[position], weights[position])
-        if e == 0 or code_of(keys[e - 1]) != code_of(keys[e]):
+        if e == 0 or key_code(keys[e - 1]) != key_code(keys[e]):
             right_risk[e] = side_risk(criterion, side, right)
 
 
 @inner_kernel
 def _start_left(criterion: Criterion, totals: ClassWeights, right: ClassWeights, left: ClassWeights) -> Side:
-    """The side of all rows that are no entries: the node less the entries, without the dust of rounding."""
-    side = NOTHING
+    """Return the side of all rows that are not entries, without the rounding errors of empty classes."""
+    side = EMPTY_SIDE
     left[:] = 0.0
     for k in range(totals.shape[0]):
         rest = totals[k] - right[k]
-        if rest > EMPTY_SHARE * totals[k]:
+        if rest > EMPTY_CLASS_FRACTION * totals[k]:
             side = with_weight(criterion, side, left, k, rest)
     return side
 
@@ -129,42 +136,43 @@ def _scan_risks(
     classes: NDArray[np.uint16],
     weights: NDArray[np.float64],
     cuts: CutRange,
-    room: ScanRoom,
+    workspace: ScanWorkspace,
     best: Cut,
 ) -> Cut:
+    """Scan the cuts by the risks of their sides."""
     n_classes = totals.class_weights.shape[0]
-    left, right, right_risk = room.left[:n_classes], room.right[:n_classes], room.right_risk
+    left, right, right_risk = workspace.left[:n_classes], workspace.right[:n_classes], workspace.right_risk
     right[:] = 0.0
     _scan_right(criterion, keys, n_entries, classes, weights, right, right_risk)
     side = _start_left(criterion, totals.class_weights, right, left)
     tolerance = TIE_TOLERANCE * totals.weight
-    limit = best.children + tolerance
+    limit = best.objective + tolerance
     code = lowest
     for e in range(n_entries):
-        next_code = code_of(keys[e])
+        next_code = key_code(keys[e])
         if next_code != code:
-            children = children_risk(
+            objective = combine_risks(
                 criterion, side.weight, side_risk(criterion, side, left), totals.weight - side.weight, right_risk[e]
             )
-            if children <= limit:
-                # The store keeps the compiler from turning a branch that is rarely taken into conditional moves, which
-                # every round of the loop would have to wait for.
-                right_risk[n_entries] = children
-                if cuts.first <= code < cuts.end and beats(children, feature, code, best, tolerance):
-                    best = Cut(feature, children, code, next_code, cuts.missing_goes_left, np.nan)
-                    limit = children + tolerance
+            if objective <= limit:
+                # The store keeps the compiler from replacing this rarely taken branch by conditional moves, on which
+                # each iteration would depend.
+                right_risk[n_entries] = objective
+                if cuts.first <= code < cuts.end and beats(objective, feature, code, best, tolerance):
+                    best = Cut(feature, objective, code, next_code, cuts.missing_goes_left, np.nan)
+                    limit = objective + tolerance
             code = next_code
-        position = position_of(keys[e])
+        position = key_position(keys[e])
         side = with_weight(criterion, side, left, classes[position], weights[position])
     return best
 
 
 @inner_kernel
 def _move_left(class_number: int, weight: float, totals: ClassWeights, left: ClassWeights, right: ClassWeights) -> None:
-    """Take weight off the right side, leaving no dust of rounding behind."""
+    """Move weight from the right side to the left, without the rounding errors of empty classes."""
     left[class_number] += weight
     rest = right[class_number] - weight
-    right[class_number] = rest if rest > EMPTY_SHARE * totals[class_number] else 0.0
+    right[class_number] = rest if rest > EMPTY_CLASS_FRACTION * totals[class_number] else 0.0
 
 
 @inner_kernel
@@ -178,26 +186,27 @@ def _scan_pairs(
     classes: NDArray[np.uint16],
     weights: NDArray[np.float64],
     cuts: CutRange,
-    room: ScanRoom,
+    workspace: ScanWorkspace,
     best: Cut,
 ) -> Cut:
+    """Scan the cuts by their pair gains."""
     n_classes = totals.class_weights.shape[0]
-    left, right = room.left[:n_classes], room.right[:n_classes]
+    left, right = workspace.left[:n_classes], workspace.right[:n_classes]
     right[:] = 0.0
     for e in range(n_entries):
-        position = position_of(keys[e])
+        position = key_position(keys[e])
         right[classes[position]] += weights[position]
     left_weight = _start_left(criterion, totals.class_weights, right, left).weight
     tolerance = TIE_TOLERANCE * totals.weight
     code = lowest
     for e in range(n_entries):
-        next_code = code_of(keys[e])
+        next_code = key_code(keys[e])
         if next_code != code:
-            children = -pair_gain(criterion, left, left_weight, right, totals.weight - left_weight)
-            if cuts.first <= code < cuts.end and beats(children, feature, code, best, tolerance):
-                best = Cut(feature, children, code, next_code, cuts.missing_goes_left, np.nan)
+            objective = -pair_gain(criterion, left, left_weight, right, totals.weight - left_weight)
+            if cuts.first <= code < cuts.end and beats(objective, feature, code, best, tolerance):
+                best = Cut(feature, objective, code, next_code, cuts.missing_goes_left, np.nan)
             code = next_code
-        position = position_of(keys[e])
+        position = key_position(keys[e])
         _move_left(classes[position], weights[position], totals.class_weights, left, right)
         left_weight += weights[position]
     return best
@@ -214,14 +223,14 @@ def scan_cuts(
     classes: NDArray[np.uint16],
     weights: NDArray[np.float64],
     cuts: CutRange,
-    room: ScanRoom,
+    workspace: ScanWorkspace,
     best: Cut,
 ) -> Cut:
-    """The best of `best` and the allowed cuts before each code among the first `n_entries` entries.
+    """Return the best of `best` and the allowed cuts before each code among the first `n_entries` entries.
 
-    All other rows of the node stay on the left throughout: those of the code `lowest`, and missing ones when they are
-    no entries.
+    All other rows of the node stay on the left: those of the code `lowest`, and those with missing values if they are
+    not entries.
     """
     if splits_into_risks(criterion):
-        return _scan_risks(criterion, totals, feature, lowest, keys, n_entries, classes, weights, cuts, room, best)
-    return _scan_pairs(criterion, totals, feature, lowest, keys, n_entries, classes, weights, cuts, room, best)
+        return _scan_risks(criterion, totals, feature, lowest, keys, n_entries, classes, weights, cuts, workspace, best)
+    return _scan_pairs(criterion, totals, feature, lowest, keys, n_entries, classes, weights, cuts, workspace, best)

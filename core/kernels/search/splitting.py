@@ -1,7 +1,7 @@
-"""The best split of one node: which features are tried, and the cut of one of them.
+"""Split search of one node: which features are tried, and the best cut among them.
 
-`max_features` counts what is drawn, as scikit-learn does: a feature that is constant in the node uses up a draw, and
-the search goes on beyond that count only until it has met one that varies.
+`max_features` limits the number of features drawn, as in scikit-learn: a feature that is constant in the node counts as
+a draw. The search continues beyond this limit only until it has found a feature that varies.
 """
 
 from typing import Any, NamedTuple
@@ -10,85 +10,85 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.criteria.catalogue import Criterion
-from core.kernels.criteria.dispatch import gain_of_children
+from core.kernels.criteria.dispatch import gain_from_objective
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
 from core.kernels.random_state import next_below
-from core.kernels.search.cut_ranges import count_codes, range_of_rows, range_of_sums
-from core.kernels.search.entries import MOST_CELLS, EntryRoom, list_entries, new_entry_room
+from core.kernels.search.cut_ranges import count_codes, cut_range_from_counts, cut_range_from_rows
+from core.kernels.search.entries import MAX_CELLS, EntryWorkspace, list_entries, new_entry_workspace
 from core.kernels.search.node_codes import NodeRows, gather_codes
-from core.kernels.search.ordering import code_of
+from core.kernels.search.ordering import key_code
 from core.kernels.search.packed_sums import PackedRows
 from core.kernels.search.random_cuts import random_cut
-from core.kernels.search.scanning import NO_CUT, Cut, CutRange, NodeTotals, ScanRoom, new_scan_room, scan_cuts
+from core.kernels.search.scanning import NO_CUT, Cut, CutRange, NodeTotals, ScanWorkspace, new_scan_workspace, scan_cuts
 
 
 class Split(NamedTuple):
-    """A cut as the tree keeps it. feature = -1: the node has no allowed split."""
+    """A cut as it is stored in the tree. feature = -1: the node has no allowed split."""
 
     feature: int
     gain: float  # per unit of the node's weight
-    threshold: float  # infinite: all present values left, missing ones right
+    threshold: float  # infinite: present values go left, missing ones right
     last_left_code: int
     missing_goes_left: bool
-    sees_missing: bool  # whether the node has rows where the feature is missing
+    sees_missing: bool  # whether the feature is missing in some rows of the node
 
 
 NO_SPLIT = Split(-1, -np.inf, 0.0, -1, False, False)
 
 
-class Found(NamedTuple):
-    """What the search of a node ends with."""
+class SearchResult(NamedTuple):
+    """Result of the split search of a node."""
 
     split: Split
-    n_constant: int  # features now known to be constant in the node
-    buffer: int  # SearchRoom.codes[buffer] are the codes of the split's feature
+    n_constant: int  # number of features known to be constant in the node
+    buffer: int  # SearchWorkspace.codes[buffer] holds the codes of the split's feature
 
 
 class SearchLimits(NamedTuple):
-    """What every search of a tree obeys."""
+    """Limits that apply to each split search of a tree."""
 
     max_features: int
     min_samples_leaf: int  # rows, not weight
     random_cuts: bool  # one random cut per feature instead of the best one
 
 
-class SearchRoom(NamedTuple):
-    """Workspaces of the search, for any node of a tree.
+class SearchWorkspace(NamedTuple):
+    """Workspace of the split search, for any node of a tree.
 
-        candidates: [ constant in this node or above | untried ... | tried ]
-                      0 .. n_constant                 .. n_untried
+        feature_order: [ constant in this node or above | untried ... | tried ]
+                         0 .. n_constant                 .. n_untried
 
-    Features found constant move to the front and stay there for the whole subtree, which never looks at them again.
+    Features that are constant in a node are moved to the front, and are not tried again in the whole subtree.
     """
 
-    candidates: NDArray[np.int64]  # (feature,)
-    codes: NDArray[Any]  # (2, row), of the best cut so far and of the feature tried
-    n_by_code: NDArray[np.int32]  # (code,)
+    feature_order: NDArray[np.int64]  # (feature,)
+    codes: NDArray[Any]  # (2, row), codes of the best cut's feature and of the feature being tried
+    rows_per_code: NDArray[np.int32]  # (code,)
     words: NDArray[np.uint64]  # (row,), see packed_sums
     lanes: NDArray[np.int64]  # (class,): 0, 1, ...
-    entries: EntryRoom
-    scan: ScanRoom
+    entries: EntryWorkspace
+    scan: ScanWorkspace
 
 
 @kernel
-def new_search_room(features: BinnedFeatures, n_rows: int, n_classes: int) -> SearchRoom:
-    """Room for any node of up to `n_rows` rows."""
-    entries = new_entry_room(n_rows)
-    return SearchRoom(
+def new_search_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) -> SearchWorkspace:
+    """Return a workspace for nodes of up to `n_rows` rows."""
+    entries = new_entry_workspace(n_rows)
+    return SearchWorkspace(
         np.arange(features.codes.shape[0]),
         np.empty((2, n_rows), dtype=features.codes.dtype),
-        np.zeros(MOST_CELLS + 1, dtype=np.int32),
+        np.zeros(MAX_CELLS + 1, dtype=np.int32),
         np.empty(n_rows, dtype=np.uint64),
         np.arange(n_classes),
         entries,
-        new_scan_room(entries.keys.shape[0], n_classes),
+        new_scan_workspace(entries.keys.shape[0], n_classes),
     )
 
 
 @inner_kernel
 def midpoint(below: float, above: float) -> float:
-    """A threshold t with below <= t < above, half way where the numbers allow."""
+    """Return a threshold t with below <= t < above, the midpoint if floating-point numbers allow."""
     middle = below / 2.0 + above / 2.0
     if below <= middle < above:
         return middle
@@ -104,18 +104,21 @@ def _allowed_cuts(
     lowest: int,
     highest: int,
     missing_goes_left: bool,
-    least: int,
+    min_rows: int,
     keys: NDArray[np.int64],
     codes: NDArray[Any],
-    n_by_code: NDArray[np.int32],
+    rows_per_code: NDArray[np.int32],
 ) -> CutRange:
-    """Which cuts leave `least` rows on both sides, when the first `n_scanned` entries start on the right."""
+    """Return the range of the cuts that leave `min_rows` rows on both sides.
+
+    The first `n_scanned` entries start on the right.
+    """
     if not is_summed:
-        return range_of_rows(keys, n_scanned, n_rows, lowest, least, missing_goes_left)
+        return cut_range_from_rows(keys, n_scanned, n_rows, lowest, min_rows, missing_goes_left)
     n_codes = highest - lowest + 1
-    count_codes(codes, n_rows, lowest, n_codes, n_by_code)
-    n_missing = int(n_by_code[n_codes - 1]) if n_missing_entries > 0 else 0
-    return range_of_sums(n_by_code, n_codes, n_missing, lowest, least, missing_goes_left)
+    count_codes(codes, n_rows, lowest, n_codes, rows_per_code)
+    n_missing = int(rows_per_code[n_codes - 1]) if n_missing_entries > 0 else 0
+    return cut_range_from_counts(rows_per_code, n_codes, n_missing, lowest, min_rows, missing_goes_left)
 
 
 @inlined_kernel
@@ -128,22 +131,22 @@ def best_cut(
     highest: int,
     missing_code: int,
     node: NodeRows,
-    least: int,
-    room: SearchRoom,
+    min_rows: int,
+    workspace: SearchWorkspace,
     best: Cut,
 ) -> Cut:
-    """The best of `best` and all cuts of the feature with these `codes` which leave `least` rows on both sides.
+    """Return the best of `best` and all cuts of the feature that leave `min_rows` rows on both sides.
 
-    Missing values have the highest code of all. They stay on the right first, then on the left.
+    The code of missing values is the highest of all. They stay on the right first, then on the left.
     """
-    entries = room.entries
+    entries = workspace.entries
     n_entries, is_summed = list_entries(codes, node, totals.class_weights.shape[0], lowest, highest, entries)
     classes = entries.classes if is_summed else node.classes
     weights = entries.weights if is_summed else node.weights
     n_scanned = n_entries
     for missing_goes_left in (False, True):
         cuts = CutRange(lowest, missing_code, missing_goes_left)
-        if least > 1:
+        if min_rows > 1:
             n_missing_entries = n_entries - n_scanned if missing_goes_left else int(highest == missing_code)
             cuts = _allowed_cuts(
                 totals.n_rows,
@@ -153,25 +156,28 @@ def best_cut(
                 lowest,
                 highest,
                 missing_goes_left,
-                least,
+                min_rows,
                 entries.keys,
                 codes,
-                room.n_by_code,
+                workspace.rows_per_code,
             )
         best = scan_cuts(
-            criterion, totals, feature, lowest, entries.keys, n_scanned, classes, weights, cuts, room.scan, best
+            criterion, totals, feature, lowest, entries.keys, n_scanned, classes, weights, cuts, workspace.scan, best
         )
         if highest != missing_code:
             break
-        while n_scanned > 0 and code_of(entries.keys[n_scanned - 1]) == missing_code:
+        while n_scanned > 0 and key_code(entries.keys[n_scanned - 1]) == missing_code:
             n_scanned -= 1
     return best
 
 
 @inner_kernel
-def split_of(criterion: Criterion, totals: NodeTotals, features: BinnedFeatures, cut: Cut, sees_missing: bool) -> Split:
-    """The split that makes `cut`: without a threshold of its own, half way to the next value present in the node, and
-    infinite after the last one.
+def make_split(
+    criterion: Criterion, totals: NodeTotals, features: BinnedFeatures, cut: Cut, sees_missing: bool
+) -> Split:
+    """Return the split that makes `cut`.
+
+    A cut without a threshold gets the midpoint to the next value in the node, or infinity after the last value.
     """
     threshold = cut.threshold
     if np.isnan(threshold):
@@ -180,12 +186,12 @@ def split_of(criterion: Criterion, totals: NodeTotals, features: BinnedFeatures,
         if cut.next_code < n_bins:
             low, high = features.bin_low, features.bin_high
             threshold = midpoint(high[offset + cut.last_left_code], low[offset + cut.next_code])
-    gain = gain_of_children(criterion, totals.impurity, cut.children, totals.weight)
+    gain = gain_from_objective(criterion, totals.impurity, cut.objective, totals.weight)
     return Split(cut.feature, gain, threshold, cut.last_left_code, cut.missing_goes_left, sees_missing)
 
 
 @inlined_kernel
-def _cut_of_feature(
+def _try_feature(
     criterion: Criterion,
     totals: NodeTotals,
     features: BinnedFeatures,
@@ -197,25 +203,25 @@ def _cut_of_feature(
     packed: PackedRows,
     limits: SearchLimits,
     random_state: NDArray[np.uint64],
-    room: SearchRoom,
+    workspace: SearchWorkspace,
     best: Cut,
 ) -> Cut:
-    """The better of `best` and the feature's best cut, or one at random."""
-    least = limits.min_samples_leaf
+    """Return the better of `best` and the feature's best or random cut."""
+    min_rows = limits.min_samples_leaf
     if limits.random_cuts:
         return random_cut(
-            criterion, totals, features, feature, codes, lowest, highest, node, packed, least, random_state, room.scan,
-            best,
+            criterion, totals, features, feature, codes, lowest, highest, node, packed, min_rows, random_state,
+            workspace.scan, best,
         )  # fmt: skip
     missing_code = features.n_bins[feature]
-    return best_cut(criterion, totals, feature, codes, lowest, highest, missing_code, node, least, room, best)
+    return best_cut(criterion, totals, feature, codes, lowest, highest, missing_code, node, min_rows, workspace, best)
 
 
 @inner_kernel
 def _draw(n_known: int, n_constant: int, n_untried: int, at_random: bool, random_state: NDArray[np.uint64]) -> int:
-    """Place of a feature among the candidates that are not known constant, -1 for one that is.
+    """Return the position in the feature order of the next feature to try, or -1 for a constant feature.
 
-    Known constants are drawn like the others; which of them it was makes no difference.
+    Features that were known as constant before are drawn like the others; which of them was drawn makes no difference.
     """
     if not at_random:
         return n_untried - 1
@@ -224,8 +230,8 @@ def _draw(n_known: int, n_constant: int, n_untried: int, at_random: bool, random
 
 
 @inner_kernel
-def _swap(candidates: NDArray[np.int64], one: int, other: int) -> None:
-    candidates[one], candidates[other] = candidates[other], candidates[one]
+def _swap(feature_order: NDArray[np.int64], one: int, other: int) -> None:
+    feature_order[one], feature_order[other] = feature_order[other], feature_order[one]
 
 
 @inlined_kernel
@@ -238,33 +244,45 @@ def best_split(
     limits: SearchLimits,
     n_constant: int,
     random_state: NDArray[np.uint64],
-    room: SearchRoom,
-) -> Found:
-    """The best split among the features drawn."""
-    candidates, best, sees_missing, free_buffer = room.candidates, NO_CUT, False, 0
-    n_known, n_untried, n_drawn, n_varying = n_constant, candidates.shape[0], 0, 0
+    workspace: SearchWorkspace,
+) -> SearchResult:
+    """Return the best split among the features drawn."""
+    feature_order, best, sees_missing, free_buffer = workspace.feature_order, NO_CUT, False, 0
+    n_known, n_untried, n_drawn, n_varying = n_constant, feature_order.shape[0], 0, 0
     at_random = limits.max_features < n_untried
     while n_untried > n_constant and (n_drawn < limits.max_features or n_varying == 0):
         n_drawn += 1
-        place = _draw(n_known, n_constant, n_untried, at_random, random_state)
-        if place < 0:
+        position = _draw(n_known, n_constant, n_untried, at_random, random_state)
+        if position < 0:
             n_known -= 1
             continue
-        feature = candidates[place]
-        codes = room.codes[free_buffer]
+        feature = feature_order[position]
+        codes = workspace.codes[free_buffer]
         lowest, highest = gather_codes(features, feature, node.rows, codes)
         if lowest == highest:
-            _swap(candidates, place, n_constant)
+            _swap(feature_order, position, n_constant)
             n_constant += 1
             continue
         n_untried -= 1
-        _swap(candidates, place, n_untried)
+        _swap(feature_order, position, n_untried)
         n_varying += 1
-        best = _cut_of_feature(
-            criterion, totals, features, feature, codes, lowest, highest, node, packed, limits, random_state, room, best
+        best = _try_feature(
+            criterion,
+            totals,
+            features,
+            feature,
+            codes,
+            lowest,
+            highest,
+            node,
+            packed,
+            limits,
+            random_state,
+            workspace,
+            best,
         )
         if best.feature == feature:
             sees_missing = highest == features.n_bins[feature]
             free_buffer = 1 - free_buffer
-    split = NO_SPLIT if best.feature < 0 else split_of(criterion, totals, features, best, sees_missing)
-    return Found(split, n_constant, 1 - free_buffer)
+    split = NO_SPLIT if best.feature < 0 else make_split(criterion, totals, features, best, sees_missing)
+    return SearchResult(split, n_constant, 1 - free_buffer)

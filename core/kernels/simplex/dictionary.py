@@ -1,15 +1,16 @@
-"""A dictionary of the simplex method for problem (16) of minimax boosting, and the steps that change it.
+"""Dictionary of the simplex method for problem (16) of minimax boosting, and the operations that change it.
 
-    basic = entries * nonbasic       one row a basic variable, one column a nonbasic one
+    basic = entries * nonbasic       one row per basic variable, one column per nonbasic variable
 
-A variable is the weight of a rule, whose price puts a kink at zero into the objective, or the margin of a row of data,
-which costs nothing and stays within its limit of either sign. So a nonbasic weight is zero, and a nonbasic margin is at
-its limit; `at` tells them apart. A basic weight has a side of the kink, +1 or -1, and a basic margin the side 0.
+A variable is either the weight of a rule, whose price adds a kink at zero to the objective, or the margin of a row of
+data, which has no price and is limited in both directions. So a nonbasic weight is zero, and a nonbasic margin is at
+its limit; `at` tells them apart. A basic weight is on one side of the kink, +1 or -1; a basic margin has side 0.
 
-The gradient is the objective's by the nonbasic variables. In it a basic weight is priced by its side, and a nonbasic
-weight not at all: at an optimum its gradient is at most the price of either sign.
+The gradient is the derivative of the objective with respect to the nonbasic variables. It includes the price of a basic
+weight, by its side, but not that of a nonbasic weight: at an optimum, the absolute gradient of a nonbasic weight is at
+most its price.
 
-Entries are kept by columns, as most loops are over rows, of which there are more.
+Entries are stored by columns, as most loops are over rows, of which there are more.
 """
 
 from typing import NamedTuple
@@ -19,36 +20,39 @@ from numpy.typing import NDArray
 
 from core.kernels.jit import inner_kernel
 
-#: Entries below are taken for zero.
-LEAST_PIVOT = 1e-9
+#: Smaller entries are treated as zero.
+MIN_PIVOT = 1e-9
 
 OPTIMAL, UNBOUNDED, STUCK, LIMIT_REACHED = range(4)
 
 
 class Dictionary(NamedTuple):
-    """The arrays of a dictionary, with room for more rows and columns than it has."""
+    """Arrays of a dictionary, which may be larger than its numbers of rows and columns."""
 
     entries: NDArray[np.float64]  # (column, row)
-    basic: NDArray[np.int64]  # (row,), the place of a rule, or ~place of a row of data
+    basic: NDArray[np.int64]  # (row,), position of a rule, or ~position of a row of data
     value: NDArray[np.float64]  # (row,)
-    side: NDArray[np.float64]  # (row,)
-    row_limit: NDArray[np.float64]  # (row,), the price of a weight, the limit of a margin
+    side: NDArray[np.float64]  # (row,), side of the kink; 0 for a margin
+    row_limit: NDArray[np.float64]  # (row,), price of a weight, limit of a margin
     norm: NDArray[np.float64]  # (row,), 1 + the sum of the squares of its entries
     nonbasic: NDArray[np.int64]  # (column,), as in basic
-    at: NDArray[np.float64]  # (column,)
+    at: NDArray[np.float64]  # (column,), value; 0 for a weight
     gradient: NDArray[np.float64]  # (column,)
     column_limit: NDArray[np.float64]  # (column,), as in row_limit
 
 
 class Size(NamedTuple):
-    """How much of a dictionary's arrays is in use."""
+    """Number of rows and columns of a dictionary that are in use."""
 
     n_rows: int
     n_columns: int
 
 
 class Outcome(NamedTuple):
-    """How a run of the simplex method ended, after how many steps, and the column without an end, or -1."""
+    """Result of a run of the simplex method: its status, and the number of steps.
+
+    `column` is the column along which the objective is unbounded, or -1.
+    """
 
     status: int
     n_steps: int
@@ -56,75 +60,80 @@ class Outcome(NamedTuple):
 
 
 @inner_kernel
-def measure_rows(held: Dictionary, size: Size) -> None:
-    """Fill in the norms."""
-    norm = held.norm[: size.n_rows]
+def compute_row_norms(dictionary: Dictionary, size: Size) -> None:
+    """Fill in the norms of the rows."""
+    norm = dictionary.norm[: size.n_rows]
     norm[:] = 1.0
     for k in range(size.n_columns):
-        _add_squares(norm, held.entries[k, : size.n_rows])
+        _add_squares(norm, dictionary.entries[k, : size.n_rows])
 
 
 @inner_kernel
 def _add_squares(norm: NDArray[np.float64], line: NDArray[np.float64]) -> None:
+    """Add the squared entries of `line` (row,) to norm (row,)."""
     for r in range(norm.shape[0]):
         norm[r] += line[r] * line[r]
 
 
 @inner_kernel
 def _add_multiple(line: NDArray[np.float64], factor: float, pivot_line: NDArray[np.float64]) -> None:
+    """Add a multiple of `pivot_line` (row,) to `line` (row,)."""
     for r in range(line.shape[0]):
         line[r] += factor * pivot_line[r]
 
 
 @inner_kernel
-def move(held: Dictionary, size: Size, q: int, step: float) -> None:
+def shift(dictionary: Dictionary, size: Size, q: int, step: float) -> None:
     """Change the nonbasic variable of column q by `step`."""
-    line, value = held.entries[q], held.value[: size.n_rows]
+    line, value = dictionary.entries[q], dictionary.value[: size.n_rows]
     for r in range(value.shape[0]):
         value[r] += line[r] * step
-    held.at[q] += step
+    dictionary.at[q] += step
 
 
 @inner_kernel
-def turn_side(held: Dictionary, size: Size, r: int) -> None:
-    """Price the basic weight of row r as one of the other side."""
-    change = 2.0 * held.row_limit[r] * held.side[r]
+def switch_side(dictionary: Dictionary, size: Size, r: int) -> None:
+    """Move the basic weight of row r to the other side of its kink, which changes its price."""
+    change = 2.0 * dictionary.row_limit[r] * dictionary.side[r]
     for k in range(size.n_columns):
-        held.gradient[k] += change * held.entries[k, r]
-    held.side[r] = -held.side[r]
+        dictionary.gradient[k] += change * dictionary.entries[k, r]
+    dictionary.side[r] = -dictionary.side[r]
 
 
 @inner_kernel
-def exchange(held: Dictionary, size: Size, p: int, q: int, side: float, leaving_at: float, keeps_norms: bool) -> None:
-    """Make the variable of column q basic, on `side` of its kink, and that of row p nonbasic at `leaving_at`. Their
-    values have moved to where they belong.
+def exchange(
+    dictionary: Dictionary, size: Size, p: int, q: int, side: float, leaving_at: float, keeps_norms: bool
+) -> None:
+    """Make the variable of column q basic, on `side` of its kink, and that of row p nonbasic at `leaving_at`.
+
+    The values of both variables have been set before.
     """
-    held.gradient[q] -= held.column_limit[q] * side
-    _eliminate(held, size, p, q, keeps_norms)
-    held.gradient[q] += held.row_limit[p] * held.side[p]
-    held.value[p], held.at[q] = held.at[q], leaving_at
-    held.side[p] = side
-    held.basic[p], held.nonbasic[q] = held.nonbasic[q], held.basic[p]
-    held.row_limit[p], held.column_limit[q] = held.column_limit[q], held.row_limit[p]
+    dictionary.gradient[q] -= dictionary.column_limit[q] * side
+    _eliminate(dictionary, size, p, q, keeps_norms)
+    dictionary.gradient[q] += dictionary.row_limit[p] * dictionary.side[p]
+    dictionary.value[p], dictionary.at[q] = dictionary.at[q], leaving_at
+    dictionary.side[p] = side
+    dictionary.basic[p], dictionary.nonbasic[q] = dictionary.nonbasic[q], dictionary.basic[p]
+    dictionary.row_limit[p], dictionary.column_limit[q] = dictionary.column_limit[q], dictionary.row_limit[p]
 
 
 @inner_kernel
-def _eliminate(held: Dictionary, size: Size, p: int, q: int, keeps_norms: bool) -> None:
-    """Solve row p for the variable of column q, and put it into all other rows."""
-    pivot_line, norm = held.entries[q, : size.n_rows], held.norm[: size.n_rows]
+def _eliminate(dictionary: Dictionary, size: Size, p: int, q: int, keeps_norms: bool) -> None:
+    """Solve row p for the variable of column q, and substitute it in all other rows."""
+    pivot_line, norm = dictionary.entries[q, : size.n_rows], dictionary.norm[: size.n_rows]
     pivot, own_norm = pivot_line[p], 1.0
     norm[:] = 1.0
     for k in range(size.n_columns):
         if k != q:
-            line = held.entries[k, : size.n_rows]
+            line = dictionary.entries[k, : size.n_rows]
             factor = -line[p] / pivot
-            held.gradient[k] += held.gradient[q] * factor
+            dictionary.gradient[k] += dictionary.gradient[q] * factor
             _add_multiple(line, factor, pivot_line)
             if keeps_norms:
                 _add_squares(norm, line)
             line[p] = factor
             own_norm += factor * factor
-    held.gradient[q] /= pivot
+    dictionary.gradient[q] /= pivot
     for r in range(norm.shape[0]):
         pivot_line[r] /= pivot
     _add_squares(norm, pivot_line)
@@ -133,10 +142,10 @@ def _eliminate(held: Dictionary, size: Size, p: int, q: int, keeps_norms: bool) 
 
 
 @inner_kernel
-def relax(held: Dictionary, size: Size) -> None:
-    """Make the dictionary feasible: weights choose the side that they are on, margins get the limit that they need."""
+def make_feasible(dictionary: Dictionary, size: Size) -> None:
+    """Make the dictionary feasible: weights get the side that they are on, margins the limit that they need."""
     for r in range(size.n_rows):
-        if held.side[r] == 0.0:
-            held.row_limit[r] = max(held.row_limit[r], abs(held.value[r]))
-        elif held.side[r] * held.value[r] < 0.0:
-            turn_side(held, size, r)
+        if dictionary.side[r] == 0.0:
+            dictionary.row_limit[r] = max(dictionary.row_limit[r], abs(dictionary.value[r]))
+        elif dictionary.side[r] * dictionary.value[r] < 0.0:
+            switch_side(dictionary, size, r)

@@ -65,7 +65,8 @@ def test_fractional_weights_grow_the_same_trees_as_integer_weights(loss, n_rows)
     for column in ("feature", "threshold"):
         assert at_all_nodes(whole, column).tolist() == at_all_nodes(scaled, column).tolist()
     assert at_all_nodes(whole, "link").tolist() == at_all_nodes(scaled, "link").tolist()
-    np.testing.assert_allclose(at_all_nodes(whole, "mixed"), at_all_nodes(scaled, "mixed"), atol=1e-12)
+    distributions = at_all_nodes(whole, "impure_distributions")
+    np.testing.assert_allclose(distributions, at_all_nodes(scaled, "impure_distributions"), atol=1e-12)
 
 
 def test_integer_weights_equal_duplicated_rows():

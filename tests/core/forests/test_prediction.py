@@ -75,7 +75,7 @@ def plain_votes(X, trees: Trees, vote=own_value):
     """Return the mean votes, computed row by row and tree by tree with Python floats."""
     out, shown = [], [Tree(nodes, X.shape[1]) for nodes in trees]
     for row in X.astype(np.float64).tolist():
-        sums = [0.0] * trees[0].mixed.shape[1]
+        sums = [0.0] * trees[0].impure_distributions.shape[1]
         for nodes, tree in zip(trees, shown, strict=True):
             ballot = vote(leaf_distributions(nodes))[leaf_of(tree, row)].tolist()
             sums = [a + b for a, b in zip(sums, ballot, strict=True)]
@@ -269,7 +269,7 @@ def test_size_of_the_layout():
     for width, n_bytes in [(F32, 16), (F64, 24)]:
         packed = packed_trees((pure,), own_value, width)
         assert packed.nodes.nbytes == (3 + 1) * n_bytes  # a node for each class, and the root
-        assert packed.mixed.size == 0
+        assert packed.dense_outputs.size == 0
 
 
 def test_tree_attribute_is_the_same_object_until_the_next_fit():

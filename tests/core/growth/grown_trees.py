@@ -37,12 +37,12 @@ def compact(nodes: GrowingNodes) -> TreeNodes:
     return TreeNodes(
         **columns,
         link=np.array(link, dtype=np.int32),
-        mixed=np.array(mixed, dtype=np.float64).reshape(-1, n_classes),
+        impure_distributions=np.array(mixed, dtype=np.float64).reshape(-1, n_classes),
     )
 
 
 def leaf_distributions(nodes: TreeNodes):
     """Return the class distributions of leaves, (node, class), and zero at inner nodes."""
-    table = np.concatenate([np.eye(nodes.mixed.shape[1]), nodes.mixed])
+    table = np.concatenate([np.eye(nodes.impure_distributions.shape[1]), nodes.impure_distributions])
     is_leaf = nodes.feature == NO_FEATURE
     return np.where(is_leaf[:, np.newaxis], table[np.where(is_leaf, nodes.link, 0)], 0.0)

@@ -9,7 +9,7 @@ import core
 from core import service_api
 from core.growth.growing import bootstrap_weights, grow_tree
 from core.growth.growth_problem import ThreadWorkspaces
-from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, class_distributions, grown_tree
+from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, class_distributions, compact_nodes
 from core.monitoring import NullMonitor, Progress
 from core.randomness import SeedTree
 from core.validation.training_data import training_data
@@ -43,7 +43,7 @@ def test_grown_trees_are_compact_and_in_preorder(n_splits, seed):
     back[order] = np.arange(len(order))
     ordered = renumbered(shuffled, back.astype(np.int32))
     roomy = GrowingNodes(*(np.concatenate([column, column]) for column in shuffled))
-    assert same_bytes(grown_tree(roomy, len(nodes.feature)), compact(ordered))
+    assert same_bytes(compact_nodes(roomy, len(nodes.feature)), compact(ordered))
 
 
 def test_a_node_takes_37_bytes_and_an_impure_leaf_8_more_per_class():
@@ -56,14 +56,14 @@ def test_a_node_takes_37_bytes_and_an_impure_leaf_8_more_per_class():
 
 
 def test_a_tree_without_nodes_has_empty_columns():
-    assert [len(column) for column in grown_tree(random_tree(np.random.default_rng(0), 3), 0)] == [0] * 8
+    assert [len(column) for column in compact_nodes(random_tree(np.random.default_rng(0), 3), 0)] == [0] * 8
 
 
 @unhurried
 @given(st.integers(0, 25), st.integers(0, 2**32 - 1))
 def test_distributions_of_inner_nodes_are_sums_over_their_leaves(n_splits, seed):
     rng = np.random.default_rng(seed)
-    nodes = grown_tree(random_tree(rng, n_splits), 2 * n_splits + 1)
+    nodes = compact_nodes(random_tree(rng, n_splits), 2 * n_splits + 1)
     own = leaf_distributions(nodes) * nodes.weighted_n_node_samples[:, np.newaxis]
     for node in reversed(range(len(nodes.feature))):
         if nodes.feature[node] != NO_FEATURE:

@@ -1,12 +1,12 @@
-"""One criterion of each type, and what it says of class weights without a search."""
+"""One criterion of each type, and its impurities and gains for given class weights, without a search."""
 
 import numpy as np
 
-from core.kernels.criteria.dispatch import gain_of_children
-from core.kernels.criteria.dispatch import node_impurity as impurity_on_workspace
+from core.kernels.criteria.dispatch import gain_from_objective
+from core.kernels.criteria.dispatch import node_impurity as impurity_with_scratch
 from core.kernels.criteria.distribution import TabulatedImpurity
 from core.kernels.criteria.entropy import Credal, Entropy, lifted_log_table
-from core.kernels.criteria.gini import Gini, NegativeExponentialImpurity, SignedGini, SqrtGini
+from core.kernels.criteria.gini import Gini, NegativeExponentialImpurity, SignedGini, SqrtGiniImpurity
 from core.kernels.criteria.norm import (
     GeneralizedCrossEntropyImpurity,
     Misclassification,
@@ -15,16 +15,16 @@ from core.kernels.criteria.norm import (
 )
 from core.kernels.criteria.powers import new_power_tables
 from core.kernels.criteria.two_sided import Ranking, Twoing
-from core.kernels.search.random_cuts import children_of
+from core.kernels.search.random_cuts import cut_objective
 
 _NO_TABLE = np.zeros(1, dtype=np.float64)
 
-#: Tables are as short as they can be.
+#: One criterion per row of the catalog, with tables as short as possible.
 ONE_OF_EACH = (
     Gini(),
     Entropy(_NO_TABLE),
     Misclassification(1.0),
-    SqrtGini(2),
+    SqrtGiniImpurity(2),
     NegativeExponentialImpurity(0.5, 2),
     GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, new_power_tables(0.5), _NO_TABLE, new_power_tables(0.0)),
     NearMisclassification(1.0 / 0.99, 100.0, 0.01),
@@ -38,9 +38,9 @@ ONE_OF_EACH = (
 
 
 def node_impurity(criterion, class_weights):
-    return impurity_on_workspace(criterion, class_weights, np.empty_like(class_weights))
+    return impurity_with_scratch(criterion, class_weights, np.empty_like(class_weights))
 
 
 def split_gain(criterion, parent_impurity, left, right):
-    children = children_of(criterion, left, right, np.empty_like(left))
-    return gain_of_children(criterion, parent_impurity, children, (left + right).sum())
+    objective = cut_objective(criterion, left, right, np.empty_like(left))
+    return gain_from_objective(criterion, parent_impurity, objective, (left + right).sum())

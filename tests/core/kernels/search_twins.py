@@ -1,4 +1,4 @@
-"""What the tests of the search share: features made by hand, and plain twins of what the search does with a node."""
+"""Handmade features, and plain Python twins of the split search, shared by the tests of the search."""
 
 from itertools import count
 
@@ -14,7 +14,7 @@ WIDTHS = [np.uint8, np.uint16, np.uint32]
 
 
 def features_of(codes, n_bins=None):
-    """BinnedFeatures of a matrix of codes (feature, row) of any width; a bin of code c holds the value c."""
+    """Return BinnedFeatures of a matrix of codes (feature, row) of any width; a bin of code c holds the value c."""
     n_bins = np.full(len(codes), codes.max() + 1) if n_bins is None else np.asarray(n_bins)
     values = np.concatenate([np.arange(n, dtype=np.float64) for n in n_bins])
     return BinnedFeatures(
@@ -28,7 +28,7 @@ def features_of(codes, n_bins=None):
 
 
 def binned_as(width):
-    """`bin_features` with codes of the given width, whatever the data need."""
+    """Return `bin_features` with codes of the given width, whether the data need it or not."""
 
     def binned(X, max_bins, n_threads=1):
         narrow = bin_features(X, max_bins, n_threads)
@@ -39,20 +39,20 @@ def binned_as(width):
 
 
 def node_of(classes, weights):
-    """All rows 0, 1, ... as one node."""
+    """Return all rows 0, 1, ... as one node."""
     rows = np.arange(len(classes), dtype=np.uint32)
     return NodeRows(rows, np.asarray(classes, dtype=np.uint16), np.asarray(weights, dtype=np.float64))
 
 
 def packed_as(classes, weights, n_classes):
-    """The rows with their words, which hold nothing where they do not fit."""
+    """Return the rows with their words, which are undefined if the rows cannot be packed."""
     words = np.empty(len(classes), dtype=np.uint64)
     n_fitting = packed_sums.pack_weights(classes, weights, n_classes, words)
-    return packed_sums.PackedRows(words, np.arange(n_classes), n_fitting, packed_sums.bits_of_class(n_classes))
+    return packed_sums.PackedRows(words, np.arange(n_classes), n_fitting, packed_sums.bits_per_class(n_classes))
 
 
 def class_weights_by_code(codes, classes, weights):
-    """{(code, class): weight} in plain Python."""
+    """Return {(code, class): weight} in plain Python."""
     table: dict[tuple[int, int], float] = {}
     for code, k, weight in zip(codes, classes, weights, strict=True):
         table[int(code), int(k)] = table.get((int(code), int(k)), 0.0) + float(weight)
@@ -63,15 +63,15 @@ def goes_left(code, last_left_code, missing_code, missing_goes_left):
     return missing_goes_left if code == missing_code else code <= last_left_code
 
 
-def allowed_codes(codes, missing_code, least, missing_goes_left):
-    """The codes after which a cut leaves at least `least` rows on both sides."""
+def allowed_codes(codes, missing_code, min_rows, missing_goes_left):
+    """Return the codes after which a cut leaves at least `min_rows` rows on both sides."""
     present = list(range(min(codes), missing_code))
     counts = [sum(goes_left(code, c, missing_code, missing_goes_left) for code in codes) for c in present]
-    return {c for c, n in zip(present, counts, strict=True) if min(n, len(codes) - n) >= least}
+    return {c for c, n in zip(present, counts, strict=True) if min(n, len(codes) - n) >= min_rows}
 
 
 def renumbered(nodes, numbers):
-    """The same tree with node i called numbers[i]."""
+    """Return the same tree with node i renumbered to numbers[i]."""
     moved = GrowingNodes(*(np.empty_like(column) for column in nodes))
     for column, target in zip(nodes, moved, strict=True):
         np.asarray(target)[numbers] = column
@@ -82,14 +82,14 @@ def renumbered(nodes, numbers):
 
 
 def preorder(nodes, node=0):
-    """Old numbers in preorder, by recursion."""
+    """Return the old numbers in preorder, by recursion."""
     if nodes.children_left[node] == LEAF:
         return [node]
     return [node, *preorder(nodes, nodes.children_left[node]), *preorder(nodes, nodes.children_right[node])]
 
 
 def risk_decreases(tree):
-    """By how much the split of each inner node lowers the training risk, from the stored impurities."""
+    """Return the decrease of the training risk by the split of each inner node, from the stored impurities."""
     mass = tree.weighted_n_node_samples * tree.impurity
     inner = np.flatnonzero(tree.children_left != LEAF)
     decreases = mass[inner] - mass[tree.children_left[inner]] - mass[tree.children_right[inner]]
@@ -97,17 +97,20 @@ def risk_decreases(tree):
 
 
 def splits_best_first(tree, max_leaf_nodes):
-    """Which inner nodes of a fully grown tree best-first growth splits, in its order: largest decrease, then age."""
+    """Return the inner nodes of a fully grown tree that best-first growth splits, in its order.
+
+    The node with the largest decrease is split first, and of equal ones the oldest.
+    """
     decreases, numbers = risk_decreases(tree), count()
-    waiting = [(0, next(numbers))]
-    chosen: list[int] = []
-    while len(chosen) < max_leaf_nodes - 1:
-        splittable = [(age, node) for node, age in waiting if node in decreases]
+    leaves = [(0, next(numbers))]
+    split_nodes: list[int] = []
+    while len(split_nodes) < max_leaf_nodes - 1:
+        splittable = [(age, node) for node, age in leaves if node in decreases]
         if not splittable:
             break
         largest = max(decreases[node] for _, node in splittable)
         age, node = min(pair for pair in splittable if decreases[pair[1]] > largest - 1e-12)
-        waiting.remove((node, age))
-        waiting += [(tree.children_left[node], next(numbers)), (tree.children_right[node], next(numbers))]
-        chosen.append(node)
-    return chosen
+        leaves.remove((node, age))
+        leaves += [(tree.children_left[node], next(numbers)), (tree.children_right[node], next(numbers))]
+        split_nodes.append(node)
+    return split_nodes

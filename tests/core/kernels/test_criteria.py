@@ -1,4 +1,6 @@
-"""Criteria, and the tables of functions of whole weights that they read."""
+"""Criteria, and their tables of functions of integer weights."""
+
+import typing
 
 import numpy as np
 import pytest
@@ -6,73 +8,79 @@ from numpy.testing import assert_array_equal
 
 import core
 from core.growth.growing import with_tables_for
-from core.kernels.criteria import catalogue as criteria
 from core.kernels.criteria import dispatch, powers
+from core.kernels.criteria.catalogue import CRITERIA, Criterion
 from core.kernels.criteria.norm import power_of_weight
-from core.kernels.criteria.sides import NOTHING, TABLE_LENGTH
+from core.kernels.criteria.sides import EMPTY_SIDE, TABLE_LENGTH
 from core.kernels.growth.partition import TreeRows
 from tests.core import oracles
 from tests.core.kernels.criteria_by_hand import ONE_OF_EACH, node_impurity
 
 
-def test_every_criterion_has_all_its_rows():
-    types = {type(one) for one in ONE_OF_EACH}
-    tables = [value for name, value in vars(criteria).items() if name.isupper() and isinstance(value, dict)]
-    assert len(tables) == 9
-    assert all(set(table) == types for table in tables)
+def test_every_criterion_has_one_row_and_one_example():
+    examples = [type(criterion) for criterion in ONE_OF_EACH]
+    assert sorted(examples, key=repr) == sorted(CRITERIA, key=repr)
+    assert set(typing.get_args(Criterion)) == set(CRITERIA)
 
 
-#: A credal node is never sure of its class, and corrected labels have a length of their own.
-NEVER_PURE = {"Credal", "SignedGini"}
+@pytest.mark.parametrize("kind", CRITERIA)
+def test_trusted_tables_are_fields_that_come_with_a_flag(kind):
+    table = CRITERIA[kind].trusted_table
+    assert ("only_tabled" in kind._fields) == (table is not None)
+    assert table is None or table in kind._fields
+
+
+#: Criteria with an impurity for pure nodes: credal sets contain other classes, corrected labels need not have length 1.
+PURE_NODES_ARE_IMPURE = {"Credal", "SignedGini"}
 
 
 @pytest.mark.parametrize(
     "criterion",
-    [c for c in ONE_OF_EACH if type(c).__name__ not in NEVER_PURE],
+    [c for c in ONE_OF_EACH if type(c).__name__ not in PURE_NODES_ARE_IMPURE],
     ids=lambda c: type(c).__name__,
 )
-def test_pure_nodes_have_no_impurity_at_all(criterion):
+def test_pure_nodes_have_impurity_zero_exactly(criterion):
     for weight in [0.1, 1.0, 3.7e5]:
         assert node_impurity(criterion, np.array([0.0, weight])) == 0.0
-    side, class_weights = NOTHING, np.zeros(2)
+    side, class_weights = EMPTY_SIDE, np.zeros(2)
     for added in [0.1, 0.2, 0.3, 7.0]:
         side = dispatch.with_weight(criterion, side, class_weights, 1, added)
     assert dispatch.side_risk(criterion, side, class_weights) == 0.0
 
 
 def test_only_corrected_labels_need_all_classes():
-    needing = {type(c).__name__ for c in ONE_OF_EACH if dispatch.needs_all_classes(c)}
-    assert needing == {"SignedGini"}
+    kinds = {type(c).__name__ for c in ONE_OF_EACH if dispatch.needs_all_classes(c)}
+    assert kinds == {"SignedGini"}
 
 
 @pytest.mark.parametrize("loss", ["entropy", "credal"])
-def test_tables_of_whole_weights_change_no_bit(loss):
+def test_tables_of_integer_weights_change_no_bit(loss):
     tabled = core.parse_loss(loss).criterion(3)
-    bare = tabled._replace(weighted_logs=np.zeros(1))
-    for weights in some_whole_weights():
-        assert node_impurity(tabled, weights) == node_impurity(bare, weights)
+    untabled = tabled._replace(weighted_logs=np.zeros(1))
+    for weights in random_integer_weights():
+        assert node_impurity(tabled, weights) == node_impurity(untabled, weights)
 
 
 @pytest.mark.parametrize("loss", ["entropy", {"kind": "gce", "q": 0.3}, {"kind": "gce", "q": 0.95}], ids=str)
-def test_a_tree_of_whole_weights_needs_tables_only(loss):
-    asking = core.parse_loss(loss).criterion(3)
-    for weights in some_whole_weights(TABLE_LENGTH):
+def test_trees_of_integer_weights_need_only_tables(loss):
+    checked = core.parse_loss(loss).criterion(3)
+    for weights in random_integer_weights(TABLE_LENGTH):
         rows = TreeRows(np.arange(3), np.arange(3), weights)
-        trusting = with_tables_for(asking, rows)
-        assert (trusting.only_tabled, asking.only_tabled) == (True, False)
-        assert node_impurity(trusting, weights) == pytest.approx(node_impurity(asking, weights), rel=1e-14)
+        trusted = with_tables_for(checked, rows)
+        assert (trusted.only_tabled, checked.only_tabled) == (True, False)
+        assert node_impurity(trusted, weights) == pytest.approx(node_impurity(checked, weights), rel=1e-14)
 
 
 @pytest.mark.parametrize("weights", [[1.0, 2.5, 1.0], [1.0, TABLE_LENGTH - 1.0, 1.0]])
-def test_fractions_and_heavy_classes_are_not_looked_up(weights):
-    asking = core.parse_loss("entropy").criterion(2)
+def test_fractions_and_large_weights_are_not_looked_up(weights):
+    checked = core.parse_loss("entropy").criterion(2)
     rows = TreeRows(np.arange(3), np.array([0, 1, 1]), np.array(weights))
-    assert not with_tables_for(asking, rows).only_tabled
+    assert not with_tables_for(checked, rows).only_tabled
     assert with_tables_for(core.parse_loss("gini").criterion(2), rows) == core.parse_loss("gini").criterion(2)
 
 
 @pytest.mark.parametrize("order", [1.02, 2.0, np.nextafter(3.0, 2.0), 3.0, 10 / 3, 25.0])
-def test_powers_of_any_weight_without_a_table(order):
+def test_powers_of_any_weight_are_exact_without_a_table(order):
     criterion = core.GeneralizedCrossEntropy(1.0 - 1.0 / order).criterion(2)._replace(order=order)
     criterion = criterion._replace(fraction=powers.new_power_tables(order % 1.0))
     assert power_of_weight(criterion, 0.0) == 0.0
@@ -87,19 +95,19 @@ def test_trees_are_the_same_with_and_without_tables(loss, splitter):
     rng = np.random.default_rng(0)
     X, y, weights = rng.integers(0, 40, (600, 6)), rng.integers(0, 4, 600), rng.integers(1, 5, 600)
     model = core.TreeClassifier(loss=loss, splitter=splitter, random_state=0)
-    whole = model.fit(X, y, weights).tree_
-    broken = model.fit(X, y, weights * 0.7).tree_
-    assert_array_equal(whole.feature, broken.feature)
-    assert_array_equal(whole.threshold, broken.threshold)
+    integer = model.fit(X, y, weights).tree_
+    fractional = model.fit(X, y, weights * 0.7).tree_
+    assert_array_equal(integer.feature, fractional.feature)
+    assert_array_equal(integer.threshold, fractional.threshold)
 
 
-def some_whole_weights(end=1e5):
+def random_integer_weights(end=1e5):
     rng = np.random.default_rng(0)
     return [np.floor(rng.uniform(1, end ** rng.uniform(0.1, 1.0), 3)) for _ in range(100)]
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.04, 0.3, 0.5, 0.99])
-def test_powers_from_tables_are_powers(exponent):
+def test_powers_from_tables_match_the_power_function(exponent):
     tables = powers.new_power_tables(exponent)
     rng = np.random.default_rng(0)
     edges = [2.2250738585072014e-308, 1e-250, np.nextafter(1.0, 0.0), 1.0, np.nextafter(2.0, 0.0), 1.7e308]
@@ -108,7 +116,7 @@ def test_powers_from_tables_are_powers(exponent):
 
 
 @pytest.mark.parametrize("mass", [0.3, 1.0, 2.7])
-def test_free_mass_lands_on_the_lowest_classes_present_or_absent(mass):
+def test_free_mass_is_added_to_the_lightest_classes_present_or_absent(mass):
     rng = np.random.default_rng(0)
     for _ in range(200):
         n_classes = int(rng.integers(2, 7))

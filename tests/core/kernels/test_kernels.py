@@ -1,4 +1,4 @@
-"""How kernels are compiled and cached, and their small parts against plain twins."""
+"""Compilation and caching of kernels, and their small parts compared with plain twins."""
 
 import importlib
 import os
@@ -38,7 +38,7 @@ needs_jit = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="looks at 
 
 
 @needs_jit
-def test_kernels_are_found():
+def test_kernels_are_discovered():
     assert {
         "core.kernels.growth.trees.grow_depth_first",
         "core.kernels.prediction.traversal.mean_leaf_values",
@@ -56,7 +56,7 @@ def test_every_kernel_releases_the_gil_is_cached_and_has_no_fastmath(name):
     assert jit.CACHE_FOLDER in cache.parents
 
 
-def test_numba_is_used_through_the_one_decorator_only():
+def test_numba_is_used_only_in_the_module_jit():
     for path in jit.PACKAGE.rglob("*.py"):
         text = path.read_text()
         assert path.name == "jit.py" or not any(word in text for word in ["njit", "@numba", "numba.jit", "prange"]), (
@@ -92,7 +92,7 @@ def test_editing_a_kernel_file_in_a_subfolder_changes_the_folder(tmp_path):
     assert len({before, with_file, edited, jit.cache_folder(package)}) == 4
 
 
-def test_a_new_cache_folder_removes_those_that_nobody_used_for_a_month(tmp_path):
+def test_a_new_cache_folder_removes_those_unused_for_a_month(tmp_path):
     package = tmp_path / "package"
     package.mkdir()
     (package / "code.py").write_text("x = 1")
@@ -162,7 +162,7 @@ for one in sys.argv[1:]:
 
 
 @needs_jit
-def test_processes_that_compile_one_function_at_once_never_load_each_others_code(tmp_path):
+def test_concurrent_compilations_of_one_function_do_not_mix_up_their_code(tmp_path):
     package = tmp_path / "cached"
     package.mkdir()
     shutil.copy(jit.PACKAGE / "jit.py", package / "jit.py")
@@ -204,8 +204,8 @@ for loss in core.LOSSES:
     assert len(outputs[0].splitlines()) == len(core.LOSSES)
 
 
-def test_the_search_loop_names_no_criterion():
-    names = {type(one).__name__ for one in ONE_OF_EACH}
+def test_search_and_growth_do_not_depend_on_any_criterion():
+    names = {type(criterion).__name__ for criterion in ONE_OF_EACH}
     searching = [module for module in MODULES if module.__name__.split(".")[2] in ("search", "growth")]
     for module in [*searching, dispatch]:
         text = Path(module.__file__).read_text()
@@ -213,7 +213,7 @@ def test_the_search_loop_names_no_criterion():
     assert len(names) == len(ONE_OF_EACH)
 
 
-def test_midpoints_separate():
+def test_midpoints_separate_two_values():
     for below, above in [(0.0, 1.0), (-1e308, 1e308), (1.0, np.nextafter(1.0, 2.0)), (-5e-324, 0.0), (0.0, 5e-324)]:
         assert below <= splitting.midpoint(below, above) < above
     assert splitting.midpoint(1.0, 2.0) == 1.5
@@ -221,7 +221,7 @@ def test_midpoints_separate():
 
 @pytest.mark.parametrize("missing_left", [False, True])
 @pytest.mark.parametrize("packs", [False, True])
-def test_partition_is_stable_and_moves_everything_together(missing_left, packs):
+def test_partition_is_stable_and_moves_all_arrays_of_rows_together(missing_left, packs):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 6, size=50).astype(np.uint8)  # 5 = missing
     rows = rng.permutation(50).astype(np.uint32)
@@ -242,7 +242,7 @@ def test_partition_is_stable_and_moves_everything_together(missing_left, packs):
         np.testing.assert_array_equal(tree_rows.weights, tree_rows.rows * 3.0)
 
 
-def test_random_numbers_are_those_of_the_published_generator():
+def test_random_numbers_match_the_published_generator():
     state = np.array([1234567], dtype=np.uint64)
     with np.errstate(over="ignore"):
         words = [int(random_state.next_word(state)) for _ in range(3)]
@@ -250,14 +250,14 @@ def test_random_numbers_are_those_of_the_published_generator():
 
 
 def splitmix64(word):
-    """The mixing steps in integers of any size."""
+    """Return the mixed word, computed with integers of any size."""
     word %= 2**64
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
     word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
     return word ^ (word >> 31)
 
 
-def test_draws_are_even():
+def test_draws_are_uniform():
     state = np.array([7], dtype=np.uint64)
     draws = np.bincount([random_state.next_below(state, 10) for _ in range(20_000)], minlength=10)
     assert len(draws) == 10

@@ -1,4 +1,4 @@
-"""Random cuts: where the threshold falls, which rows go where, and that the tree predicts what it grew on."""
+"""Random cuts: the distribution of thresholds, the side of each row, and predictions of training rows."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from tests.core.growth.grown_trees import at_all_nodes, at_roots
 from tests.core.kernels.search_twins import WIDTHS, features_of, goes_left, packed_as
 
 N_BINS = 20
-unhurried = settings(max_examples=60, deadline=None)
+no_deadline = settings(max_examples=60, deadline=None)
 seeds = st.integers(0, 2**64 - 1)
 
 
@@ -36,7 +36,7 @@ def state_of(seed):
         (1e308, 1.7e308),
     ],
 )
-def test_thresholds_are_drawn_from_the_low_end_to_below_the_high_one(low, high):
+def test_thresholds_are_drawn_from_a_half_open_interval(low, high):
     state = state_of(1)
     with np.errstate(over="ignore"):
         drawn = [random_cuts.draw_threshold(low, high, state) for _ in range(300)]
@@ -44,7 +44,7 @@ def test_thresholds_are_drawn_from_the_low_end_to_below_the_high_one(low, high):
     assert len(set(drawn)) > 250 or np.nextafter(low, high) == high
 
 
-def test_thresholds_are_drawn_evenly():
+def test_thresholds_are_drawn_uniformly():
     state = state_of(2)
     with np.errstate(over="ignore"):
         drawn = np.array([random_cuts.draw_threshold(-1.0, 3.0, state) for _ in range(8000)])
@@ -52,9 +52,9 @@ def test_thresholds_are_drawn_evenly():
     assert abs(counts - 1000).max() < 150
 
 
-@unhurried
+@no_deadline
 @given(st.lists(st.integers(0, 100), min_size=2, max_size=30, unique=True), st.data())
-def test_the_last_code_is_that_of_the_last_bin_that_starts_below(starts, data):
+def test_the_last_code_belongs_to_the_last_bin_that_starts_at_or_below_the_threshold(starts, data):
     bin_low = np.sort(np.array(starts, dtype=np.float64))
     lowest = data.draw(st.integers(0, len(bin_low) - 2))
     highest = data.draw(st.integers(lowest + 1, len(bin_low) - 1))
@@ -65,7 +65,10 @@ def test_the_last_code_is_that_of_the_last_bin_that_starts_below(starts, data):
 
 @st.composite
 def lossy_nodes(draw):
-    """One feature in bins of several values: codes with missing ones, not all equal, classes, and whole weights."""
+    """Draw a node with one feature, whose bins hold several values: codes, classes and integer weights.
+
+    Codes are not all equal, and some may be missing.
+    """
     n_rows = draw(st.integers(2, 70))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     codes = rng.integers(0, draw(st.integers(1, N_BINS - 1)), size=n_rows, endpoint=True)
@@ -80,8 +83,8 @@ def lossy_nodes(draw):
     return features, classes, rng.integers(1, 4, size=n_rows).astype(np.float64), n_classes
 
 
-def cut_of(node, criterion, least, seed, packs):
-    """`random_cut` of the only feature of a node."""
+def cut_of(node, criterion, min_rows, seed, packs):
+    """Return the `random_cut` of the only feature of a node."""
     features, classes, weights, n_classes = node
     codes = features.codes[0]
     class_weights = np.bincount(classes, weights, n_classes).astype(np.float64)
@@ -101,51 +104,51 @@ def cut_of(node, criterion, least, seed, packs):
             int(codes.max()),
             node_codes.NodeRows(rows, classes, weights),
             packed,
-            least,
+            min_rows,
             state_of(seed),
-            scanning.new_scan_room(2 * len(codes), n_classes),
+            scanning.new_scan_workspace(2 * len(codes), n_classes),
             scanning.NO_CUT,
         )
 
 
 def sides_by_hand(node, cut):
-    """Class weights on both sides, and how many rows go left."""
+    """Return the class weights of both sides, and the number of rows that go left."""
     features, classes, weights, n_classes = node
     left = np.array([goes_left(c, cut.last_left_code, N_BINS, cut.missing_goes_left) for c in features.codes[0]])
     sides = [np.bincount(classes[side], weights[side], n_classes) for side in (left, ~left)]
     return sides, int(left.sum())
 
 
-@unhurried
+@no_deadline
 @given(lossy_nodes(), seeds, st.integers(1, 3), st.sampled_from([("gini", Gini()), ("twoing", Twoing())]))
-def test_a_random_cut_is_what_it_says(node, seed, least, named_criterion):
+def test_objective_and_threshold_of_a_random_cut_match_its_sides(node, seed, min_rows, named_criterion):
     kind, criterion = named_criterion
     features, codes = node[0], node[0].codes[0]
-    cut = cut_of(node, criterion, least, seed, packs=True)
-    assert repr(cut) == repr(cut_of(node, criterion, least, seed, packs=False))  # NaN equals NaN
+    cut = cut_of(node, criterion, min_rows, seed, packs=True)
+    assert repr(cut) == repr(cut_of(node, criterion, min_rows, seed, packs=False))  # NaN equals NaN
     present = np.unique(codes[codes < N_BINS])
     if cut.feature < 0:
-        assert least > 1
+        assert min_rows > 1
         return
     sides, n_left = sides_by_hand(node, cut)
-    assert least <= n_left <= len(codes) - least
+    assert min_rows <= n_left <= len(codes) - min_rows
     gain = oracles.gain(kind, *(side.tolist() for side in sides), node[3])
     whole = sides[0] + sides[1]
     gini = whole.sum() - (whole**2).sum() / whole.sum()
-    found = (gini - cut.children) / whole.sum() if kind == "gini" else -cut.children
-    assert found == pytest.approx(gain, abs=1e-10)
+    measured = (gini - cut.objective) / whole.sum() if kind == "gini" else -cut.objective
+    assert measured == pytest.approx(gain, abs=1e-10)
     if len(present) == 1:
         assert (cut.threshold, cut.last_left_code, cut.missing_goes_left) == (np.inf, present[0], False)
         return
     assert features.bin_low[present[0]] <= cut.threshold < features.bin_low[present[-1]]
-    for code in present:  # any value of the bin goes where its code goes
+    for code in present:  # any value of a bin goes to the side of its code
         for value in (features.bin_low[code], features.bin_high[code]):
             assert (value <= cut.threshold) == (code <= cut.last_left_code)
 
 
-@unhurried
+@no_deadline
 @given(lossy_nodes(), seeds)
-def test_missing_values_go_where_they_do_less_harm(node, seed):
+def test_missing_values_go_to_the_side_with_the_lower_objective(node, seed):
     cut = cut_of(node, Gini(), 1, seed, packs=True)
     codes = node[0].codes[0]
     if N_BINS not in codes or len(np.unique(codes)) == 2:
@@ -153,22 +156,22 @@ def test_missing_values_go_where_they_do_less_harm(node, seed):
         return
     both = [sides_by_hand(node, cut._replace(missing_goes_left=side))[0] for side in (False, True)]
     risks = [sum(side.sum() - (side**2).sum() / side.sum() for side in sides if side.sum()) for sides in both]
-    assert cut.children == pytest.approx(min(risks), abs=1e-9)
+    assert cut.objective == pytest.approx(min(risks), abs=1e-9)
     assert cut.missing_goes_left == (risks[1] < risks[0] - 1e-9)
 
 
-def test_a_single_value_beside_missing_ones_is_cut_between_them():
+def test_the_cut_of_a_single_value_separates_it_from_missing_ones():
     codes = np.array([4, N_BINS, 4, N_BINS], dtype=np.uint8)
     node = features_of(codes[np.newaxis], [N_BINS]), np.array([0, 1, 0, 1], dtype=np.uint16), np.ones(4), 2
     cut = cut_of(node, Gini(), 1, 0, packs=True)
-    assert (cut.threshold, cut.last_left_code, cut.missing_goes_left, cut.children) == (np.inf, 4, False, 0.0)
+    assert (cut.threshold, cut.last_left_code, cut.missing_goes_left, cut.objective) == (np.inf, 4, False, 0.0)
     assert cut_of(node, Gini(), 3, 0, packs=True).feature == -1
 
 
 @pytest.mark.parametrize("width", [np.float32, np.float64])
 @pytest.mark.parametrize("max_bins", [2, 7, 256, None])
 @pytest.mark.parametrize("missing", [False, True])
-def test_training_rows_are_predicted_into_the_leaves_they_grew(width, max_bins, missing):
+def test_predictions_put_training_rows_into_their_leaves(width, max_bins, missing):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(900, 4)).astype(width)
     y = rng.integers(0, 3, 900)
@@ -189,8 +192,9 @@ def test_training_rows_are_predicted_into_the_leaves_they_grew(width, max_bins, 
 @pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 60}, {"min_samples_leaf": 5}, {"bootstrap": True}])
 @pytest.mark.parametrize("n_classes", [2, 7, 26])
 def test_trees_are_the_same_whether_their_rows_are_packed_or_not(n_classes, limits):
-    """26 classes have too few bits each for a whole tree, and enough for nodes of some classes. Halves are not packed,
-    and scale every sum exactly.
+    """26 classes have too few bits each to pack a whole tree, but enough to pack nodes with few classes.
+
+    Multiples of one half are not packed, and scale every sum exactly.
     """
     rng = np.random.default_rng(5)
     X = np.column_stack([rng.normal(size=(1500, 4)), rng.integers(0, 3, size=(1500, 3))])
@@ -204,7 +208,7 @@ def test_trees_are_the_same_whether_their_rows_are_packed_or_not(n_classes, limi
         np.testing.assert_array_equal(at_all_nodes(packed, column), factor * at_all_nodes(plain, column))
 
 
-def test_thresholds_of_a_tree_lie_within_the_values_of_its_nodes():
+def test_thresholds_are_within_the_values_of_their_nodes():
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(500, 3)), rng.integers(0, 2, 500)
     tree = core.TreeClassifier(splitter="random", max_bins=None, random_state=0).fit(X, y).tree_
@@ -216,9 +220,9 @@ def test_thresholds_of_a_tree_lie_within_the_values_of_its_nodes():
         rows[tree.children_left[node]], rows[tree.children_right[node]] = rows[node][left], rows[node][~left]
 
 
-def test_roots_of_random_trees_cut_evenly_over_the_range_of_values():
+def test_root_thresholds_of_random_trees_are_uniform_over_the_range_of_values():
     X = np.concatenate([np.zeros(990), np.linspace(1, 100, 10)])[:, np.newaxis]
-    y = (X[:, 0] > 0) | (np.arange(1000) % 3 == 0)  # every cut has a gain
+    y = (X[:, 0] > 0) | (np.arange(1000) % 3 == 0)  # each cut has a positive gain
     forest = core.ExtraTreesClassifier(n_estimators=400, max_depth=1, max_bins=None, random_state=0).fit(X, y)
     thresholds = at_roots(forest, "threshold")
     assert (at_roots(forest, "feature") == 0).all()

@@ -1,4 +1,4 @@
-"""Entries, allowed cuts, scans and packed sums against plain twins; order and random cuts have files of their own."""
+"""Entries, allowed cuts, scans and packed sums, compared with plain twins."""
 
 import math
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.kernels.criteria.gini import Gini
 from core.kernels.criteria.two_sided import Twoing
 from core.kernels.search import cut_ranges, entries, packed_sums, scanning, splitting
-from core.kernels.search.ordering import code_of, keys_above, position_of
+from core.kernels.search.ordering import fill_keys_above, key_code, key_position
 from tests.core import oracles
 from tests.core.kernels.search_twins import (
     WIDTHS,
@@ -23,23 +23,23 @@ from tests.core.kernels.search_twins import (
 )
 
 MISSING = 12
-unhurried = settings(max_examples=60, deadline=None)
+no_deadline = settings(max_examples=60, deadline=None)
 
 
 def listed(codes, node, n_classes):
-    """What `list_entries` makes of a node: {(code, class): weight}, the codes in order, and whether these are sums."""
-    room = entries.new_entry_room(len(codes))
-    n_entries, is_summed = entries.list_entries(codes, node, n_classes, int(codes.min()), int(codes.max()), room)
-    classes, weights = (room.classes, room.weights) if is_summed else (node.classes, node.weights)
-    positions = [position_of(key) for key in room.keys[:n_entries].tolist()]
-    in_order = [code_of(key) for key in room.keys[:n_entries].tolist()]
-    assert not room.table.any(), "the next feature needs an empty table"
+    """Return the entries of a node as {(code, class): weight}, the codes in order, and whether they are sums."""
+    workspace = entries.new_entry_workspace(len(codes))
+    n_entries, is_summed = entries.list_entries(codes, node, n_classes, int(codes.min()), int(codes.max()), workspace)
+    classes, weights = (workspace.classes, workspace.weights) if is_summed else (node.classes, node.weights)
+    positions = [key_position(key) for key in workspace.keys[:n_entries].tolist()]
+    in_order = [key_code(key) for key in workspace.keys[:n_entries].tolist()]
+    assert not workspace.table.any(), "the next feature needs an empty table"
     return class_weights_by_code(in_order, classes[positions], weights[positions]), in_order, is_summed
 
 
 @st.composite
 def nodes(draw, most_codes=MISSING + 1, most_rows=60):
-    """Codes of one feature, not all equal, with classes and weights in eighths."""
+    """Draw codes of one feature, not all equal, with classes and weights in eighths."""
     n_rows = draw(st.integers(2, most_rows))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     codes = rng.integers(0, draw(st.integers(1, most_codes - 1)), size=n_rows, endpoint=True)
@@ -49,14 +49,14 @@ def nodes(draw, most_codes=MISSING + 1, most_rows=60):
     return codes.astype(draw(st.sampled_from(WIDTHS[:2]))), classes, rng.integers(1, 17, size=n_rows) / 8, n_classes
 
 
-@unhurried
+@no_deadline
 @given(nodes(most_codes=60), st.integers(0, 150))
 def test_entries_hold_the_class_weights_of_every_code_but_the_lowest(node, offset):
     codes, classes, weights, n_classes = node
     codes = codes + codes.dtype.type(offset)
     expected = class_weights_by_code(codes, classes, weights)
-    found, in_order, _ = listed(codes, node_of(classes, weights), n_classes)
-    assert found == {key: weight for key, weight in expected.items() if key[0] > codes.min()}
+    entry_weights, in_order, _ = listed(codes, node_of(classes, weights), n_classes)
+    assert entry_weights == {key: weight for key, weight in expected.items() if key[0] > codes.min()}
     assert in_order == sorted(in_order)
 
 
@@ -65,49 +65,54 @@ def test_few_codes_are_summed_and_many_are_not(n_codes, is_summed):
     rng = np.random.default_rng(0)
     codes = rng.permutation(np.resize(np.arange(n_codes), 4000)).astype(np.uint16)
     node = node_of(rng.integers(0, 3, 4000), rng.integers(1, 5, 4000))
-    found, in_order, summed = listed(codes, node, 3)
+    entry_weights, in_order, summed = listed(codes, node, 3)
     assert summed is is_summed
     assert len(in_order) == ((n_codes - 1) * 3 if is_summed else 3999)
     expected = class_weights_by_code(codes, node.classes, node.weights)
-    assert found == {key: weight for key, weight in expected.items() if key[0] > 0}
+    assert entry_weights == {key: weight for key, weight in expected.items() if key[0] > 0}
 
 
-def range_by_rows(codes, least, missing_goes_left):
-    """`range_of_rows` after the entries of the node were listed row by row."""
-    room = entries.new_entry_room(len(codes))
-    n_keys = keys_above(codes, len(codes), int(codes.min()), room.unordered)
-    keys = np.sort(room.unordered[:n_keys])
+def range_by_rows(codes, min_rows, missing_goes_left):
+    """Return `cut_range_from_rows` after the entries of the node were listed row by row."""
+    workspace = entries.new_entry_workspace(len(codes))
+    n_keys = fill_keys_above(codes, len(codes), int(codes.min()), workspace.unordered)
+    keys = np.sort(workspace.unordered[:n_keys])
     n_scanned = n_keys - int((codes == MISSING).sum()) * missing_goes_left
-    return cut_ranges.range_of_rows(keys, n_scanned, len(codes), int(codes.min()), least, missing_goes_left)
+    return cut_ranges.cut_range_from_rows(keys, n_scanned, len(codes), int(codes.min()), min_rows, missing_goes_left)
 
 
-def range_by_sums(codes, least, missing_goes_left):
-    """`range_of_sums` after the codes of the node were counted."""
+def range_by_sums(codes, min_rows, missing_goes_left):
+    """Return `cut_range_from_counts` after the codes of the node were counted."""
     lowest, highest = int(codes.min()), int(codes.max())
     counts = np.full(MISSING + 1, -1, dtype=np.int32)
     cut_ranges.count_codes(codes, len(codes), lowest, highest - lowest + 1, counts)
     n_missing = int((codes == MISSING).sum())
-    return cut_ranges.range_of_sums(counts, highest - lowest + 1, n_missing, lowest, least, missing_goes_left)
+    return cut_ranges.cut_range_from_counts(
+        counts, highest - lowest + 1, n_missing, lowest, min_rows, missing_goes_left
+    )
 
 
-@unhurried
+@no_deadline
 @given(nodes(most_rows=16), st.integers(2, 6), st.booleans(), st.booleans())
-def test_allowed_cuts_are_those_that_leave_enough_rows_on_both_sides(node, least, missing, missing_goes_left):
+def test_allowed_cuts_are_those_that_leave_enough_rows_on_both_sides(node, min_rows, missing, missing_goes_left):
     codes = node[0] if missing else np.minimum(node[0], MISSING - 1)
     if codes.min() == MISSING:
         codes[0] = 0
     missing_goes_left &= bool((codes == MISSING).any())
-    expected = allowed_codes(codes.tolist(), MISSING, least, missing_goes_left)
-    for found in (range_by_rows(codes, least, missing_goes_left), range_by_sums(codes, least, missing_goes_left)):
-        assert {c for c in range(codes.min(), MISSING) if found.first <= c < found.end} == expected
-        assert found.missing_goes_left == missing_goes_left
+    expected = allowed_codes(codes.tolist(), MISSING, min_rows, missing_goes_left)
+    for cuts in (range_by_rows(codes, min_rows, missing_goes_left), range_by_sums(codes, min_rows, missing_goes_left)):
+        assert {c for c in range(codes.min(), MISSING) if cuts.first <= c < cuts.end} == expected
+        assert cuts.missing_goes_left == missing_goes_left
 
 
-def best_by_hand(kind, codes, classes, weights, n_classes, least):
-    """Largest gain per weight of all cuts of one feature, by the oracles' formulas; -inf without an allowed one."""
+def best_by_hand(kind, codes, classes, weights, n_classes, min_rows):
+    """Return the largest gain per weight of all cuts of one feature, by the formulas of the oracles.
+
+    It is -inf if no cut is allowed.
+    """
     best = -math.inf
     for missing_goes_left in (False, True) if MISSING in codes else (False,):
-        for last in allowed_codes(codes, MISSING, least, missing_goes_left):
+        for last in allowed_codes(codes, MISSING, min_rows, missing_goes_left):
             sides = [[0.0] * n_classes, [0.0] * n_classes]
             for code, k, weight in zip(codes, classes, weights, strict=True):
                 sides[not goes_left(code, last, MISSING, missing_goes_left)][k] += weight
@@ -122,13 +127,13 @@ def totals_of(classes, weights, n_classes):
     return scanning.NodeTotals(len(classes), float(class_weights.sum()), class_weights, float(gini))
 
 
-@unhurried
+@no_deadline
 @given(nodes(), st.sampled_from([("gini", Gini()), ("twoing", Twoing())]), st.integers(1, 4))
-def test_the_scan_finds_the_best_of_all_cuts(node, named_criterion, least):
+def test_the_scan_finds_the_best_of_all_cuts(node, named_criterion, min_rows):
     codes, classes, weights, n_classes = node
     kind, criterion = named_criterion
     features = features_of(codes[np.newaxis], [MISSING])
-    room = splitting.new_search_room(features, len(codes), n_classes)
+    workspace = splitting.new_search_workspace(features, len(codes), n_classes)
     totals = totals_of(classes, weights, n_classes)
     cut = splitting.best_cut(
         criterion,
@@ -139,21 +144,21 @@ def test_the_scan_finds_the_best_of_all_cuts(node, named_criterion, least):
         int(codes.max()),
         MISSING,
         node_of(classes, weights),
-        least,
-        room,
+        min_rows,
+        workspace,
         scanning.NO_CUT,
     )
-    best = best_by_hand(kind, codes.tolist(), classes.tolist(), weights.tolist(), n_classes, least)
+    best = best_by_hand(kind, codes.tolist(), classes.tolist(), weights.tolist(), n_classes, min_rows)
     if cut.feature < 0:
         assert best == -math.inf
         return
-    gain = totals.impurity - cut.children / totals.weight if kind == "gini" else -cut.children
+    gain = totals.impurity - cut.objective / totals.weight if kind == "gini" else -cut.objective
     assert gain == pytest.approx(best, abs=1e-10)
-    assert cut.last_left_code in allowed_codes(codes.tolist(), MISSING, least, cut.missing_goes_left)
+    assert cut.last_left_code in allowed_codes(codes.tolist(), MISSING, min_rows, cut.missing_goes_left)
     assert cut.next_code == codes[codes > cut.last_left_code].min()
 
 
-def test_a_cut_beats_another_by_risk_then_feature_then_threshold():
+def test_cuts_are_preferred_by_objective_then_feature_then_threshold():
     best = scanning.Cut(3, 1.0, 5, 6, False, math.nan)
     for children, feature, code, expected in [
         (0.9, 9, 9, True),
@@ -168,10 +173,10 @@ def test_a_cut_beats_another_by_risk_then_feature_then_threshold():
     assert scanning.beats(1e300, 7, 7, scanning.NO_CUT, 1e-12)
 
 
-def summed_up_to(codes, packed, last_code, also):
+def summed_up_to(codes, packed, last_code, extra_code):
     class_weights = np.full(len(packed.lanes), -1.0)
     with np.errstate(over="ignore"):
-        packed_sums.sum_up_to(codes, packed, last_code, also, class_weights)
+        packed_sums.sum_up_to(codes, packed, last_code, extra_code, class_weights)
     return class_weights.tolist()
 
 
@@ -181,11 +186,11 @@ def summed(packed):
     return class_weights.tolist()
 
 
-@unhurried
+@no_deadline
 @given(
     st.integers(1, 700), st.integers(1, 70), st.sampled_from([1, 2, 15, 16, 4000]), st.booleans(), st.integers(0, 2**32)
 )
-def test_packed_sums_are_plain_sums_or_declined(n_rows, n_classes, heaviest, whole, seed):
+def test_packed_sums_equal_plain_sums_or_rows_are_not_packed(n_rows, n_classes, heaviest, whole, seed):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, MISSING, size=n_rows, endpoint=True).astype(WIDTHS[seed % 2])
     classes = rng.integers(0, n_classes, size=n_rows).astype(np.uint16)
@@ -193,24 +198,24 @@ def test_packed_sums_are_plain_sums_or_declined(n_rows, n_classes, heaviest, who
     packed = packed_as(classes, weights, n_classes)
     n_fitting = packed.n_fitting
     limit = 2 ** min(64 // n_classes, 32)
-    fits = limit // weights.max() > packed_sums.FEWEST_ROWS and (weights % 1 == 0).all()
-    assert (n_fitting >= packed_sums.FEWEST_ROWS) == (n_fitting > 0) == fits
+    fits = limit // weights.max() > packed_sums.MIN_ROWS_PER_SUM and (weights % 1 == 0).all()
+    assert (n_fitting >= packed_sums.MIN_ROWS_PER_SUM) == (n_fitting > 0) == fits
     assert n_fitting * weights.max() < limit
     if n_fitting:
         assert summed(packed) == np.bincount(classes, weights, n_classes).tolist()
         some = np.flatnonzero(rng.random(n_classes) < 0.5)
-        for last_code, also in [(0, MISSING), (5, 5), (MISSING - 1, MISSING), (7, MISSING)]:
-            taken = (codes <= last_code) | (codes == also)
-            expected = np.bincount(classes[taken], weights[taken], n_classes)
-            assert summed_up_to(codes, packed, last_code, also) == expected.tolist()
-            assert summed_up_to(codes, packed._replace(lanes=some), last_code, also) == expected[some].tolist()
+        for last_code, extra_code in [(0, MISSING), (5, 5), (MISSING - 1, MISSING), (7, MISSING)]:
+            included = (codes <= last_code) | (codes == extra_code)
+            expected = np.bincount(classes[included], weights[included], n_classes)
+            assert summed_up_to(codes, packed, last_code, extra_code) == expected.tolist()
+            assert summed_up_to(codes, packed._replace(lanes=some), last_code, extra_code) == expected[some].tolist()
 
 
-def test_a_block_that_is_just_full_does_not_spill_into_the_next_class():
+def test_a_full_block_does_not_overflow_into_the_next_class():
     n_rows, n_classes = 2000, 8
     classes = np.zeros(n_rows, dtype=np.uint16)
     for heaviest in (1.0, 3.0, 5.0, 15.0):
         packed = packed_as(classes, np.full(n_rows, heaviest), n_classes)
-        assert packed_sums.FEWEST_ROWS <= packed.n_fitting < 2**8 / heaviest
+        assert packed_sums.MIN_ROWS_PER_SUM <= packed.n_fitting < 2**8 / heaviest
         expected = [n_rows * heaviest, *[0.0] * 7]
         assert summed(packed) == summed_up_to(np.zeros(n_rows, dtype=np.uint8), packed, 0, 0) == expected
