@@ -24,20 +24,20 @@ def compact(nodes: GrowingNodes) -> TreeNodes:
     """Return the compact form of nodes in preorder, as a reference for the kernel."""
     n_classes = nodes.class_weights.shape[1]
     link: list[int] = []
-    mixed: list[list[float]] = []
+    impure: list[list[float]] = []
     for right_child, weights in zip(nodes.children_right.tolist(), nodes.class_weights.tolist(), strict=True):
         if right_child != LEAF:
             link.append(right_child)
         elif weights.count(0.0) == n_classes - 1:
             link.append(weights.index(max(weights)))
         else:
-            link.append(n_classes + len(mixed))
-            mixed.append([weight / nodes.weighted_n_node_samples[len(link) - 1] for weight in weights])
+            link.append(n_classes + len(impure))
+            impure.append([weight / nodes.weighted_n_node_samples[len(link) - 1] for weight in weights])
     columns = {name: column for name, column in nodes._asdict().items() if name in TreeNodes._fields}
     return TreeNodes(
         **columns,
         link=np.array(link, dtype=np.int32),
-        impure_distributions=np.array(mixed, dtype=np.float64).reshape(-1, n_classes),
+        impure_distributions=np.array(impure, dtype=np.float64).reshape(-1, n_classes),
     )
 
 

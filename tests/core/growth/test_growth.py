@@ -48,11 +48,11 @@ def test_grown_trees_are_compact_and_in_preorder(n_splits, seed):
 
 def test_a_node_takes_37_bytes_and_an_impure_leaf_8_more_per_class():
     X, y, _ = tie_free(0)
-    for limits, mixed in (({}, 0), ({"min_samples_leaf": 9}, 8 * 3)):
+    for limits, impure_bytes in (({}, 0), ({"min_samples_leaf": 9}, 8 * 3)):
         tree = core.TreeClassifier(**limits).fit(X, y)
         (nodes,) = tree.trees_
-        n_mixed = np.count_nonzero(tree.tree_.impurity[tree.tree_.children_left == LEAF])
-        assert sum(array.nbytes for array in nodes) == 37 * tree.tree_.node_count + mixed * n_mixed
+        n_impure = np.count_nonzero(tree.tree_.impurity[tree.tree_.children_left == LEAF])
+        assert sum(array.nbytes for array in nodes) == 37 * tree.tree_.node_count + impure_bytes * n_impure
 
 
 def test_a_tree_without_nodes_has_empty_columns():
