@@ -12,8 +12,8 @@ from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_j
 from core.holdout import SeededSplit, split_folds
 from core.monitoring import FitMonitor, fold_prefix, step_monitor
 from core.noise.estimation import TransitionEstimate, fit_noise
-from core.noise.given_probabilities import given_probabilities
-from core.noise.label_issues import LabelIssues, issues_under
+from core.noise.label_issues import LabelIssues, label_issues
+from core.noise.label_probabilities import check_label_probabilities
 from core.randomness import Seed
 from core.registry import AnyClassifier
 from core.validation.training_data import EncodedLabels, class_codes, encode_labels, label_column
@@ -88,9 +88,9 @@ def audit_labels(
         probabilities, method = _by_folds(model, X, labels, splits, monitor), "folds"
     if monitor is not None:
         monitor.begin(_JUDGING, 1, "tables")
-    given = given_probabilities(probabilities, labels.classes[labels.codes], labels.classes)
-    noise = fit_noise(given, monitor.stop_flag if monitor is not None else None)
-    issues, n_rows, n_judged = issues_under(noise), len(labels.codes), int(given.voted.sum())
+    rows = check_label_probabilities(probabilities, labels.classes[labels.codes], labels.classes)
+    noise = fit_noise(rows, monitor.stop_flag if monitor is not None else None)
+    issues, n_rows, n_judged = label_issues(noise), len(labels.codes), int(rows.has_votes.sum())
     return LabelAudit(
         labels.classes,
         noise.estimate.noise_rate * n_rows,

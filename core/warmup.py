@@ -17,7 +17,7 @@ from core.forests.tree import TreeClassifier
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 from core.losses.catalogue import LOSSES
 from core.losses.parsing import parse_loss
-from core.noise.correction import asks_for_estimate, of_two_classes
+from core.noise.correction import is_estimated, two_class_correction
 from core.registry import AnyClassifier
 
 #: More distinct values than the maximum number of bins, so that binning with merged values is compiled too.
@@ -32,7 +32,7 @@ def warm_up() -> None:
     warm_up_predictions()
     for kind in LOSSES:
         warm_up_fit(TreeClassifier(loss=kind))
-    warm_up_fit(TreeClassifier(correction=of_two_classes({"kind": "backward"})))
+    warm_up_fit(TreeClassifier(correction=two_class_correction({"kind": "backward"})))
     warm_up_fit(ForestClassifier())
     warm_up_fit(RMBoostClassifier())
 
@@ -62,9 +62,9 @@ def warm_up_fit(estimator: AnyClassifier) -> None:
     }
     parameters = estimator.get_params(deep=False)
     correction = parameters.get("correction")
-    if asks_for_estimate(correction):
+    if is_estimated(correction):
         warm_up_fit(ForestClassifier())  # the noise-estimation forest has the same types
-    small_values["correction"] = of_two_classes(correction)
+    small_values["correction"] = two_class_correction(correction)
     small = type(estimator)(
         **{**parameters, **{name: small_values[name] for name in small_values.keys() & parameters.keys()}}
     )

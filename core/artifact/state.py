@@ -14,7 +14,7 @@ from core.exceptions import ArtifactError, CoreError
 from core.forests.grown_classifier import GrownClassifier
 from core.growth.tree_structure import Trees
 from core.losses.parsing import parse_loss
-from core.noise.correction import checked_labels, parse_correction
+from core.noise.correction import parse_corrected_labels, parse_correction
 from core.parameters import Parameter
 from core.registry import ESTIMATORS, AnyClassifier, estimator_kind, estimator_parameters
 from core.validation.training_data import MAX_CLASSES
@@ -137,7 +137,7 @@ def _rebuild(state: EstimatorState) -> AnyClassifier:
         estimator.tuning_scores_ = {_finite(key): _finite(score) for key, score in metadata["tuning_scores"]}
     if metadata.get("correction") is not None and isinstance(estimator, GrownClassifier):
         corrected = metadata["correction"]
-        estimator.correction_ = checked_labels(corrected["kind"], corrected["labels"], n_classes)
+        estimator.correction_ = parse_corrected_labels(corrected["kind"], corrected["labels"], n_classes)
     if metadata["oob_score"] is not None and isinstance(estimator, GrownClassifier):
         estimator.oob_score_ = _finite(metadata["oob_score"])
     return estimator

@@ -32,7 +32,7 @@ from core.growth.tree_structure import Trees
 from core.kernels.criteria.catalogue import Criterion
 from core.kernels.growth.tree_nodes import TreeNodes
 from core.monitoring import Progress
-from core.noise.correction import leaf_vote, on_simplex
+from core.noise.correction import leaf_vote, clip_to_simplex
 from core.parameters import Bounds, Help
 from core.randomness import SeedTree
 
@@ -129,7 +129,7 @@ class GrownForest(GrownClassifier):
         bootstrap = Bootstrap(weights, fit.seeds.kernel_states(self._n_trees()))
         vote = leaf_vote(result.loss, fit.correction)
         votes = out_of_bag_votes(rows.X, result.trees, vote, bootstrap, fit.n_threads, fit.monitor.stop_flag)
-        return votes if fit.correction is None else votes._replace(mean=on_simplex(votes.mean))
+        return votes if fit.correction is None else votes._replace(mean=clip_to_simplex(votes.mean))
 
 
 def _warn_of_rows_without_votes(n_trees: NDArray[np.int64]) -> None:

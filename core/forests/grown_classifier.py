@@ -26,7 +26,7 @@ from core.noise.correction import (
     Correction,
     check_class_weights,
     leaf_vote,
-    on_simplex,
+    clip_to_simplex,
     parse_correction,
 )
 from core.noise.estimation import TransitionEstimate
@@ -144,10 +144,10 @@ class GrownClassifier(ClassifierContract):
         weights = class_weight_per_class(labels, self.class_weight)
         check_class_weights(labels.classes, weights)
         if correction.transition is not None:
-            return correction.labels_for(labels.classes, weights), {}
+            return correction.corrected_labels(labels.classes, weights), {}
         noise = estimate_noise(fit.data, fit.seeds, fit.n_threads, fit.monitor)
-        estimated = correction.by_estimate(noise.transition)
-        return estimated.labels_for(labels.classes, weights), {"noise_estimate_": noise}
+        estimated = correction.with_estimate(noise.transition)
+        return estimated.corrected_labels(labels.classes, weights), {"noise_estimate_": noise}
 
     def _set_optional_attributes(self, attributes: dict[str, Any]) -> None:
         """Set the optional attributes of this fit and delete those that only an earlier fit has set."""
@@ -190,7 +190,7 @@ class GrownClassifier(ClassifierContract):
         rows = prediction_rows(self, X)
         packed = cached_packed_trees(self, self.trees_, self._vote(), rows.dtype)
         votes = packed_votes(rows, packed, thread_count(self.n_jobs))
-        return votes if self.correction_ is None else on_simplex(votes)
+        return votes if self.correction_ is None else clip_to_simplex(votes)
 
     def _vote(self) -> Vote:
         return leaf_vote(self.loss_, self.correction_)

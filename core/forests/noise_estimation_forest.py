@@ -18,7 +18,7 @@ from core.kernels.growth.tree_nodes import TreeNodes
 from core.losses.catalogue import SquaredError
 from core.monitoring import FitMonitor, Progress
 from core.noise.estimation import TransitionEstimate, fit_noise
-from core.noise.given_probabilities import GivenProbabilities
+from core.noise.label_probabilities import LabelProbabilities
 from core.randomness import Purpose, SeedTree
 from core.validation.training_data import TrainingData
 
@@ -47,7 +47,7 @@ def estimate_noise(data: TrainingData, seeds: SeedTree, n_threads: int, monitor:
     """
     check_enough_rows(len(data.X), len(data.labels.classes))
     votes = _votes(data, seeds, n_threads, monitor)
-    probabilities = GivenProbabilities(
+    probabilities = LabelProbabilities(
         votes.mean, data.labels.codes.astype(np.int64), data.labels.classes, votes.n_trees > 0
     )
     return fit_noise(probabilities, monitor.stop_flag).estimate

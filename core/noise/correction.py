@@ -1,19 +1,22 @@
-"""Loss correction of trees for labels of known noise (Sztukiewicz, Good and Dubrawski; Patrini et al. 2017).
+"""Loss correction of trees for label noise with a known transition matrix (Sztukiewicz, Good and Dubrawski; Patrini et
+al. 2017).
 
-T[a, b] is the share of class a that is observed as class b, so a leaf of clean distribution v is observed as p = T' v.
+T[a, b] is the share of class a that is observed as class b, so a leaf with clean distribution v has the observed
+distribution p = T' v.
 
-    forward    grow on the observed labels, and give leaves v = T^-T p
-    backward   grow on corrected labels, row b of T^-1 for a row observed as b, which are unbiased for the clean ones
-               and may be negative; the mean of a leaf's is T^-T p as well
+    forward    grow on the observed labels; the leaf values are v = T^-T p
+    backward   grow on corrected labels: row b of T^-1 for a row observed as b. They are unbiased for the clean labels
+               and may be negative. Their mean in a leaf is also T^-T p
 
-The paper prints T^-1 for T^-T, which is right for symmetric T alone. Corrected values sum to 1 and may leave the
-simplex; they are averaged over trees as they are, and probabilities are cut to the simplex at the end: cut in each
-leaf, they would be biased towards what is observed.
+The paper prints T^-1 instead of T^-T, which is correct only for a symmetric T. Corrected values sum to 1 but may lie
+outside the simplex. They are averaged over trees unchanged, and probabilities are clipped to the simplex at the end.
+Clipping in each leaf would bias them towards the observed distribution.
 
-Where rows weigh c_b by their observed class, a row of clean class a weighs s_a = sum over b of T[a, b] c_b on average.
-The matrix of the weighted labels is T[a, b] c_b / s_a, and the leaf values are clean distributions under the weights s.
+If rows have the weight c_b by their observed class, a row of clean class a has the mean weight s_a = sum over b of
+T[a, b] c_b. The transition matrix of the weighted labels is T[a, b] c_b / s_a, and the leaf values are clean
+distributions under the weights s.
 
-A matrix that is not known may be estimated from the labels themselves: `core.forests.noise_estimation_forest`.
+If the matrix is not known, it can be estimated from the labels: see `core.forests.noise_estimation_forest`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,68 +35,69 @@ from core.parameters import SELF_CHECKED, Help, Parameter, parameters_of
 
 CorrectionKind = Literal["forward", "backward"]
 _KINDS = ("forward", "backward")
-#: In the place of a matrix: find it in the rows of the fit.
+#: Value in place of a matrix that is to be estimated from the training rows.
 ESTIMATE = "estimate"
-#: Sampling errors of leaves grow by up to the condition number.
-LARGEST_CONDITION = 1000.0
-_PER_UNIT = 2.0**40
-#: No entry of a corrected label in a file is larger, so that sums of them stay near 1.
-_LARGEST_LABEL = 1e9
-_WITH_OTHER_RATES = "merge them, lower the rates"
-_INSTEAD = "merge them, give the matrix if you know it"
+#: A correction multiplies sampling errors by up to the condition number of the matrix.
+MAX_CONDITION = 1000.0
+_STEPS_PER_UNIT = 2.0**40
+#: Limit on the entries of corrected labels in a file, so that rounding keeps their sums near 1.
+_MAX_LABEL = 1e9
+_WAY_OUT_OF_GIVEN = "merge them, use lower rates"
+_WAY_OUT_OF_ESTIMATE = "merge them, pass the matrix if it is known"
 _FORM = 'it must be a mapping such as {"kind": "forward", "transition": [[0.8, 0.2], [0.3, 0.7]]}'
 
 
 class CorrectedLabels(NamedTuple):
-    """How a fit corrects: `labels`[b] is the corrected label of a row observed as class b."""
+    """Corrected labels of a fit: `labels`[b] replaces the label of a row that is observed as class b."""
 
     kind: CorrectionKind
     labels: NDArray[np.float64]  # (observed class, clean class), rows sum to 1
 
     def values(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Corrected values of nodes with observed distributions `p` (node, class): same shape, sums and order."""
+        """Return the corrected values of nodes with observed distributions `p` (node, class), same shape and sums."""
         return np.asarray(p @ self.labels)
 
     def criterion(self) -> SignedGini:
-        """What corrected labels are split by under squared loss."""
+        """Return the split criterion of corrected labels under squared loss."""
         return SignedGini(self.labels @ self.labels.T)
 
 
 class Correction(NamedTuple):
-    """A correction that is known to be possible for some data; without a matrix, one is to be estimated first."""
+    """Validated correction. If `transition` is None, it is estimated from the training rows."""
 
     kind: CorrectionKind
     transition: TransitionMatrix | None
 
-    def by_estimate(self, estimated: TransitionMatrix) -> "Correction":
-        """The same with a matrix that was estimated. Raises InvalidNoise for one that nothing can be corrected by."""
-        return self._replace(transition=_invertible(estimated, "estimated from the labels", _INSTEAD))
+    def with_estimate(self, estimated: TransitionMatrix) -> "Correction":
+        """Return this correction with an estimated matrix. Raises InvalidNoise if the matrix is ill-conditioned."""
+        return self._replace(transition=_check_invertible(estimated, "estimated from the labels", _WAY_OUT_OF_ESTIMATE))
 
-    def labels_for(self, classes: NDArray[Any], class_weights: NDArray[np.float64]) -> CorrectedLabels:
-        """For labels of the sorted `classes` (class,), whose rows weigh `class_weights` (class,), none zero. Raises
-        InvalidNoise for a matrix of other classes.
+    def corrected_labels(self, classes: NDArray[Any], class_weights: NDArray[np.float64]) -> CorrectedLabels:
+        """Return the corrected labels of the sorted `classes` (class,), whose rows have the weights `class_weights`
+        (class,), all positive. Raises InvalidNoise for a matrix of other classes.
         """
-        assert self.transition is not None, "estimated by now"
+        assert self.transition is not None, "the caller has estimated the matrix"
         transition = self.transition.among(classes).rows
-        of_clean = transition @ class_weights
-        labels = np.linalg.inv(transition) * (of_clean / class_weights[:, np.newaxis])
+        clean_weights = transition @ class_weights
+        labels = np.linalg.inv(transition) * (clean_weights / class_weights[:, np.newaxis])
         return CorrectedLabels(self.kind, labels)
 
 
 def check_class_weights(classes: NDArray[Any], class_weights: NDArray[np.float64]) -> None:
-    """Raises InvalidParameter for a class (class,) of weight zero, which no correction can do without."""
+    """Raise InvalidParameter if one of the classes (class,) has weight zero."""
     if (class_weights == 0).any():
         label = classes.tolist()[int(np.argmin(class_weights))]
         raise InvalidParameter(
-            f"class_weight of class {label!r} is 0, and a correction needs the rows observed as each class to know "
-            "what the others hide; give it a small weight, or leave its rows and its part of the matrix out."
+            f"class_weight of class {label!r} is 0; a correction requires rows of every observed class. Use a small "
+            "weight, or remove the class from the data and from the matrix."
         )
 
 
 def parse_correction(correction: Any, loss: Loss) -> Correction | None:
-    """The correction behind {"kind": "forward" | "backward", "transition": T}, None for None. T: rows in the order of
-    the sorted classes, a TransitionMatrix, or "estimate". Raises InvalidNoise for what `loss` or no data could be
-    corrected by.
+    """Return the correction that {"kind": "forward" | "backward", "transition": T} describes, or None for None.
+
+    T is a list of rows in the order of the sorted classes, a TransitionMatrix, or "estimate". Raises InvalidNoise if
+    the correction is not valid or not possible with `loss`.
     """
     if correction is None:
         return None
@@ -131,38 +135,40 @@ def _parse_parameters(
         raise InvalidNoise(f"kind of correction is {kind!r}; it must be 'forward' or 'backward'.", "kind")
     if kind == "backward" and not isinstance(loss, SquaredError):
         raise InvalidNoise(
-            f"backward correction grows on label weights that may be negative, and loss {loss.kind!r} needs "
-            'probabilities; choose loss "gini", or "forward", which goes with every loss.',
+            f"kind of correction is 'backward' and the loss is {loss.kind!r}; backward correction grows trees on label "
+            'weights that may be negative and requires loss "gini". Use that loss, or "forward", which supports every '
+            "loss.",
             "kind",
         )
     if isinstance(transition, str) and transition == ESTIMATE:
         return Correction(kind, None)
-    return Correction(kind, _invertible(_given(transition), "", _WITH_OTHER_RATES))
+    return Correction(kind, _check_invertible(_parse_matrix(transition), "", _WAY_OUT_OF_GIVEN))
 
 
-def asks_for_estimate(correction: Mapping[str, Any] | None) -> bool:
-    """Whether the matrix of a correction, as callers write it, is to be found in the rows of the fit."""
+def is_estimated(correction: Mapping[str, Any] | None) -> bool:
+    """Return whether a correction, in the form of a mapping, has its matrix estimated from the training rows."""
     transition = None if correction is None else correction["transition"]
     return isinstance(transition, str) and transition == ESTIMATE
 
 
-def _given(transition: Any) -> TransitionMatrix:
+def _parse_matrix(transition: Any) -> TransitionMatrix:
     if isinstance(transition, str):
         raise InvalidNoise(
-            f"transition of correction is {transition!r}; it must be rows, one list of numbers per class, or "
+            f"transition of correction is {transition!r}; it must be a list of rows, one list of numbers per class, or "
             f"{ESTIMATE!r}.",
             "transition",
         )
     return to_transition_matrix(transition)
 
 
-def _invertible(transition: TransitionMatrix, origin: str, way_out: str) -> TransitionMatrix:
+def _check_invertible(transition: TransitionMatrix, origin: str, way_out: str) -> TransitionMatrix:
     condition = float(np.linalg.cond(transition.rows))
-    if not condition <= LARGEST_CONDITION:
+    if not condition <= MAX_CONDITION:
         raise InvalidNoise(
-            f"the transition matrix {origin and origin + ' '}has condition number {condition:.4g}; a correction takes "
-            f"at most {LARGEST_CONDITION:g}, as it multiplies sampling errors by up to that. Some classes are observed "
-            f'nearly alike: {way_out}, or train without correction on a robust loss such as "ne".',
+            f"the transition matrix {origin and origin + ' '}has condition number {condition:.4g}; it must be at most "
+            f"{MAX_CONDITION:g}, because a correction multiplies sampling errors by up to this number. Some classes "
+            "have nearly the same distribution of observed labels: "
+            f'{way_out}, or train without correction and with a robust loss such as "ne".',
             "transition",
         )
     return transition
@@ -172,36 +178,36 @@ def leaf_vote(loss: Loss, corrected: CorrectedLabels | None) -> Vote:
     """Return how leaves vote under `loss` and a label correction, if there is one.
 
     If leaves vote with their class distribution, the corrected distribution is used as it is. If the vote is computed
-    from it, as with the loss `gce`, it is projected onto the simplex first.
+    from it, as with the loss `gce`, it is clipped to the simplex first.
     """
     if corrected is None:
         return loss.vote
     if loss.votes_with_distribution:
         return corrected.values
-    return lambda p: loss.vote(on_simplex(corrected.values(p)))
+    return lambda p: loss.vote(clip_to_simplex(corrected.values(p)))
 
 
-def on_simplex(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`values` (row, class) with negatives cut to 0 and rows divided by their sums; the largest stays the largest.
+def clip_to_simplex(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `values` (row, class) with negative entries set to 0 and rows divided by their sums.
 
-    Multiples of 2**-40, about 1e-12, so that classes whose votes tie before a correction that treats them alike tie
-    after it as well.
+    The largest entry stays the largest. Values are rounded to multiples of 2**-40, about 1e-12, so that classes whose
+    votes tie before a correction that treats them equally also tie after it.
     """
-    positive = np.maximum(np.rint(values * _PER_UNIT) / _PER_UNIT, 0.0)
+    positive = np.maximum(np.rint(values * _STEPS_PER_UNIT) / _STEPS_PER_UNIT, 0.0)
     return np.asarray(positive / positive.sum(axis=1, keepdims=True))
 
 
-def checked_labels(kind: Any, rows: Any, n_classes: int) -> CorrectedLabels:
-    """What a file says about a correction. Raises ValueError for what no fit could have made."""
+def parse_corrected_labels(kind: Any, rows: Any, n_classes: int) -> CorrectedLabels:
+    """Return the corrected labels stored in a file. Raises ValueError if no fit can have produced them."""
     labels = np.array(rows, dtype=np.float64)
     if kind not in _KINDS or labels.shape != (n_classes, n_classes) or not np.isfinite(labels).all():
         raise ValueError("not a correction of these classes")
     largest = np.abs(labels).max()
-    if largest > _LARGEST_LABEL or not np.allclose(labels.sum(axis=1), 1.0, atol=1e-12 * largest + 1e-9):
+    if largest > _MAX_LABEL or not np.allclose(labels.sum(axis=1), 1.0, atol=1e-12 * largest + 1e-9):
         raise ValueError("corrected labels do not sum to 1")
     return CorrectedLabels(cast(CorrectionKind, kind), labels)
 
 
-def of_two_classes(correction: Any) -> Any:
-    """A correction of the same kind and a known matrix for any two classes, to try it out on; None for None."""
+def two_class_correction(correction: Any) -> Any:
+    """Return a correction of the same kind with a fixed matrix of two classes, for warm-up fits; None for None."""
     return correction and {**correction, "transition": [[0.9, 0.1], [0.2, 0.8]]}

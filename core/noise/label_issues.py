@@ -1,4 +1,4 @@
-"""Which labels are probably wrong, and what they should be."""
+"""Ranking of labels by the probability that they are wrong."""
 
 from typing import Any, NamedTuple
 
@@ -6,59 +6,63 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.noise.estimation import FittedNoise, fit_noise
-from core.noise.given_probabilities import given_probabilities
+from core.noise.label_probabilities import check_label_probabilities
 
 
 class LabelIssues(NamedTuple):
-    """One entry a row, in the order of y."""
+    """Assessment of each label, in the order of y."""
 
-    quality: NDArray[np.float64]  # (row,) in [0, 1], least for the labels most probably wrong
-    suggested: NDArray[Any]  # (row,) the most probable clean label, often the one given
-    is_issue: NDArray[np.bool_]  # (row,) whether the given label is more probably wrong than right
+    quality: NDArray[np.float64]  # (row,) in [0, 1], lowest for the labels that are most probably wrong
+    suggested: NDArray[Any]  # (row,) the most probable true label, usually the observed one
+    is_issue: NDArray[np.bool_]  # (row,) whether the observed label is more probably wrong than right
 
 
 def rank_label_issues(probabilities: ArrayLike, y: Any, classes: ArrayLike | None = None) -> LabelIssues:
-    """Judge labels y (row,) by class probabilities (row, class) that were made without a look at the row's own label.
+    """Assess labels y (row,) with class probabilities (row, class) from models that did not see the row's own label.
 
-    `quality` is the probability that the label is right, given itself and the row's probabilities, under the noise
-    that `estimate_transition` finds in the same rows. Where that leaves less than one wrong label among all rows, the
-    probability says too little to order them, and quality is (1 + m) / 2 with m the margin of the given class over the
-    best other one. A row that is NaN throughout is judged by its label alone and never an issue.
+    `quality` is the probability that the label is right, given the label and the row's probabilities, under the noise
+    that `estimate_transition` finds in the same rows. If fewer than one wrong label is expected in total, this
+    probability hardly distinguishes the rows, and quality is (1 + m) / 2 instead, where m is the margin of the observed
+    class over the best other class. A row whose probabilities are all NaN is assessed by its label alone and is never
+    an issue.
 
-    Columns are as in `estimate_transition`. Raises InvalidInput.
+    The columns are as in `estimate_transition`. Raises InvalidInput.
     """
-    return issues_under(fit_noise(given_probabilities(probabilities, y, classes)))
+    return label_issues(fit_noise(check_label_probabilities(probabilities, y, classes)))
 
 
-def issues_under(noise: FittedNoise) -> LabelIssues:
-    """`rank_label_issues` with the noise known."""
-    given, model = noise.given, noise.model
-    posterior = np.empty_like(given.probabilities)
-    posterior[given.voted] = model.posterior(given.probabilities[given.voted], given.codes[given.voted])
+def label_issues(noise: FittedNoise) -> LabelIssues:
+    """Return the result of `rank_label_issues` for noise that has already been fitted."""
+    rows, model = noise.rows, noise.model
+    posterior = np.empty_like(rows.probabilities)
+    posterior[rows.has_votes] = model.posterior(rows.probabilities[rows.has_votes], rows.codes[rows.has_votes])
     joint = noise.estimate.priors[:, np.newaxis] * model.transition
-    of_label = joint.sum(axis=0)
-    by_label = np.where(of_label > 0, joint / np.where(of_label > 0, of_label, 1.0), np.eye(len(joint))).T
-    posterior[~given.voted] = by_label[given.codes[~given.voted]]
-    right = _of_label(posterior, given.codes)
+    label_shares = joint.sum(axis=0)
+    without_votes = np.where(
+        label_shares > 0, joint / np.where(label_shares > 0, label_shares, 1.0), np.eye(len(joint))
+    ).T
+    posterior[~rows.has_votes] = without_votes[rows.codes[~rows.has_votes]]
+    right = _label_column(posterior, rows.codes)
     suggested = posterior.argmax(axis=1)
-    is_issue = given.voted & (right < 0.5) & (suggested != given.codes)
-    suggested = np.where(is_issue | (given.voted & (right < posterior.max(axis=1))), suggested, given.codes)
-    quality = _margins(noise) if noise.estimate.noise_rate * given.voted.sum() < 1 else right
-    return LabelIssues(np.clip(quality, 0.0, 1.0), given.classes[suggested], is_issue)
+    is_issue = rows.has_votes & (right < 0.5) & (suggested != rows.codes)
+    suggested = np.where(is_issue | (rows.has_votes & (right < posterior.max(axis=1))), suggested, rows.codes)
+    quality = _margin_quality(noise) if noise.estimate.noise_rate * rows.has_votes.sum() < 1 else right
+    return LabelIssues(np.clip(quality, 0.0, 1.0), rows.classes[suggested], is_issue)
 
 
-def _of_label(table: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _label_column(table: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the entry of each row of `table` in the column of its label."""
     return np.take_along_axis(table, codes[:, np.newaxis], axis=1)[:, 0]
 
 
-def _margins(noise: FittedNoise) -> NDArray[np.float64]:
-    """(1 + margin) / 2 of the given class over the best other one, 1 for rows without votes."""
-    given, quality = noise.given, np.ones(len(noise.given.codes))
-    if len(given.classes) == 1:
+def _margin_quality(noise: FittedNoise) -> NDArray[np.float64]:
+    """Return (1 + margin) / 2 of the observed class over the best other class, 1 for rows without votes."""
+    rows, quality = noise.rows, np.ones(len(noise.rows.codes))
+    if len(rows.classes) == 1:
         return quality
-    clean = noise.model.clean_probabilities(given.probabilities[given.voted])
-    codes = given.codes[given.voted]
-    of_label = _of_label(clean, codes)
+    clean = noise.model.clean_probabilities(rows.probabilities[rows.has_votes])
+    codes = rows.codes[rows.has_votes]
+    own = _label_column(clean, codes)
     np.put_along_axis(clean, codes[:, np.newaxis], -1.0, axis=1)
-    quality[given.voted] = (1 + of_label - clean.max(axis=1)) / 2
+    quality[rows.has_votes] = (1 + own - clean.max(axis=1)) / 2
     return quality

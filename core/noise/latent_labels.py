@@ -1,18 +1,20 @@
-"""A model of clean labels behind noisy ones, fitted to out-of-sample class probabilities by maximum likelihood.
+"""Latent-label model: clean labels behind observed ones, fitted to out-of-sample class probabilities by maximum
+likelihood.
 
-The clean class of a row has the distribution that `core.noise.calibration` makes of the probabilities some classifier
-gives the row's *given* label; the given label is drawn from row `clean class` of a transition matrix. Averaged votes
-are less sure than they could be and noise flattens them further: the calibration undoes both, and what stays flat
-however sure the votes are is noise. The confident joint (Northcutt, Jiang and Chuang 2021, "Confident learning") counts
-the rows beyond a threshold instead, and so takes hard rows for wrong ones.
+A classifier gives each row probabilities for its *observed* label. `core.noise.calibration` maps them to the
+distribution of the row's clean class, and the observed label is drawn from the row of a transition matrix that belongs
+to the clean class. Averaged votes are less confident than the data allow, and noise flattens them further. The
+calibration corrects for both. Disagreement that remains however confident the votes are is attributed to noise. The
+confident joint (Northcutt, Jiang and Chuang 2021, "Confident learning") counts rows above a threshold instead, and
+therefore mistakes hard rows for mislabeled ones.
 
-Three nested shapes of noise are fitted by expectation-maximisation: one rate for all, one rate for each clean class,
-any matrix. What a richer shape adds is kept to the share 1 - B: the d further parameters are taken to vary around those
-of the simpler shape, B is the share that chance has in their variance, and its likelihood is B^(d/2) exp(-B L / 2),
-where L is twice the gain in log-likelihood (Strawderman 1971, "Proper Bayes minimax estimators"). Before any row is
-seen the simpler shape is the true one, B = 1, with probability 1/2; else the root of B is as probably here as there. A
-simpler shape that is still the more probable one is kept as it is (Barbieri and Berger 2004, "Optimal predictive model
-selection").
+Three nested noise models are fitted by expectation maximization: one rate for all classes, one rate per clean class,
+and any matrix. The difference between a larger and a smaller model is shrunk by the factor 1 - B: the d additional
+parameters are assumed to vary around those of the smaller model, B is the share of sampling error in their variance,
+and the likelihood of B is B^(d/2) exp(-B L / 2), where L is twice the gain in log-likelihood (Strawderman 1971, "Proper
+Bayes minimax estimators"). A priori, the smaller model is true (B = 1) with probability 1/2, and otherwise the square
+root of B is uniform. A smaller model that is still more probable than not is used as it is (Barbieri and Berger 2004,
+"Optimal predictive model selection").
 """
 
 from collections.abc import Callable
@@ -23,38 +25,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.monitoring import raise_if_stopped
-from core.noise.calibration import FLOOR, Calibration, usual_calibration
+from core.noise.calibration import FLOOR, Calibration, prior_calibration
 from core.noise.noise_models import (
-    any_matrix,
+    class_noise_rates,
     even_pattern,
-    matrix_of,
-    one_rate,
-    pattern_of,
-    rate_of_each_class,
-    rates_of,
+    fit_class_rates,
+    fit_common_rate,
+    fit_full_matrix,
+    noise_pattern,
+    transition_rows,
 )
 
-_MOST_ROUNDS, _FEWEST_ROUNDS = 200, 4
-#: Mean log-likelihood a row by which a round must gain to be followed by another.
-_LEAST_GAIN = 3e-6
-#: Values of B, and their prior.
+_MAX_ITERATIONS, _MIN_ITERATIONS = 200, 4
+#: Iterations end when the gain in mean log-likelihood per row is smaller.
+_MIN_GAIN = 3e-6
+#: Grid of values of B, and its prior.
 _N_BELOW_ONE = 2000
-_SHARES_OF_CHANCE = np.append(((np.arange(_N_BELOW_ONE) + 0.5) / _N_BELOW_ONE) ** 2, 1.0)
-_PRIOR_OF_SHARES = np.append(np.full(_N_BELOW_ONE, 0.5 / _N_BELOW_ONE), 0.5)
+_ERROR_SHARES = np.append(((np.arange(_N_BELOW_ONE) + 0.5) / _N_BELOW_ONE) ** 2, 1.0)
+_ERROR_SHARE_PRIOR = np.append(np.full(_N_BELOW_ONE, 0.5 / _N_BELOW_ONE), 0.5)
 
-_Shape = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+#: From expected counts (clean, noisy) to the most likely matrix.
+_NoiseModel = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 class Refinement(NamedTuple):
-    """What a richer shape of noise adds to a simpler one, and the share of it that is kept."""
+    """Difference between a larger and a smaller noise model, and its weight 1 - B in the estimate."""
 
     difference: NDArray[np.float64]  # as fitted, of rates (clean,) or patterns (clean, noisy)
-    kept: float
-    kept_error: float  # standard deviation
+    weight: float
+    weight_error: float  # standard deviation
 
 
 class LatentLabels(NamedTuple):
-    """A fitted model, and what its matrix has beyond one rate and an even pattern."""
+    """Fitted model, and the refinements of its matrix beyond one rate and an even pattern."""
 
     transition: NDArray[np.float64]  # (clean, noisy)
     calibration: Calibration
@@ -62,21 +65,21 @@ class LatentLabels(NamedTuple):
     pattern: Refinement
 
     def evidence(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What the calibration is applied to, (row, class)."""
+        """Return the input of the calibration, (row, class)."""
         return np.log(probabilities + FLOOR) - _log_shares(self.transition)
 
     def clean_probabilities(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Distribution of the clean class without a look at the given label, (row, class)."""
+        """Return the distribution of the clean class without regard to the observed label, (row, class)."""
         return self.calibration.clean_probabilities(self.evidence(probabilities))
 
     def posterior(self, probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Distribution of the clean class given the label too, (row, class)."""
+        """Return the distribution of the clean class given the observed label, (row, class)."""
         joint = self.clean_probabilities(probabilities) * self.transition.T[codes]
         return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
 class _Rows(NamedTuple):
-    """In the order of their labels, so that sums by label are sums of neighbours."""
+    """Rows sorted by label, so that sums by label are sums over contiguous rows."""
 
     logs: NDArray[np.float64]  # (row, class), of the probabilities
     codes: NDArray[np.int64]  # (row,), ascending
@@ -85,6 +88,8 @@ class _Rows(NamedTuple):
 
 
 class _Fit(NamedTuple):
+    """Result of expectation maximization, or its starting point."""
+
     transition: NDArray[np.float64]
     calibration: Calibration
     log_likelihood: float
@@ -93,89 +98,94 @@ class _Fit(NamedTuple):
 def fit_latent_labels(
     probabilities: NDArray[np.float64], codes: NDArray[np.int64], stop_flag: NDArray[np.uint8] | None = None
 ) -> LatentLabels:
-    """Fit to probabilities (row, class) and class numbers (row,) of the given labels; at least one row.
+    """Fit the model to probabilities (row, class) and class numbers (row,) of the observed labels, at least one row.
 
-    Raises FitStopped when `stop_flag` (1,), which every round reads, is set.
+    Raises FitStopped when `stop_flag` (1,), which is read in each iteration, is set.
     """
     n_classes = probabilities.shape[1]
-    pattern, rows = even_pattern(n_classes), _rows(probabilities, codes)
-    start, fitted = _start(probabilities, codes), partial(_fitted, rows, stop_flag)
-    common = fitted(start, partial(one_rate, pattern))
-    of_classes = fitted(start, partial(rate_of_each_class, pattern))
-    rich = fitted(of_classes, any_matrix) if n_classes > 2 else of_classes
-    of_pattern = _refinement(pattern_of(rich.transition) - pattern, of_classes, rich, n_classes * (n_classes - 2))
-    if of_pattern.kept:
-        pattern = pattern + of_pattern.kept * of_pattern.difference
-        of_classes = fitted(_with_pattern(rich, pattern), partial(rate_of_each_class, pattern))
-        common = fitted(_with_pattern(common, pattern), partial(one_rate, pattern))
-    further = rates_of(of_classes.transition) - rates_of(common.transition)
-    of_rates = _refinement(further, common, of_classes, n_classes - 1)
-    transition = matrix_of(rates_of(common.transition) + of_rates.kept * further, pattern)
-    nearest = of_classes if of_rates.kept > 0.5 else common
-    found = fitted(nearest._replace(transition=transition), lambda counts: transition)
-    return LatentLabels(transition, found.calibration, of_rates, of_pattern)
+    pattern, rows = even_pattern(n_classes), _sorted_rows(probabilities, codes)
+    start, maximize = _starting_point(probabilities, codes), partial(_maximize_likelihood, rows, stop_flag)
+    common = maximize(start, partial(fit_common_rate, pattern))
+    separate = maximize(start, partial(fit_class_rates, pattern))
+    full = maximize(separate, fit_full_matrix) if n_classes > 2 else separate
+    pattern_difference = noise_pattern(full.transition) - pattern
+    pattern_refinement = _refinement(pattern_difference, separate, full, n_classes * (n_classes - 2))
+    if pattern_refinement.weight:
+        pattern = pattern + pattern_refinement.weight * pattern_difference
+        separate = maximize(_with_pattern(full, pattern), partial(fit_class_rates, pattern))
+        common = maximize(_with_pattern(common, pattern), partial(fit_common_rate, pattern))
+    common_rates = class_noise_rates(common.transition)
+    rate_difference = class_noise_rates(separate.transition) - common_rates
+    rate_refinement = _refinement(rate_difference, common, separate, n_classes - 1)
+    transition = transition_rows(common_rates + rate_refinement.weight * rate_difference, pattern)
+    nearest = separate if rate_refinement.weight > 0.5 else common
+    final = maximize(nearest._replace(transition=transition), lambda counts: transition)
+    return LatentLabels(transition, final.calibration, rate_refinement, pattern_refinement)
 
 
 def _with_pattern(fit: _Fit, pattern: NDArray[np.float64]) -> _Fit:
-    return fit._replace(transition=matrix_of(rates_of(fit.transition), pattern))
+    return fit._replace(transition=transition_rows(class_noise_rates(fit.transition), pattern))
 
 
-def _rows(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> _Rows:
+def _sorted_rows(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> _Rows:
     order = np.argsort(codes, kind="stable")
     present, starts = np.unique(codes[order], return_index=True)
     return _Rows(np.log(probabilities[order] + FLOOR), codes[order], present, starts)
 
 
-def _start(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> _Fit:
-    """The rate is that of labels which are not the most probable ones."""
+def _starting_point(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> _Fit:
+    """Return even noise with the rate at which labels differ from the most probable class."""
     n_classes = probabilities.shape[1]
     disagreeing = float(np.mean(probabilities.argmax(axis=1) != codes))
     rate = min(max(disagreeing, 0.01), 0.8 * (n_classes - 1) / n_classes)
-    transition = matrix_of(np.full(n_classes, rate), even_pattern(n_classes))
-    return _Fit(transition, usual_calibration(n_classes), -np.inf)
+    transition = transition_rows(np.full(n_classes, rate), even_pattern(n_classes))
+    return _Fit(transition, prior_calibration(n_classes), -np.inf)
 
 
-def _refinement(difference: NDArray[np.float64], simple: _Fit, rich: _Fit, n_further: int) -> Refinement:
-    if n_further < 1:
+def _refinement(difference: NDArray[np.float64], small: _Fit, large: _Fit, n_additional: int) -> Refinement:
+    """Return the refinement that `large` with `n_additional` more parameters is of `small`."""
+    if n_additional < 1:
         return Refinement(difference, 0.0, 0.0)
-    gain = max(2 * (rich.log_likelihood - simple.log_likelihood), 0.0)
-    logs = n_further / 2 * np.log(_SHARES_OF_CHANCE) - _SHARES_OF_CHANCE * gain / 2
-    weights = _PRIOR_OF_SHARES * np.exp(logs - logs.max())
+    gain = max(2 * (large.log_likelihood - small.log_likelihood), 0.0)
+    logs = n_additional / 2 * np.log(_ERROR_SHARES) - _ERROR_SHARES * gain / 2
+    weights = _ERROR_SHARE_PRIOR * np.exp(logs - logs.max())
     weights /= weights.sum()
     if weights[-1] > 0.5:
         return Refinement(difference, 0.0, 0.0)
-    mean = float(weights @ _SHARES_OF_CHANCE)
-    spread = float(np.sqrt(weights @ (_SHARES_OF_CHANCE - mean) ** 2))
+    mean = float(weights @ _ERROR_SHARES)
+    spread = float(np.sqrt(weights @ (_ERROR_SHARES - mean) ** 2))
     return Refinement(difference, 1.0 - mean, spread)
 
 
-def _fitted(rows: _Rows, stop_flag: NDArray[np.uint8] | None, start: _Fit, shape: _Shape) -> _Fit:
-    """Expectation-maximisation from `start`; the log-likelihood includes the prior of the calibration."""
+def _maximize_likelihood(
+    rows: _Rows, stop_flag: NDArray[np.uint8] | None, start: _Fit, noise_model: _NoiseModel
+) -> _Fit:
+    """Run expectation maximization from `start`. The log-likelihood includes the prior of the calibration."""
     transition, calibration, _ = start
     log_likelihood = -np.inf
-    for n_rounds in range(_MOST_ROUNDS):
+    for iteration in range(_MAX_ITERATIONS):
         raise_if_stopped(stop_flag)
         evidence = rows.logs - _log_shares(transition)
         clean = calibration.clean_probabilities(evidence)
         posterior = clean * transition.T[rows.codes]
-        of_label = posterior.sum(axis=1)
-        posterior /= of_label[:, np.newaxis]
-        reached = float(np.log(of_label).sum()) + calibration.log_prior()
-        if n_rounds >= _FEWEST_ROUNDS and reached - log_likelihood < _LEAST_GAIN * len(clean):
+        label_likelihood = posterior.sum(axis=1)
+        posterior /= label_likelihood[:, np.newaxis]
+        current = float(np.log(label_likelihood).sum()) + calibration.log_prior()
+        if iteration >= _MIN_ITERATIONS and current - log_likelihood < _MIN_GAIN * len(clean):
             break
-        log_likelihood = reached
-        transition = shape(_counts(rows, posterior))
-        calibration = calibration.nearer(evidence, clean, posterior)
-    return _Fit(transition, calibration, max(reached, log_likelihood))
+        log_likelihood = current
+        transition = noise_model(_expected_counts(rows, posterior))
+        calibration = calibration.newton_step(evidence, clean, posterior)
+    return _Fit(transition, calibration, max(current, log_likelihood))
 
 
 def _log_shares(transition: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of given labels where all clean classes are as probable, (noisy,)."""
+    """Return the logarithm of the shares of observed labels if all clean classes are equally likely, (noisy,)."""
     return np.asarray(np.log(transition.mean(axis=0) + FLOOR))
 
 
-def _counts(rows: _Rows, posterior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Expected rows by clean class and given label, (clean, noisy)."""
+def _expected_counts(rows: _Rows, posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the expected number of rows by clean class and observed label, (clean, noisy)."""
     counts = np.zeros((posterior.shape[1], posterior.shape[1]))
     counts[:, rows.present] = np.add.reduceat(posterior, rows.starts, axis=0).T
     return counts

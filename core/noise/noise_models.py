@@ -1,78 +1,87 @@
-"""Shapes of transition matrices, nested: one rate for all, a rate for each clean class, any matrix.
+"""Noise models: nested families of transition matrices, fitted to expected counts.
 
-A shape makes the most likely matrix of expected rows by clean class and given label, (clean, noisy). A pattern says
-where the wrong labels of each clean class go: rows sum to 1, the diagonal is 0. In every shape a label is likelier in
-its own class than in any other, since labels alone do not say which class is which.
+The families are: one rate for all classes, one rate per clean class, and any matrix. Each fit returns the most likely
+matrix (clean, noisy) for the expected number of rows by clean class and observed label. A pattern (clean, noisy) is the
+distribution of the wrong labels of each clean class: its rows sum to 1 and its diagonal is 0. In every fitted matrix a
+label is more likely in its own class than in any other class, because labels alone do not identify which class is
+which.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Rates below count as this one where they divide.
-LEAST_RATE = 1e-9
-#: A common rate stays below this share of (K - 1) / K, where labels would say nothing.
-_LARGEST_SHARE = 0.95
+#: Smaller rates are replaced by this one in divisions.
+MIN_RATE = 1e-9
+#: Upper limit of a common rate as a share of (K - 1) / K, the rate at which labels carry no information.
+_MAX_RATE_SHARE = 0.95
 
 
-def one_rate(pattern: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    return _keeping_names(matrix_of(np.full(len(counts), _common_rate(counts)), pattern), counts)
+def fit_common_rate(pattern: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the matrix of `pattern` with the same rate for all classes."""
+    return _with_identified_classes(transition_rows(np.full(len(counts), _common_rate(counts)), pattern), counts)
 
 
-def rate_of_each_class(pattern: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def fit_class_rates(pattern: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the matrix of `pattern` with one rate per clean class."""
     rows = counts.sum(axis=1)
     rates = (rows - np.diag(counts)) / np.maximum(rows, np.finfo(float).tiny)
-    return _keeping_names(matrix_of(rates, pattern), counts)
+    return _with_identified_classes(transition_rows(rates, pattern), counts)
 
 
-def any_matrix(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def fit_full_matrix(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the matrix without restrictions on rates or pattern."""
     rows = counts.sum(axis=1, keepdims=True)
-    return _keeping_names(np.where(rows > 0, counts / np.where(rows > 0, rows, 1.0), np.eye(len(counts))), counts)
+    shares = np.where(rows > 0, counts / np.where(rows > 0, rows, 1.0), np.eye(len(counts)))
+    return _with_identified_classes(shares, counts)
 
 
 def _common_rate(counts: NDArray[np.float64]) -> float:
     n_classes = len(counts)
-    return float(min(1 - np.trace(counts) / counts.sum(), _LARGEST_SHARE * (n_classes - 1) / n_classes))
+    return float(min(1 - np.trace(counts) / counts.sum(), _MAX_RATE_SHARE * (n_classes - 1) / n_classes))
 
 
-def _keeping_names(matrix: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`matrix`, drawn towards that of one even rate until each label is likelier in its own class than in any other, by
-    what the largest common rate leaves it: labels that are more often wrong than right would swap the classes.
+def _with_identified_classes(matrix: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `matrix`, shrunk towards the matrix of one even rate until each label is more likely in its own class than
+    in any other class, by at least the margin that the largest common rate leaves. Without this limit, labels that are
+    more often wrong than right would swap the classes.
     """
-    margins, least = _margins_of_labels(matrix), 1.0 - _LARGEST_SHARE
+    margins, least = _label_margins(matrix), 1.0 - _MAX_RATE_SHARE
     short = margins < least
     if not short.any():
         return matrix
-    simple = matrix_of(np.full(len(counts), _common_rate(counts)), even_pattern(len(counts)))
-    room = np.maximum(_margins_of_labels(simple)[short] - least, 0.0)
-    share = float((room / (room + least - margins[short])).min())
+    simple = transition_rows(np.full(len(counts), _common_rate(counts)), even_pattern(len(counts)))
+    slack = np.maximum(_label_margins(simple)[short] - least, 0.0)
+    share = float((slack / (slack + least - margins[short])).min())
     return np.asarray(simple + share * (matrix - simple))
 
 
-def _margins_of_labels(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How much likelier each label is in its own class than in another, (other class, label); infinite in its own."""
+def _label_margins(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how much more likely each label is in its own class than in another, (other class, label); the diagonal is
+    infinite.
+    """
     margins = np.diag(matrix) - matrix
     np.fill_diagonal(margins, np.inf)
     return margins
 
 
-def matrix_of(rates: NDArray[np.float64], pattern: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(clean, noisy) of labels that are wrong `rates` (clean,) of the time, and then as `pattern` says."""
-    rates = np.clip(rates, LEAST_RATE, 1.0)
+def transition_rows(rates: NDArray[np.float64], pattern: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the matrix (clean, noisy) with noise `rates` (clean,) and wrong labels distributed by `pattern`."""
+    rates = np.clip(rates, MIN_RATE, 1.0)
     return np.diag(1.0 - rates * pattern.sum(axis=1)) + rates[:, np.newaxis] * pattern
 
 
-def rates_of(transition: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(clean,)."""
+def class_noise_rates(transition: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of wrong labels of each class, (clean,)."""
     return 1.0 - np.diag(transition)
 
 
 def even_pattern(n_classes: int) -> NDArray[np.float64]:
-    """All other classes alike, (clean, noisy)."""
+    """Return the pattern (clean, noisy) in which all other classes are equally likely."""
     return (1.0 - np.eye(n_classes)) / max(n_classes - 1, 1)
 
 
-def pattern_of(transition: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The even one where a class has no wrong labels."""
+def noise_pattern(transition: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the pattern of a matrix; a class without wrong labels gets the even pattern."""
     wrong = transition * ~np.eye(len(transition), dtype=bool)
     rates = wrong.sum(axis=1, keepdims=True)
-    return np.where(rates > LEAST_RATE, wrong / np.maximum(rates, LEAST_RATE), even_pattern(len(transition)))
+    return np.where(rates > MIN_RATE, wrong / np.maximum(rates, MIN_RATE), even_pattern(len(transition)))

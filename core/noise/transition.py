@@ -1,4 +1,4 @@
-"""Transition matrices of label noise, and the one place that fixes their orientation: transition[clean, noisy]."""
+"""Transition matrices of label noise. This module defines their orientation: transition[clean, noisy]."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from core.exceptions import InvalidNoise
 from core.validation.training_data import encode_labels
 
-#: How far a row may be from summing to 1: the rounding of numbers written with few digits.
+#: How far a row may be from summing to 1, to allow for numbers written with few digits.
 _ROW_SUM_TOLERANCE = 1e-6
 
 
@@ -21,24 +21,27 @@ class TransitionMatrix:
 
     @classmethod
     def from_rows(cls, rows: ArrayLike, classes: ArrayLike | None = None) -> "TransitionMatrix":
-        """Check a K x K array whose rows sum to 1; `classes` (K,) defaults to 0..K-1. Raises InvalidNoise."""
+        """Return the matrix of a K x K array whose rows sum to 1. `classes` (K,) defaults to 0..K-1.
+
+        Raises InvalidNoise.
+        """
         matrix = _square(rows)
         n_classes = len(matrix)
         names = np.arange(n_classes) if classes is None else np.array(classes)
         if names.shape != (n_classes,):
             raise InvalidNoise(
-                f"the transition matrix has {n_classes} rows for {names.size} classes; give one row per class."
+                f"the transition matrix has {n_classes} rows for {names.size} classes; it must have one row per class."
             )
         if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix > 1).any():
             raise InvalidNoise(
-                "the transition matrix holds numbers outside 0..1; its rows are probabilities.", "transition"
+                "the transition matrix contains numbers outside [0, 1]; its rows must be probabilities.", "transition"
             )
         sums = matrix.sum(axis=1)
         worst = int(np.argmax(np.abs(sums - 1)))
         if abs(sums[worst] - 1) > _ROW_SUM_TOLERANCE:
             raise InvalidNoise(
                 f"row {worst} of the transition matrix sums to {sums[worst]:g}; each row must sum to 1 "
-                "(rows are clean classes, columns observed ones: transpose a matrix written the other way).",
+                "(rows are clean classes and columns are observed classes; transpose a matrix with the other orientation).",
                 "transition",
             )
         matrix /= sums[:, np.newaxis]
@@ -48,7 +51,9 @@ class TransitionMatrix:
 
     @classmethod
     def uniform(cls, rate: float, classes: ArrayLike) -> "TransitionMatrix":
-        """Each label is replaced with probability `rate` in [0, (K-1)/K), by any other class with equal chance."""
+        """Return the matrix in which each label is replaced with probability `rate` in [0, (K-1)/K) by any other class
+        with equal probability. Raises InvalidNoise.
+        """
         names = np.array(classes)
         n_classes = len(names)
         check_rate(rate, n_classes, "rate")
@@ -58,8 +63,8 @@ class TransitionMatrix:
 
     @classmethod
     def observed(cls, clean: NDArray[Any], noisy: NDArray[Any], classes: NDArray[Any]) -> "TransitionMatrix":
-        """What became of the labels: shares of the classes `noisy` (row,) among the rows of each class `clean` (row,),
-        both class numbers; a class without rows keeps its label.
+        """Return the observed matrix: the shares of the class numbers `noisy` (row,) among the rows of each class number
+        in `clean` (row,). A class without rows keeps its label.
         """
         counts = np.zeros((len(classes), len(classes)))
         np.add.at(counts, (clean, noisy), 1.0)
@@ -68,15 +73,15 @@ class TransitionMatrix:
         return cls.from_rows(counts / counts.sum(axis=1, keepdims=True), classes)
 
     def among(self, classes: NDArray[Any]) -> "TransitionMatrix":
-        """The same matrix for the sorted `classes` (class,) of some labels: its own classes where it names them, in
-        whatever order, else one row for each. Raises InvalidNoise.
+        """Return this matrix for labels of the sorted `classes` (class,). A matrix with named classes is reordered; a
+        matrix of the classes 0..K-1 is taken to be in sorted order already. Raises InvalidNoise.
         """
         own = self._classes.tolist()
         if len(own) != len(classes):
             raise InvalidNoise(
-                f"the transition matrix is {len(own)} x {len(own)} and the labels have {len(classes)} classes; give "
-                "one row and one column per class, in the order of the sorted classes. Noise and holding out can take "
-                "all rows of a small class: then give more of them.",
+                f"the transition matrix is {len(own)} x {len(own)} and the labels have {len(classes)} classes; it must "
+                "have one row and one column per class, in the order of the sorted classes. Noise injection and holdout "
+                "can remove all rows of a small class; in that case, add rows of that class.",
                 "transition",
             )
         places = {label: place for place, label in enumerate(own)}
@@ -86,30 +91,30 @@ class TransitionMatrix:
             order = own
         else:
             raise InvalidNoise(
-                f"the transition matrix is of the classes {own}, and the labels are of {classes.tolist()}; give one "
-                "of the same classes.",
+                f"the transition matrix has the classes {own} and the labels have {classes.tolist()}; pass a matrix of "
+                "the same classes.",
                 "transition",
             )
         return TransitionMatrix(self._rows[np.ix_(order, order)], np.array(classes))
 
     def noise_rate(self, class_counts: ArrayLike) -> float:
-        """Share of wrong labels to expect of `class_counts` (class,) clean rows."""
+        """Return the expected share of wrong labels among `class_counts` (class,) clean rows."""
         counts = np.asarray(class_counts, dtype=np.float64)
         return float(counts @ (1.0 - np.diagonal(self._rows)) / counts.sum())
 
     def to_json(self) -> list[list[float]]:
-        """The rows as lists, in the order of the sorted classes."""
+        """Return the rows as lists, in the order of the sorted classes."""
         rows: list[list[float]] = self.among(encode_labels(self._classes).classes).rows.tolist()
         return rows
 
     @property
     def rows(self) -> NDArray[np.float64]:
-        """(clean class, observed class), read-only, rows sum to 1."""
+        """The matrix as an array (clean class, observed class), read-only. Rows sum to 1."""
         return self._rows
 
     @property
     def classes(self) -> NDArray[Any]:
-        """(class,): the labels behind rows and columns, read-only."""
+        """Classes of the rows and columns, (class,), read-only."""
         return self._classes
 
     def __eq__(self, other: object) -> bool:
@@ -124,12 +129,12 @@ class TransitionMatrix:
 
 
 def check_rate(rate: float, n_classes: int, parameter: str) -> None:
-    """Raise InvalidNoise unless labels of `n_classes` classes still say something at this rate of wrong ones."""
+    """Raise InvalidNoise if labels of `n_classes` classes carry no information at this noise rate."""
     limit = (n_classes - 1) / n_classes
     if not 0 <= rate <= limit or (rate > 0 and rate >= limit):
         raise InvalidNoise(
-            f"{parameter} is {rate!r}; with {n_classes} classes it must be at least 0 and below {limit:g}, "
-            "beyond which labels say nothing about their clean class.",
+            f"{parameter} is {rate!r}; with {n_classes} classes it must be at least 0 and below {limit:g}, because at "
+            "that rate labels carry no information about the clean class. Use a lower rate.",
             parameter,
         )
 
@@ -145,18 +150,18 @@ def _square(rows: ArrayLike) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         uneven = _uneven(rows)
         raise InvalidNoise(
-            f"the transition matrix is {uneven or 'not a table of numbers'}; give one list of numbers per class.",
+            f"the transition matrix is {uneven or 'not a table of numbers'}; pass one list of numbers per class.",
             "transition",
         ) from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise InvalidNoise(
-            f"the transition matrix has shape {matrix.shape}; it must be square, one row per class.", "transition"
+            f"the transition matrix has shape {matrix.shape}; it must be square, with one row per class.", "transition"
         )
     return matrix
 
 
 def _uneven(rows: Any) -> str | None:
-    """What makes a table of lists no square, or None."""
+    """Return a description of the first row that keeps a table of lists from being square, or None."""
     if not isinstance(rows, list | tuple) or not all(isinstance(row, list | tuple) for row in rows):
         return None
     short = next((number for number, row in enumerate(rows) if len(row) != len(rows)), None)

@@ -70,7 +70,7 @@ def test_models_without_an_estimate(context: ServiceContext) -> None:
 def test_an_ill_conditioned_estimate_fails_the_job_with_a_reason(
     context: ServiceContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(core.noise.correction, "LARGEST_CONDITION", 2.0)
+    monkeypatch.setattr(core.noise.correction, "MAX_CONDITION", 2.0)
     noise = {"inject": {"kind": "uniform", "rate": 0.5}, "correction": ESTIMATING}
     row = run_to_the_end(context, dataset_id=store(context, three_classes()), model=TREE, noise=noise)
     assert (row.state, row.error_code) == (JobState.FAILED, "invalid_noise")

@@ -6,8 +6,8 @@ import pytest
 import core
 from core import service_api
 from core.noise.class_conditional import (
-    MOST_CELLS,
-    MOST_STEPS,
+    MAX_CELLS,
+    MAX_STEPS,
     _squared_by_cholesky,
     _squared_by_pseudo_inverse,
     mahalanobis_distances,
@@ -95,11 +95,11 @@ def test_what_would_take_too_long_or_too_much_memory_is_refused(n_classes, n_fea
 
 
 def test_the_largest_sizes_are_taken():
-    largest = int(np.sqrt(MOST_CELLS // 3))
+    largest = int(np.sqrt(MAX_CELLS // 3))
     service_api.check_noise(KIND, range(3), largest)
     with pytest.raises(core.InvalidNoise):
         service_api.check_noise(KIND, range(3), largest + 1)
-    n_features = int(np.cbrt(MOST_STEPS / (1000 * 999 // 2)))
+    n_features = int(np.cbrt(MAX_STEPS / (1000 * 999 // 2)))
     service_api.check_noise(KIND, range(1000), n_features)
     with pytest.raises(core.InvalidNoise):
         service_api.check_noise(KIND, range(1000), n_features + 1)

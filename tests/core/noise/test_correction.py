@@ -260,7 +260,7 @@ def test_adaptive_losses_are_tuned_as_without_and_corrected_after(selection):
 
 def test_a_loss_that_computes_with_probabilities_gets_them():
     p = np.array([[0.6, 0.1, 0.3], [0.0, 1.0, 0.0]])
-    corrected = core.parse_correction(correction(), core.parse_loss("gini")).labels_for(np.arange(3), np.ones(3))
+    corrected = core.parse_correction(correction(), core.parse_loss("gini")).corrected_labels(np.arange(3), np.ones(3))
     values = np.maximum(p @ np.linalg.inv(UNEVEN), 0)
     squares = (values / values.sum(axis=1, keepdims=True)) ** 2
     votes = leaf_vote(core.parse_loss({"kind": "gce", "q": 0.5}), corrected)(p)

@@ -199,8 +199,8 @@ def test_an_ill_conditioned_estimate_is_refused():
     near = core.TransitionMatrix.from_rows([[0.5005, 0.4995], [0.4999, 0.5001]])
     correction = parse_correction(FORWARD, core.parse_loss("gini"))
     with pytest.raises(core.InvalidNoise, match=r"estimated from .* condition number 1667.*give the matrix"):
-        correction.by_estimate(near)
-    assert correction.by_estimate(core.TransitionMatrix.uniform(0.2, [0, 1])).transition is not None
+        correction.with_estimate(near)
+    assert correction.with_estimate(core.TransitionMatrix.uniform(0.2, [0, 1])).transition is not None
 
 
 def test_a_class_without_weight_is_refused_before_anything_grows():

@@ -6,7 +6,7 @@ import pytest
 import core
 from core.noise.adversarial import N_ROUNDS
 from core.noise.estimation import fit_noise
-from core.noise.given_probabilities import given_probabilities
+from core.noise.label_probabilities import check_label_probabilities
 from tests.core.forests.test_fitting import Recorder
 from tests.core.noise.noisy_votes import drawn
 from tests.core.noise.test_noise import clusters
@@ -84,7 +84,7 @@ def test_the_estimation_reads_the_flag_once_a_round(n_reads):
     votes = drawn([[0.9, 0.1, 0.0], [0.15, 0.6, 0.25], [0.05, 0.15, 0.8]], 500, 0)
     flag = SetAfter(n_reads)
     with pytest.raises(core.FitStopped, match="stopped by its monitor; nothing was kept"):
-        fit_noise(given_probabilities(votes.probabilities, votes.given, None), flag)
+        fit_noise(check_label_probabilities(votes.probabilities, votes.given, None), flag)
     assert flag.left == -1
 
 

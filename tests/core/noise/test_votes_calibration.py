@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.noise.calibration import Calibration, prior_precision, usual_calibration
+from core.noise.calibration import Calibration, prior_precision, prior_calibration
 
 
 def rows(n_rows=300, n_classes=3, seed=0):
@@ -21,20 +21,20 @@ def reached(calibration, evidence, posterior):
     return (posterior * np.log(calibration.clean_probabilities(evidence))).sum(axis=1)
 
 
-def test_slopes_are_those_of_differences():
+def test_gradients_match_finite_differences():
     evidence, posterior = rows()
     at = Calibration(np.array([0.2, 1.0, -0.5]), np.array([0.3, 0.0, -0.1]))
-    slopes = at.slopes(evidence, posterior - at.clean_probabilities(evidence))
+    gradient = at.gradient(evidence, posterior - at.clean_probabilities(evidence))
     for parameter, step in enumerate(1e-6 * np.eye(6)):
         differences = reached(moved(at, step), evidence, posterior) - reached(moved(at, -step), evidence, posterior)
-        np.testing.assert_allclose(slopes[:, parameter], differences / 2e-6, atol=1e-6)
+        np.testing.assert_allclose(gradient[:, parameter], differences / 2e-6, atol=1e-6)
 
 
 def test_steps_end_where_nothing_near_is_better():
     evidence, posterior = rows()
-    found = usual_calibration(3)
+    found = prior_calibration(3)
     for _ in range(60):
-        found = found.nearer(evidence, found.clean_probabilities(evidence), posterior)
+        found = found.newton_step(evidence, found.clean_probabilities(evidence), posterior)
     best = reached(found, evidence, posterior).sum() + found.log_prior()
     for step in np.vstack([np.eye(6), -np.eye(6)]) * 1e-3:
         near = moved(found, step)
@@ -46,9 +46,9 @@ def test_what_votes_were_made_of_is_found_again():
     sharpness, evidence = np.array([4.0, 2.0, 3.0]), rng.normal(size=(20_000, 3))
     true = Calibration(np.log(sharpness), np.array([0.2, -0.2, 0.0]))
     classes = (rng.random((20_000, 1)) >= true.clean_probabilities(evidence).cumsum(axis=1)[:, :-1]).sum(axis=1)
-    found = usual_calibration(3)
+    found = prior_calibration(3)
     for _ in range(60):
-        found = found.nearer(evidence, found.clean_probabilities(evidence), np.eye(3)[classes])
+        found = found.newton_step(evidence, found.clean_probabilities(evidence), np.eye(3)[classes])
     np.testing.assert_allclose(np.exp(found.log_sharpness), sharpness, rtol=0.1)
     np.testing.assert_allclose(found.offsets - found.offsets.mean(), true.offsets, atol=0.06)
 
