@@ -20,7 +20,7 @@ from benchmarks.report import Row, Target, seconds
 from benchmarks.settings import Settings
 from benchmarks.timing import TimedFit, in_turns
 from core.boosting.linear_programs.minimax_program import MinimaxProgram
-from core.boosting.linear_programs.regularized_duals import EvenDuals
+from core.boosting.linear_programs.regularized_duals import RegularizedDuals
 
 N_FEATURES, N_LEAVES, N_ROUNDS = 20, 10, 100
 MANY_ROWS, FEW_ROWS, FEW_ROWS_ROUNDS = 100_000, 1_000, 200
@@ -87,7 +87,7 @@ def share_of_program(table: Table, settings: Settings) -> Row:
     shares, taken = [], []
     for _ in range(settings.repeats):
         fit = TimedFit(all_rounds(settings), table)
-        with Stopwatch((MinimaxProgram, "solve"), (EvenDuals, "follow")) as watch:
+        with Stopwatch((MinimaxProgram, "solve"), (RegularizedDuals, "follow")) as watch:
             taken.append(fit())
         shares.append(watch.seconds / taken[-1])
     work = f"share of the linear program and the even duals, {len(table.y):,} rows"

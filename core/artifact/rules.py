@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.artifact.trees import Pieces
-from core.boosting.boosted_classifier import BoostedClassifier, finite_numbers
+from core.boosting.boosted_classifier import BoostedClassifier, parse_numbers
 from core.boosting.rules import Rule, WeightedRules
 from core.exceptions import ArtifactError
 from core.growth.tree_structure import Trees
@@ -35,14 +35,14 @@ def restore_booster(estimator: BoostedClassifier, metadata: dict[str, Any], tree
     """Give a booster whose classes are set its rules. Raises ArtifactError, KeyError, TypeError and ValueError."""
     n_classes = len(estimator.classes_)
     n_scores = 1 if n_classes == 2 else n_classes
-    weights, columns = finite_numbers(metadata["weights"]), np.array(metadata["columns"])
+    weights, columns = parse_numbers(metadata["weights"]), np.array(metadata["columns"])
     if not len(weights) == len(columns) == len(outputs) == len(trees) or columns.dtype != np.int64:
         raise ArtifactError("the numbers of rules, weights, columns and outputs differ.")
     if not ((columns >= 0) & (columns < n_scores)).all() or n_classes < N_RULE_CLASSES:
         raise ArtifactError("a rule contributes to a score that does not exist.")
     rules = tuple(Rule(nodes, output) for nodes, output in zip(trees, outputs, strict=True))
     estimator.weighted_rules_ = WeightedRules(rules, weights, columns, n_scores)
-    estimator.restore_found(metadata["found"])
+    estimator.restore_fit_facts(metadata["found"])
 
 
 def split_by_tree(outputs: NDArray[Any], trees: Trees) -> Pieces:

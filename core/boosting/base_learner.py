@@ -1,6 +1,6 @@
-"""The base learner of all boosters: one small tree a round, on bins that are made once.
+"""Base learner of all boosters: one small tree per round, on bins that are computed once.
 
-Growth leaves the rows ordered by leaf, so that the leaf of every training row is known without a walk:
+Growth leaves the rows sorted by leaf, so the leaf of every training row is known without a traversal:
 
     rows    | 4 0 7 | 1 2 | 3 5 6 |
     leaf      0       1     2
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.boosting.rules import Rule, leaf_numbers
+from core.boosting.rules import Rule, leaf_nodes
 from core.growth.growing import grow_on_rows
 from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import rescale_node_weights
@@ -23,38 +23,39 @@ from core.kernels.prediction.traversal import find_leaves
 from core.monitoring import Progress
 
 _NEGATIVE, _POSITIVE = 0, 1
-#: A row with less than this share of the weight takes no part in growth: sums of weights have no digits for it.
-_NO_SHARE = 1e-12
+#: Rows with less than this share of the weight are left out of growth: they would vanish in the rounding of sums.
+_NEGLIGIBLE_SHARE = 1e-12
 
 
 class GrownRule(NamedTuple):
-    """A tree and its training rows, of those that it grew on: `sums` adds their weights times their labels -1 and 1,
-    `totals` their weights.
+    """Tree of a round, and two sums over its training rows in each leaf: `sums` of the weights times the labels -1 and
+    1, and `totals` of the weights.
     """
 
     nodes: TreeNodes
-    leaves: NDArray[np.uint8]  # (row,): the number of the row's leaf, from left to right
+    leaves: NDArray[np.uint8]  # (row,): number of the row's leaf, from left to right
     sums: NDArray[np.float64]  # (leaf,)
     totals: NDArray[np.float64]  # (leaf,)
 
     def rule(self, outputs: NDArray[np.float64]) -> Rule:
-        """The rule whose leaves say `outputs` (leaf,)."""
+        """Return the rule with the leaf outputs `outputs` (leaf,)."""
         per_node = np.zeros(len(self.nodes.feature), dtype=np.float64)
-        per_node[leaf_numbers(self.nodes)] = outputs
+        per_node[leaf_nodes(self.nodes)] = outputs
         return Rule(self.nodes, per_node)
 
     def labels(self) -> NDArray[np.float64]:
-        """The more heavily weighted label of each leaf, -1 or 1; -1 for equal ones. (leaf,)"""
+        """Return the label with the larger weight in each leaf, -1 or 1, and -1 for ties. (leaf,)"""
         return np.where(self.sums > 0, 1.0, -1.0)
 
     def confidences(self) -> NDArray[np.float64]:
-        """The mean label of each leaf, in [-1, 1]: what minimises the weighted squared error. (leaf,)"""
+        """Return the mean label of each leaf, in [-1, 1], which minimizes the weighted squared error. (leaf,)"""
         return np.clip(self.sums / self.totals, -1.0, 1.0)
 
 
 class BaseLearner:
-    """Grows trees on changing labels and weights of the same rows. `X` (row, feature) are the rows that were binned;
-    `states` gives each tree the state of its random draws.
+    """Base learner that grows trees on the same rows with changing labels and weights.
+
+    `X` (row, feature) are the rows that were binned. `states` provides the random state of each tree.
     """
 
     def __init__(
@@ -73,30 +74,33 @@ class BaseLearner:
         self._last: TreeNodes | None = None
 
     def grow(self, signed_weights: NDArray[np.float64], replaces_last: bool = False) -> GrownRule:
-        """A tree for rows of label sign(signed_weights) and weight |signed_weights|; one that replaces the last does
-        not count as progress. Raises FitStopped.
+        """Grow a tree on rows with the label sign(signed_weights) and the weight |signed_weights|.
+
+        A tree that replaces the last one does not count as progress. Raises FitStopped.
         """
         weights = np.abs(signed_weights)
-        rows = np.flatnonzero(weights > _NO_SHARE * weights.sum()).astype(np.uint32)
-        unit = _unit_of(float(weights.max()))
+        rows = np.flatnonzero(weights > _NEGLIGIBLE_SHARE * weights.sum()).astype(np.uint32)
+        unit = _weight_unit(float(weights.max()))
         tree_rows = TreeRows(rows, (signed_weights[rows] > 0).astype(np.uint16), weights[rows] / unit)
         return self._grown(tree_rows, unit, n_copies=1, is_new=not replaces_last)
 
     def grow_on_fractions(self, positive: NDArray[np.float64], negative: NDArray[np.float64]) -> GrownRule:
-        """A tree for rows that each are of label 1 with weight `positive` and of label -1 with weight `negative`, both
-        (row,) and above zero. Under the Gini impurity its splits are those of least squares on the targets
+        """Grow a tree on rows that each count as label 1 with weight `positive` and as label -1 with weight `negative`,
+        both (row,) and positive.
+
+        Under the Gini impurity the splits are those of least squares on the targets
         (positive - negative) / (positive + negative) with weights positive + negative.
         """
         both = positive + negative
-        once = np.flatnonzero(both > _NO_SHARE * both.sum()).astype(np.uint32)
+        once = np.flatnonzero(both > _NEGLIGIBLE_SHARE * both.sum()).astype(np.uint32)
         rows = np.tile(once, 2)
         labels = np.repeat(np.array([_POSITIVE, _NEGATIVE], dtype=np.uint16), len(once))
         weights = np.concatenate([positive[once], negative[once]])
-        unit = _unit_of(float(weights.max()))
+        unit = _weight_unit(float(weights.max()))
         return self._grown(TreeRows(rows, labels, weights / unit), unit, n_copies=2, is_new=True)
 
-    def silent_rule(self) -> Rule:
-        """The last tree as a rule that says nothing."""
+    def zero_rule(self) -> Rule:
+        """Return a rule with the last tree and outputs of zero."""
         assert self._last is not None
         return Rule(self._last, np.zeros(len(self._last.feature), dtype=np.float64))
 
@@ -104,7 +108,7 @@ class BaseLearner:
         nodes = grow_on_rows(self._problem, tree_rows, self._criterion, next(self._states), self._progress)
         if is_new:
             self._progress.tree_done()
-        leaves = leaf_numbers(nodes)
+        leaves = leaf_nodes(nodes)
         firsts = np.concatenate([[0], np.cumsum(nodes.n_node_samples[leaves])[:-1]])
         signed = np.where(tree_rows.labels == _POSITIVE, tree_rows.weights, -tree_rows.weights)
         sums = unit * np.add.reduceat(signed, firsts)
@@ -116,7 +120,7 @@ class BaseLearner:
         return GrownRule(nodes, leaf_of_row, sums, totals)
 
     def _leaf_of_row(self, nodes: TreeNodes, leaves: NDArray[np.int64], rows: NDArray[np.uint32]) -> NDArray[np.uint8]:
-        """Rows of weight zero took no part in growth and walk down the tree."""
+        """Return the leaf of each row. Rows left out of growth are passed down the tree."""
         leaf_of_row = np.empty(len(self._X), dtype=np.uint8)
         others = np.ones(len(self._X), dtype=bool)
         others[rows] = False
@@ -128,15 +132,15 @@ class BaseLearner:
         return leaf_of_row
 
 
-def _unit_of(largest: float) -> float:
-    """The largest power of two that is not above: growth multiplies weights, and a power of two changes no digit."""
+def _weight_unit(largest: float) -> float:
+    """Return the largest power of two that does not exceed `largest`. Dividing weights by it is exact."""
     return float(np.ldexp(1.0, np.frexp(largest)[1] - 1))
 
 
-def resampled(signed_weights: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
-    """Weights that count how often each row is drawn, with a chance proportional to its weight, in as many draws as
+def resample(signed_weights: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
+    """Weights that count how often each row is counts, with a chance proportional to its weight, in as many draws as
     there are rows; signs stay.
     """
-    chances = np.abs(signed_weights)
-    drawn = generator.multinomial(len(chances), chances / chances.sum())
-    return np.copysign(drawn.astype(np.float64), signed_weights)
+    weights = np.abs(signed_weights)
+    counts = generator.multinomial(len(weights), weights / weights.sum())
+    return np.copysign(counts.astype(np.float64), signed_weights)

@@ -1,7 +1,7 @@
-"""What all boosters share: parameters, the fit from raw rows to weighted rules, and prediction.
+"""Base of all boosters: parameters, the fit from raw rows to weighted rules, and prediction.
 
-Two classes are one problem, in which the second class is positive. More classes are one problem each, the class
-against the rest, on the same bins.
+Two classes are one binary problem, in which the second class is positive. More classes are fitted one-vs-rest, with one
+binary problem per class on the same bins.
 """
 
 from abc import abstractmethod
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.boosting.base_learner import BaseLearner
-from core.boosting.rule_table import MOST_LEAVES
-from core.boosting.rules import Rule, WeightedRules, importances_of, outputs_of, packed_rules
+from core.boosting.rule_table import MAX_LEAVES
+from core.boosting.rules import Rule, WeightedRules, compute_outputs, feature_importances, pack_rules
 from core.class_votes import winning_classes
 from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidInput, InvalidLoss, SolverFailed
@@ -31,44 +31,48 @@ from core.parameters import Bounds, Help, parameters_of
 from core.randomness import Purpose, Seed, SeedTree
 from core.validation.training_data import TrainingData, prediction_rows, training_data
 
-NumberOfRounds = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Most rounds; each adds one small tree.")]
-LeavesOfRule = Annotated[int, Bounds(ge=2, le=MOST_LEAVES), Help("Most leaves of the tree of a round.")]
+NumberOfRounds = Annotated[
+    int, Bounds(ge=1, le=LARGEST_COUNT), Help("Maximum number of rounds. Each round adds one small tree.")
+]
+RuleLeaves = Annotated[int, Bounds(ge=2, le=MAX_LEAVES), Help("Maximum number of leaves of the tree of a round.")]
 
 
 class BinaryProblem(NamedTuple):
-    """One class against the rest. All arrays (row,)."""
+    """Binary problem of one class against the rest. All arrays are (row,)."""
 
     signs: NDArray[np.float64]  # 1 for the class, -1 for the rest
-    shares: NDArray[np.float64]  # of the total weight; positive
+    row_shares: NDArray[np.float64]  # shares of the total weight; positive
     generator: np.random.Generator
 
     @property
     def signed_shares(self) -> NDArray[np.float64]:
-        return self.signs * self.shares
+        return self.signs * self.row_shares
 
 
-class Boosted(NamedTuple):
-    """What the rounds of one problem came to."""
+class BoostingResult(NamedTuple):
+    """Result of the rounds of one binary problem."""
 
     rules: Sequence[Rule]
     weights: NDArray[np.float64]  # (rule,)
     n_rounds: int
     stop_reason: str
-    found: dict[str, Any]  # what only some boosters find
-    failure: SolverFailed | None = None  # why the rounds ended early; the rest is of the last optimum before
+    details: dict[str, Any]  # additional results of the booster
+    #: Reason for an early end of the rounds. The other fields are then those of the last optimum before it.
+    failure: SolverFailed | None = None
 
 
 class BoostedClassifier(ClassifierContract):
     """Base of the boosters.
 
-    Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (when X had names), `loss_` (what the splits of
-    the trees minimise), `weighted_rules_` (WeightedRules), `n_rounds_` and `stop_reason_`; with more than two classes
-    those of the class that took most rounds, or failed.
+    Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (if X had names), `loss_` (which the splits of
+    the trees minimize), `weighted_rules_` (WeightedRules), `n_rounds_` and `stop_reason_`. With more than two classes,
+    `n_rounds_` is that of the class with the most rounds, and `stop_reason_` is that of a class that failed, if any,
+    or else of the same class.
     """
 
     min_classes: ClassVar[int] = 2
-    #: How often a tree holds a row at most.
-    _n_copies = 1
+    #: How often a row can occur among the rows of a tree.
+    _row_copies = 1
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
@@ -90,40 +94,46 @@ class BoostedClassifier(ClassifierContract):
     n_jobs: int | None
 
     @abstractmethod
-    def _boost(self, problem: BinaryProblem, learner: BaseLearner) -> Boosted:
-        """All rounds of one problem."""
+    def _boost(self, problem: BinaryProblem, learner: BaseLearner) -> BoostingResult:
+        """Run all rounds of one binary problem."""
 
     @abstractmethod
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(row, class) from scores (row, 1) of the second class, or (row, class); no row changes its order."""
+        """Return probabilities (row, class) from scores (row, 1) of the second class, or (row, class).
+
+        The classes of a row are in the same order by probability as by score.
+        """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, monitor: FitMonitor | None = None) -> Self:
-        """Boost on X (row, feature), NaN = missing, and labels y (row,) of two classes or more; `sample_weight` (row,)
-        is not negative.
+        """Fit to X (row, feature), where NaN is a missing value, and labels y (row,) of at least two classes.
 
-        Raises InvalidParameter, InvalidInput, and FitStopped when `monitor` asks for it. Raises SolverFailed when a
-        linear program was not solved; the classifier then has the rules and weights of the last one that was.
+        `sample_weight` (row,) must not be negative. Raises InvalidParameter, InvalidInput, and FitStopped when
+        `monitor` asks for it. Raises SolverFailed if a linear program could not be solved; the classifier then has the
+        rules and weights of the last program that was solved.
         """
         loss = self._checked_loss()
         data = training_data(self, X, y, sample_weight, self.class_weight)
         n_classes = len(data.labels.classes)
         if len(np.unique(data.labels.codes)) < self.min_classes:
-            raise InvalidInput("y holds one class among the rows that have weight; boosting needs two classes or more.")
+            raise InvalidInput(
+                "y has one class among the rows with positive weight; boosting requires at least two classes. Add rows "
+                "of another class."
+            )
         positives = [1] if n_classes == 2 else list(range(n_classes))
         progress = Progress(monitor or NullMonitor(), "boosting", len(positives) * int(self.n_rounds))
-        boosted = self._boosted(loss, data, positives, progress)
-        self._keep(boosted)
+        results = self._boost_classes(loss, data, positives, progress)
+        self._set_fitted(results)
         self.loss_ = loss
         self.classes_ = data.labels.classes
-        for failure in (one.failure for one in boosted if one.failure):
+        for failure in (result.failure for result in results if result.failure):
             raise failure
         return self
 
     def phases(self) -> dict[str, int]:
-        """What a monitor of `fit` will hear of: the phases in their order, and how many trees each grows at most for
+        """Return the phases that a monitor of `fit` sees, in order, and the maximum number of trees that each grows for
         two classes.
 
-        Raises InvalidParameter for what `fit` would refuse before it has seen data.
+        Raises InvalidParameter if `fit` would refuse the parameters before it sees data.
         """
         self._checked_loss()
         return {"boosting": int(self.n_rounds)}
@@ -139,95 +149,101 @@ class BoostedClassifier(ClassifierContract):
             )
         return loss
 
-    def _boosted(self, loss: Loss, data: TrainingData, positives: list[int], progress: Progress) -> list[Boosted]:
+    def _boost_classes(
+        self, loss: Loss, data: TrainingData, positives: list[int], progress: Progress
+    ) -> list[BoostingResult]:
         problem, seeds = self._growth_problem(data), SeedTree(self.random_state)
         learner = BaseLearner(
             data.X, problem, loss.criterion(2, data.weight_unit), map(seeds.kernel_state, count()), progress
         )
-        shares, generator = data.weights / data.weights.sum(), seeds.generator(Purpose.RESAMPLING)
+        row_shares, generator = data.weights / data.weights.sum(), seeds.generator(Purpose.RESAMPLING)
         signs = (np.where(data.labels.codes == positive, 1.0, -1.0) for positive in positives)
-        return [self._one(BinaryProblem(of_class, shares, generator), learner) for of_class in signs]
+        return [self._boost_class(BinaryProblem(class_signs, row_shares, generator), learner) for class_signs in signs]
 
-    def _one(self, problem: BinaryProblem, learner: BaseLearner) -> Boosted:
-        """The rounds of one problem. Where they end before the first rule, one without weight stands for none."""
-        boosted = self._boost(problem, learner)
-        return boosted if boosted.rules else boosted._replace(rules=[learner.silent_rule()], weights=np.zeros(1))
+    def _boost_class(self, problem: BinaryProblem, learner: BaseLearner) -> BoostingResult:
+        """Return the result of one problem. If there are no rules, it has one rule of weight zero."""
+        result = self._boost(problem, learner)
+        return result if result.rules else result._replace(rules=[learner.zero_rule()], weights=np.zeros(1))
 
     def _growth_problem(self, data: TrainingData) -> GrowthProblem:
         settings = GrowthSettings(
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
-            min_samples_leaf=self._n_copies * int(self.min_samples_leaf),
+            min_samples_leaf=self._row_copies * int(self.min_samples_leaf),
             max_features=self.max_features,
             max_bins=self.max_bins,
         )
-        return growth_problem(data, settings, thread_count(self.n_jobs), n_classes=2, n_copies=self._n_copies)
+        return growth_problem(data, settings, thread_count(self.n_jobs), n_classes=2, n_copies=self._row_copies)
 
     def fit_summary(self, noise_rate: float | None = None) -> FitSummary:
-        """What the fit found out; `noise_rate` is the share of wrong training labels, None where it is not known.
+        """Return the summary of the fit. `noise_rate` is the share of wrong training labels, or None if unknown.
 
-        Of the boosters only minimax boosting has metrics of its own, and guarantees something.
+        Only minimax boosting has metrics and a certificate.
         """
         self._check_is_fitted("weighted_rules_")
         facts = growth_summary(self.loss_, self.trees_)
         return FitSummary({**facts, "n_rounds": self.n_rounds_, "stop_reason": self.stop_reason_}, {}, None)
 
     def fit_facts(self) -> dict[str, Any]:
-        """What the fit found beside its rules, as JSON; `restore_found` takes it back."""
+        """Return the fitted attributes other than the rules, as JSON, for `restore_fit_facts`."""
         return {"n_rounds": self.n_rounds_, "stop_reason": self.stop_reason_}
 
-    def restore_found(self, facts: dict[str, Any]) -> None:
-        """Set what `fit_facts` gave. Raises KeyError, TypeError and ValueError for what it would not give."""
-        if not isinstance(facts["stop_reason"], str):
-            raise TypeError("stop_reason is no text")
-        self.n_rounds_, self.stop_reason_ = count_of(facts["n_rounds"]), facts["stop_reason"]
+    def restore_fit_facts(self, facts: dict[str, Any]) -> None:
+        """Set the fitted attributes from the result of `fit_facts`.
 
-    def _keep(self, boosted: list[Boosted]) -> None:
-        columns = np.repeat(np.arange(len(boosted)), [len(one.rules) for one in boosted])
+        Raises KeyError, TypeError and ValueError for values that `fit_facts` cannot return.
+        """
+        if not isinstance(facts["stop_reason"], str):
+            raise TypeError("stop_reason is not a string")
+        self.n_rounds_, self.stop_reason_ = parse_count(facts["n_rounds"]), facts["stop_reason"]
+
+    def _set_fitted(self, results: list[BoostingResult]) -> None:
+        columns = np.repeat(np.arange(len(results)), [len(result.rules) for result in results])
         self.weighted_rules_ = WeightedRules(
-            tuple(rule for one in boosted for rule in one.rules),
-            np.concatenate([one.weights for one in boosted]),
+            tuple(rule for result in results for rule in result.rules),
+            np.concatenate([result.weights for result in results]),
             columns.astype(np.int64),
-            len(boosted),
+            len(results),
         )
-        longest = max(boosted, key=lambda one: one.n_rounds)
-        failed = [one.stop_reason for one in boosted if one.failure]
+        longest = max(results, key=lambda result: result.n_rounds)
+        failed = [result.stop_reason for result in results if result.failure]
         self.n_rounds_, self.stop_reason_ = longest.n_rounds, failed[0] if failed else longest.stop_reason
 
     @property
     def rules_(self) -> tuple[Rule, ...]:
-        """The rules, those of the first class first."""
+        """Rules, ordered by class."""
         self._check_is_fitted("weighted_rules_")
         return self.weighted_rules_.rules
 
     @property
     def rule_weights_(self) -> NDArray[np.float64]:
-        """(rule,): what each rule counts for in the score of its class."""
+        """Weight of each rule in the score of its class, (rule,)."""
         self._check_is_fitted("weighted_rules_")
         return self.weighted_rules_.weights
 
     @property
     def trees_(self) -> Trees:
-        """The trees of the rules."""
+        """Trees of the rules."""
         return tuple(rule.nodes for rule in self.rules_)
 
     def rule_outputs(self, X: Any) -> NDArray[np.float64]:
-        """What each rule says about each row of X (row, feature), (row, rule)."""
-        return outputs_of(self.rules_, prediction_rows(self, X))
+        """Return the output of each rule for each row of X (row, feature), (row, rule)."""
+        return compute_outputs(self.rules_, prediction_rows(self, X))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores of the rows: (row,) for the second of two classes, (row, class) for more; `rule_outputs` times
-        `rule_weights_`, summed over the rules of the class.
+        """Return the scores of the rows: (row,) for the second of two classes, (row, class) for more classes.
+
+        A score is the sum over the rules of the class of `rule_outputs` times `rule_weights_`.
         """
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """(row, class), columns in the order of `classes_`."""
+        """Return class probabilities (row, class), with columns in the order of `classes_`."""
         return self._probabilities(self._scores(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of the highest score; of two, the second one where its score is above zero."""
+        """Return the class with the highest score; with two classes, the second if its score is above zero."""
         scores = self._scores(X)
         best = (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else winning_classes(scores)
         labels: NDArray[Any] = self.classes_[best]
@@ -235,27 +251,29 @@ class BoostedClassifier(ClassifierContract):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Each feature's share of the impurity decrease, (feature,), summing to 1 where any rule of weight split."""
+        """Share of each feature in the impurity decrease, (feature,). The sum is 1 if any rule with weight has a split,
+        and 0 otherwise.
+        """
         self._check_is_fitted("weighted_rules_")
-        return importances_of(self.weighted_rules_, self.n_features_in_)
+        return feature_importances(self.weighted_rules_, self.n_features_in_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         self._check_is_fitted("weighted_rules_")
         rows = prediction_rows(self, X)
         weighted = self.weighted_rules_
-        packed = cached_layout(self, weighted, rows.dtype, lambda: packed_rules(weighted, rows.dtype))
+        packed = cached_layout(self, weighted, rows.dtype, lambda: pack_rules(weighted, rows.dtype))
         return packed_votes(rows, packed, thread_count(self.n_jobs)) * len(weighted.rules)
 
 
-def count_of(value: Any) -> int:
-    """A count from JSON. Raises ValueError for anything else."""
+def parse_count(value: Any) -> int:
+    """Return a count from JSON. Raises ValueError for any other value."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is no count")
+        raise ValueError(f"{value!r} is not a count")
     return value
 
 
-def finite_numbers(values: Any) -> NDArray[np.float64]:
-    """A list of JSON as an array (value,). Raises TypeError and ValueError unless all are finite numbers."""
+def parse_numbers(values: Any) -> NDArray[np.float64]:
+    """Return a JSON list of numbers as an array (value,). Raises TypeError and ValueError unless all are finite."""
     if not (isinstance(values, list) and all(type(value) in (int, float) for value in values)):
         raise TypeError("not a list of numbers")
     numbers = np.array(values, dtype=np.float64)

@@ -5,8 +5,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from core.boosting.boosted_classifier import LeavesOfRule, NumberOfRounds
-from core.boosting.clocked import ClockedBooster
+from core.boosting.boosted_classifier import NumberOfRounds, RuleLeaves
+from core.boosting.timed_boosting import TimedBooster
 from core.growth.growth_parameters import (
     ClassWeights,
     Jobs,
@@ -19,20 +19,24 @@ from core.growth.growth_parameters import (
 )
 from core.parameters import Bounds, Help
 
-#: Rows weigh exp(-c) at the start, which is zero in float64 for c above 745.
-_MOST_TIME = 500
-TotalTime = Annotated[float, Bounds(gt=0, le=_MOST_TIME), Help("Time on the clock, c; less gives up hard rows sooner.")]
+#: The initial weight of rows is exp(-c), which is zero in float64 for c above 745.
+_MAX_TIME = 500
+TotalTime = Annotated[
+    float,
+    Bounds(gt=0, le=_MAX_TIME),
+    Help("Total time c. With a smaller value the fit stops learning from misclassified rows earlier."),
+]
 
 
-class _BrownianClock:
-    """A row of margin m has the potential 1 - erf((m + s) / sqrt(c)) with s on the clock, and weighs
-    exp(-(m + s)^2 / c).
+class _BrownianPotential:
+    """Potential 1 - erf((m + s) / sqrt(c)) and weight exp(-(m + s)^2 / c) of a row with margin m, where s is the time
+    left.
     """
 
     def __init__(self, total_time: float) -> None:
         self._scale = total_time
         self.time_left = total_time
-        self.largest_weight = total_time
+        self.max_rule_weight = total_time
 
     def weights(self, margins: NDArray[np.float64], elapsed: float) -> NDArray[np.float64]:
         with np.errstate(under="ignore"):
@@ -50,16 +54,16 @@ class _BrownianClock:
     def advance(self, elapsed: float) -> None:
         self.time_left = max(0.0, self.time_left - elapsed)
 
-    def unit(self) -> float:
+    def width(self) -> float:
         return float(np.sqrt(self._scale))
 
 
-class BrownBoostClassifier(ClockedBooster):
-    """BrownBoost: a clock of `total_time` runs down while rules are added, and rows that are still far on the wrong
-    side when little of it is left are given up.
+class BrownBoostClassifier(TimedBooster):
+    """BrownBoost (Freund 2001): boosting that stops learning from rows that stay misclassified.
 
-    The share of training rows that it aims to get wrong is 1 - erf(sqrt(total_time)). It stops when the clock has run
-    down ("time"), or before a rule that is no better than a coin ("edge").
+    Each round uses up part of `total_time`. The less time is left, the less weight have rows with a large negative
+    margin. The target for the training error is 1 - erf(sqrt(total_time)). The fit stops when no time is left
+    (`stop_reason_` "time"), or before a rule that is not better than random guessing ("edge").
     """
 
     def __init__(
@@ -68,7 +72,7 @@ class BrownBoostClassifier(ClockedBooster):
         n_rounds: NumberOfRounds = 200,
         total_time: TotalTime = 10.0,
         loss: LossChoice = "gini",
-        max_leaf_nodes: LeavesOfRule = 10,
+        max_leaf_nodes: RuleLeaves = 10,
         max_depth: MaxDepth = None,
         min_samples_leaf: MinSamplesLeaf = 1,
         max_features: MaxFeatures = None,
@@ -89,5 +93,5 @@ class BrownBoostClassifier(ClockedBooster):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _new_clock(self) -> _BrownianClock:
-        return _BrownianClock(float(self.total_time))
+    def _new_potential(self) -> _BrownianPotential:
+        return _BrownianPotential(float(self.total_time))

@@ -1,6 +1,6 @@
-"""What the training of a minimax booster guarantees: bounds (13), (20) and (21) of Mazuelas and Alvarez 2025.
+"""Certificate of a minimax booster: bounds (13), (20) and (21) of Mazuelas and Alvarez 2025 on its error.
 
-The bounds are the formulas as printed, not clipped to [0, 1]; see the fields for what each adds.
+The bounds are the formulas as printed and are not clipped to [0, 1].
 """
 
 import math
@@ -10,33 +10,33 @@ import numpy as np
 
 
 class Certificate(NamedTuple):
-    """Bound (20) on the error of the randomised rule, term by term; `bound` is their sum.
+    """Bound (20) on the error of the randomized classifier, term by term. `bound` is the sum of the terms.
 
-    As printed, with `estimation` from (13), the bound is to hold with probability 1 - 2 delta; `safe_bound` does. Both
-    are about rows that all count alike. Without `noise_rate`, the term of label noise is left out: the bound is then on
-    the error against labels as noisy as those of the training rows. The rule that names the likelier class errs at most
-    twice as often.
+    The paper states that the bound, with `estimation` from (13), holds with probability 1 - 2 delta. Its proof supports
+    this for `safe_bound`. Both apply to rows of equal weight. If `noise_rate` is None, the noise term is omitted, and
+    the bound is on the error against labels that are as noisy as the training labels. The error of the deterministic
+    classifier, which predicts the more probable class, is at most twice as large.
     """
 
     minimax_risk: float  #: R, the optimal value of the linear program
-    optimization: float  #: eps(delta) of (21): how far unseen rows may break the margin constraints
-    estimation: float  #: eps_est ||mu||_1: averages over the training rows against expectations
+    optimization: float  #: eps(delta) of (21): violation of the margin constraints by unseen rows
+    estimation: float  #: eps_est ||mu||_1: deviation of averages over the training rows from expectations
     noise: float  #: 2 P_noise ||mu||_1
     regularization: float  #: -lambda ||mu||_1
     bound: float
     delta: float
-    noise_rate: float | None  #: P_noise, the share of wrong training labels; None = not known
-    is_vacuous: bool  #: the bound is 1 or more, so that it says nothing
-    #: `bound` with the deviation term of (13) twice as large, as its proof asks for: y h(x) lies in [-1, 1], not [0, 1]
+    noise_rate: float | None  #: P_noise, the share of wrong training labels; None if unknown
+    is_vacuous: bool  #: whether the bound is at least 1 and thus not informative
+    #: `bound` with twice the deviation term of (13), as its proof requires: y h(x) lies in [-1, 1], not in [0, 1]
     safe_bound: float
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name; None stands for an infinite one, as JSON has no infinity."""
+        """Return the fields by name. Infinite values become None, because JSON has no infinity."""
         return {name: None if value == math.inf else value for name, value in self._asdict().items()}
 
 
-class FittedRule(NamedTuple):
-    """What the bounds depend on."""
+class FittedClassifier(NamedTuple):
+    """Properties of a fitted classifier on which the bounds depend."""
 
     minimax_risk: float
     weight_norm: float  # ||mu||_1
@@ -46,25 +46,25 @@ class FittedRule(NamedTuple):
 
 
 def tree_vc_dimension(n_splits: int, n_features: int) -> float:
-    """(2t + 1) log2(d + 2): bounds the VC dimension of trees of t decision nodes on d features."""
+    """Return (2t + 1) log2(d + 2), a bound on the VC dimension of trees with t decision nodes on d features."""
     return float((2 * n_splits + 1) * np.log2(n_features + 2))
 
 
 def estimation_error(vc_dimension: float, n_rows: int, delta: float) -> float:
-    """eps_est of (13), second form; infinite where the dimension exceeds the rows."""
+    """Return eps_est of (13), second form. Infinite if the dimension exceeds the number of rows."""
     return 2 * _complexity(vc_dimension, n_rows) + _deviation(n_rows, delta)
 
 
 def optimization_error(weight_norm: float, vc_dimension: float, n_rows: int, delta: float) -> float:
-    """eps(delta) of (21): zero while ||mu||_1 <= 1/2, where no row can break a margin."""
+    """Return eps(delta) of (21). Zero if ||mu||_1 <= 1/2, because then no row can violate a margin constraint."""
     if weight_norm <= 1 / 2:
         return 0.0
-    spread = float(np.sqrt(np.log(1 / delta) / (2 * n_rows)))
-    return 2 * weight_norm * _complexity(vc_dimension, n_rows) + (weight_norm - 1 / 2) * spread
+    deviation = float(np.sqrt(np.log(1 / delta) / (2 * n_rows)))
+    return 2 * weight_norm * _complexity(vc_dimension, n_rows) + (weight_norm - 1 / 2) * deviation
 
 
-def certify(fitted: FittedRule, delta: float, noise_rate: float | None) -> Certificate:
-    """Bound (20) with each of its terms."""
+def certify(fitted: FittedClassifier, delta: float, noise_rate: float | None) -> Certificate:
+    """Return bound (20) with its terms."""
     norm = fitted.weight_norm
     estimation = estimation_error(fitted.vc_dimension, fitted.n_rows, delta) * norm if norm > 0 else 0.0
     terms = (

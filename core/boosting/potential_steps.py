@@ -1,24 +1,25 @@
-"""One step of the boosters whose potential is kept while their clock runs: BrownBoost and RobustBoost.
+"""Step of BrownBoost and RobustBoost, which keep the mean potential constant while time passes.
 
-A rule lowers the potential as its weight grows, and time raises it again. The step takes as much time as the rule can
-pay for: at the least potential over the rule's weight, where rule and rows are uncorrelated, it is back to what it was.
+The potential decreases as the weight of a rule grows and increases as time passes. For each elapsed time there is a
+weight that minimizes the potential, at which the rule and the weighted rows are uncorrelated. The step takes the time
+at which this minimum equals the potential before the step.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-#: Absolute tolerances of weights and of time, in units of the clock.
+#: Absolute tolerances of weights and of time, in units of time.
 _WEIGHT_TOLERANCE = 1e-10
 _TIME_TOLERANCE = 1e-10
 _FIRST_WEIGHT = 2.0**-6
 
-#: Of the rule's weight and the time that passes: the correlation, whose sign is that of the potential's fall; and the
-#: potential.
+#: Function of the weight of a rule and the elapsed time: the correlation of the rule with the weighted rows, which is
+#: positive while the potential decreases in the weight, or the potential.
 StepFunction = Callable[[float, float], float]
 
 
 class PotentialStep(NamedTuple):
-    """The weight that a rule gets and the time that it takes; `is_last` when the clock has run out."""
+    """Weight of a rule and the time that it takes. `is_last` is true if no time is left."""
 
     weight: float
     elapsed: float
@@ -26,37 +27,38 @@ class PotentialStep(NamedTuple):
 
 
 def solve_step(
-    correlation: StepFunction, potential: StepFunction, time_left: float, largest_weight: float
+    correlation: StepFunction, potential: StepFunction, time_left: float, max_weight: float
 ) -> PotentialStep:
-    """The step of a rule whose correlation is positive at the start.
+    """Return the step of a rule whose correlation is positive at weight 0 and time 0.
 
-    Bracketing finds it whatever the functions look like in between: the first root in the weight for each time tried,
-    and the time at which the potential is back. No weight exceeds `largest_weight`, which a rule without error gets.
+    Both roots are found by bracketing, so nothing is assumed about the shape of the functions: the first root of the
+    correlation in the weight for each time, and the time at which the potential has its initial value. Weights are
+    limited to `max_weight`, which is the weight of a rule without errors.
     """
     from scipy.optimize import brentq  # noqa: PLC0415  (a slow import that only boosters need)
 
     before = potential(0.0, 0.0)
 
     def gain(elapsed: float) -> float:
-        return potential(_best_weight(correlation, elapsed, largest_weight), elapsed) - before
+        return potential(_best_weight(correlation, elapsed, max_weight), elapsed) - before
 
     if gain(time_left) <= 0:
-        return PotentialStep(_best_weight(correlation, time_left, largest_weight), time_left, is_last=True)
+        return PotentialStep(_best_weight(correlation, time_left, max_weight), time_left, is_last=True)
     if gain(0.0) >= 0:
         return PotentialStep(0.0, 0.0, is_last=False)
     elapsed = float(brentq(gain, 0.0, time_left, xtol=_TIME_TOLERANCE))
-    return PotentialStep(_best_weight(correlation, elapsed, largest_weight), elapsed, is_last=False)
+    return PotentialStep(_best_weight(correlation, elapsed, max_weight), elapsed, is_last=False)
 
 
-def _best_weight(correlation: StepFunction, elapsed: float, largest_weight: float) -> float:
-    """Where the correlation first comes down to zero as the weight grows from zero."""
+def _best_weight(correlation: StepFunction, elapsed: float, max_weight: float) -> float:
+    """Return the smallest weight at which the correlation is zero."""
     from scipy.optimize import brentq  # noqa: PLC0415  (a slow import that only boosters need)
 
     if correlation(0.0, elapsed) <= 0:
         return 0.0
     low, high = 0.0, _FIRST_WEIGHT
     while correlation(high, elapsed) > 0:
-        if high >= largest_weight:
-            return largest_weight
+        if high >= max_weight:
+            return max_weight
         low, high = high, 2 * high
     return float(brentq(correlation, low, high, args=(elapsed,), xtol=_WEIGHT_TOLERANCE))

@@ -1,4 +1,4 @@
-"""Robust minimax boosting."""
+"""Robust minimax boosting (Mazuelas and Alvarez 2025)."""
 
 from numbers import Real
 from typing import Annotated, Any, Literal
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from core.boosting.base_learner import BaseLearner, GrownRule
 from core.boosting.boosted_classifier import (
     BinaryProblem,
-    Boosted,
     BoostedClassifier,
-    LeavesOfRule,
+    BoostingResult,
     NumberOfRounds,
-    count_of,
-    finite_numbers,
+    RuleLeaves,
+    parse_count,
+    parse_numbers,
 )
-from core.boosting.certificate import Certificate, FittedRule, certify, tree_vc_dimension
+from core.boosting.certificate import Certificate, FittedClassifier, certify, tree_vc_dimension
 from core.boosting.minimax_rounds import RoundLimits, run_rounds
-from core.boosting.rule_table import MOST_LEAVES
+from core.boosting.rule_table import MAX_LEAVES
 from core.exceptions import InvalidInput, InvalidParameter
 from core.fit_summary import FitSummary
 from core.growth.growth_parameters import (
@@ -37,40 +37,49 @@ from core.parameters import Bounds, Help
 Regularization = Annotated[
     float | None,
     Bounds(gt=0),
-    Help("Price of a rule's weight, lambda; more means fewer rules. None = 1 / sqrt(training rows)."),
+    Help("Penalty lambda on rule weights. A larger value gives fewer rules. None means 1 / sqrt(training rows)."),
 ]
 RuleOutput = Annotated[
     Literal["sign", "confidence"],
-    Help("What a leaf says: the more heavily weighted label, or the mean label, which may be anything in [-1, 1]."),
+    Help("Output of a leaf: `sign` is the label with the larger weight; `confidence` is the mean label, in [-1, 1]."),
 ]
 Resampling = Annotated[
-    bool, Help("Grow each tree on rows drawn by their weights, instead of on all rows with their weights.")
+    bool, Help("Grow each tree on rows drawn in proportion to their weights, instead of on all rows with weights.")
 ]
-DroppingRules = Annotated[bool, Help("Drop rules that a fall of the minimax risk made useless.")]
+DropRules = Annotated[bool, Help("Drop rules that are no longer useful after the minimax risk has decreased.")]
 
 DualSolution = Annotated[
     Literal["even", "vertex"],
-    Help("Which optimal row weights the trees grow on: the most even, or those the solver stops at, as published."),
+    Help(
+        "Optimal row weights that trees are grown on: `even` are regularized duals, which spread weight over rows; "
+        "`vertex` is the vertex solution of the linear program, as published."
+    ),
 ]
 Tolerance = Annotated[
     float,
     Bounds(ge=0),
-    Help("With even weights, rounds end once the minimax risk is this near to the least that can be reached."),
+    Help(
+        "With regularized duals, the fit stops once the minimax risk is this close to a lower bound on the risk that "
+        "further rules can reach."
+    ),
 ]
 
-#: Shares of rows are alike up to this.
-_SAME_SHARE = 1e-12
+#: Relative tolerance for equal shares of rows.
+_SHARE_TOLERANCE = 1e-12
 
 
 class RMBoostClassifier(BoostedClassifier):
-    """Robust minimax boosting (Mazuelas and Alvarez 2025): the rule whose error is least in the worst case over all
-    distributions that agree with the training rows about what the trees say.
+    """Robust minimax boosting (Mazuelas and Alvarez 2025).
 
-    Fitted attributes beside those of all boosters: `minimax_risk_`, that least worst-case error; `risk_path_` (round,),
-    the same after each round, never rising; `regularization_`, the lambda that was used; `class_risks_` (problem,).
-    With more than two classes each class has a problem of its own, class against the rest, and a risk of its own in
-    `class_risks_`; `minimax_risk_` is then their sum, which bounds the chance that any of the randomised answers errs
-    and may exceed 1, and `risk_path_` the sum of their paths.
+    RMBoost minimizes the worst-case error over all distributions consistent with the training data, and bounds the
+    error on unseen data. The distributions are those whose expectations of the rule outputs agree with the training
+    rows.
+
+    Fitted attributes in addition to those of all boosters: `minimax_risk_`, the minimal worst-case error; `risk_path_`
+    (round,), its value after each round, which never increases; `regularization_`, the value of lambda; `class_risks_`
+    (problem,), the minimax risk of each binary problem. With more than two classes, one binary problem is fitted per
+    class (one-vs-rest). `minimax_risk_` is then the sum of their risks, which bounds the probability that any of the
+    randomized one-vs-rest classifiers errs and may exceed 1, and `risk_path_` is the sum of their paths.
     """
 
     minimax_risk_: float
@@ -78,8 +87,8 @@ class RMBoostClassifier(BoostedClassifier):
     class_risks_: NDArray[np.float64]
     regularization_: float
     n_rows_: int
-    is_weighted_: bool  # whether some rows count for more than others
-    most_leaves_: int  # of a rule
+    is_weighted_: bool  # whether rows have unequal weights
+    most_leaves_: int  # maximum number of leaves of a rule
 
     def __init__(
         self,
@@ -88,11 +97,11 @@ class RMBoostClassifier(BoostedClassifier):
         regularization: Regularization = None,
         rule_output: RuleOutput = "confidence",
         resample: Resampling = False,
-        drop_rules: DroppingRules = True,
+        drop_rules: DropRules = True,
         dual_solution: DualSolution = "even",
         tolerance: Tolerance = 0.005,
         loss: LossChoice = "gini",
-        max_leaf_nodes: LeavesOfRule = 10,
+        max_leaf_nodes: RuleLeaves = 10,
         max_depth: MaxDepth = None,
         min_samples_leaf: MinSamplesLeaf = 1,
         max_features: MaxFeatures = None,
@@ -119,30 +128,30 @@ class RMBoostClassifier(BoostedClassifier):
         self.n_jobs = n_jobs
 
     def certificate(self, delta: float = 0.05, noise_rate: float | None = None) -> Certificate:
-        """What the fit guarantees about rows that it has not seen; `noise_rate` is the share of wrong training labels.
+        """Return bounds on the error on unseen data. `noise_rate` is the share of wrong training labels.
 
-        Raises InvalidParameter, and InvalidInput for more than two classes or rows of unequal weights, of which the
-        bounds say nothing.
+        Raises InvalidParameter. Raises InvalidInput for more than two classes or for rows of unequal weight, to which
+        the bounds do not apply.
         """
         self._check_is_fitted("minimax_risk_")
         if not (isinstance(delta, Real) and 0 < delta < 1):
-            raise InvalidParameter(f"delta is {delta!r}; it must be a probability above 0 and below 1.")
+            raise InvalidParameter(f"delta is {delta!r}; it must be above 0 and below 1.")
         if noise_rate is not None and not (isinstance(noise_rate, Real) and 0 <= noise_rate <= 1):
-            raise InvalidParameter(f"noise_rate is {noise_rate!r}; it must be a share from 0 to 1, or None.")
+            raise InvalidParameter(f"noise_rate is {noise_rate!r}; it must be in [0, 1], or None if unknown.")
         if len(self.class_risks_) > 1:
             raise InvalidInput(
-                f"the bounds are about two classes and this model has {len(self.classes_)}; look at class_risks_."
+                f"this model has {len(self.classes_)} classes; certificates require exactly 2. Use class_risks_."
             )
         if self.is_weighted_:
             raise InvalidInput(
-                "the bounds are about rows that all count alike, and this model was fitted with class_weight or "
-                "sample_weight; fit it without to have a certificate."
+                "this model was fitted with class_weight or sample_weight; certificates require rows of equal weight. "
+                "Fit it without weights."
             )
-        return certify(self._fitted_rule(), delta, noise_rate)
+        return certify(self._fitted_classifier(), delta, noise_rate)
 
     def fit_summary(self, noise_rate: float | None = None) -> FitSummary:
-        """What the fit found out; of two classes and rows of equal weight also what it guarantees where a share
-        `noise_rate` of the training labels is wrong.
+        """Return the summary of the fit. For two classes and rows of equal weight it includes the certificate for a
+        share `noise_rate` of wrong training labels.
         """
         facts = super().fit_summary().fitted
         metrics = {
@@ -154,8 +163,8 @@ class RMBoostClassifier(BoostedClassifier):
         certificate = self.certificate(noise_rate=noise_rate).to_json() if is_certified else None
         return FitSummary({**facts, "regularization": self.regularization_}, metrics, certificate)
 
-    def _fitted_rule(self) -> FittedRule:
-        return FittedRule(
+    def _fitted_classifier(self) -> FittedClassifier:
+        return FittedClassifier(
             self.minimax_risk_,
             float(np.abs(self.rule_weights_).sum()),
             self.regularization_,
@@ -163,7 +172,7 @@ class RMBoostClassifier(BoostedClassifier):
             tree_vc_dimension(self.most_leaves_ - 1, self.n_features_in_),
         )
 
-    def _boost(self, problem: BinaryProblem, learner: BaseLearner) -> Boosted:
+    def _boost(self, problem: BinaryProblem, learner: BaseLearner) -> BoostingResult:
         limits = RoundLimits(
             int(self.n_rounds),
             int(self.max_leaf_nodes),
@@ -173,29 +182,31 @@ class RMBoostClassifier(BoostedClassifier):
             self.dual_solution == "even",
             float(self.tolerance),
         )
-        done = run_rounds(problem, learner, limits, self._outputs)
-        found = {
-            "risk": done.minimax_risk,
-            "path": done.risk_path,
+        rounds = run_rounds(problem, learner, limits, self._leaf_outputs)
+        details = {
+            "risk": rounds.minimax_risk,
+            "path": rounds.risk_path,
             "n_rows": len(problem.signs),
-            "is_weighted": bool(np.ptp(problem.shares) > _SAME_SHARE * problem.shares.max()),
+            "is_weighted": bool(np.ptp(problem.row_shares) > _SHARE_TOLERANCE * problem.row_shares.max()),
         }
-        return Boosted(done.rules, done.weights, len(done.risk_path), done.stop_reason, found, done.failure)
+        return BoostingResult(
+            rounds.rules, rounds.weights, len(rounds.risk_path), rounds.stop_reason, details, rounds.failure
+        )
 
     def _regularization(self, n_rows: int) -> float:
         return float(1 / np.sqrt(n_rows) if self.regularization is None else self.regularization)
 
-    def _outputs(self, grown: GrownRule) -> NDArray[np.float64]:
+    def _leaf_outputs(self, grown: GrownRule) -> NDArray[np.float64]:
         return grown.labels() if self.rule_output == "sign" else grown.confidences()
 
-    def _keep(self, boosted: list[Boosted]) -> None:
-        super()._keep(boosted)
-        self.n_rows_, self.is_weighted_ = boosted[0].found["n_rows"], boosted[0].found["is_weighted"]
+    def _set_fitted(self, results: list[BoostingResult]) -> None:
+        super()._set_fitted(results)
+        self.n_rows_, self.is_weighted_ = results[0].details["n_rows"], results[0].details["is_weighted"]
         self.most_leaves_ = int(self.max_leaf_nodes)
         self.regularization_ = self._regularization(self.n_rows_)
-        self.class_risks_ = np.array([one.found["risk"] for one in boosted])
+        self.class_risks_ = np.array([result.details["risk"] for result in results])
         self.minimax_risk_ = float(self.class_risks_.sum())
-        self.risk_path_ = _summed([one.found["path"] for one in boosted])
+        self.risk_path_ = _summed_paths([result.details["path"] for result in results])
 
     def fit_facts(self) -> dict[str, Any]:
         return {
@@ -208,36 +219,38 @@ class RMBoostClassifier(BoostedClassifier):
             "most_leaves": self.most_leaves_,
         }
 
-    def restore_found(self, facts: dict[str, Any]) -> None:
-        super().restore_found(facts)
-        self.class_risks_ = finite_numbers(facts["class_risks"])
-        self.risk_path_ = finite_numbers(facts["risk_path"])
+    def restore_fit_facts(self, facts: dict[str, Any]) -> None:
+        super().restore_fit_facts(facts)
+        self.class_risks_ = parse_numbers(facts["class_risks"])
+        self.risk_path_ = parse_numbers(facts["risk_path"])
         self.minimax_risk_ = float(self.class_risks_.sum())
         if len(self.class_risks_) != self.weighted_rules_.n_scores:
-            raise ValueError("there is not one risk a problem")
+            raise ValueError("class_risks must have one entry per binary problem")
         self.is_weighted_ = bool(facts["is_weighted"])
-        self.n_rows_, self.most_leaves_ = count_of(facts["n_rows"]), count_of(facts["most_leaves"])
-        (self.regularization_,) = finite_numbers([facts["regularization"]]).tolist()
-        is_possible = self.regularization_ > 0 and self.n_rows_ > 0 and 2 <= self.most_leaves_ <= MOST_LEAVES
+        self.n_rows_, self.most_leaves_ = parse_count(facts["n_rows"]), parse_count(facts["most_leaves"])
+        (self.regularization_,) = parse_numbers([facts["regularization"]]).tolist()
+        is_possible = self.regularization_ > 0 and self.n_rows_ > 0 and 2 <= self.most_leaves_ <= MAX_LEAVES
         if not is_possible or self.class_risks_.min() < 0 or self.class_risks_.max() > MARGIN_LIMIT:
-            raise ValueError("no fit finds such facts")
+            raise ValueError("the values are outside the range of a fit")
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The randomised rule (8). With more classes, each class's own chance by (8) as a share of their sum; rows with
-        margins beyond 1/2 shrink to it, so that the order of the classes stays.
+        """Return the probabilities of the randomized classifier (8).
+
+        With more than two classes, the probabilities of the classes by (8) are divided by their sum. Rows with margins
+        beyond 1/2 are scaled down to 1/2 first, so that the order of the classes is kept.
         """
         if scores.shape[1] == 1:
             positive = np.clip(0.5 + scores[:, 0], 0.0, 1.0)
             return np.column_stack([1 - positive, positive])
         beyond = np.maximum(2 * np.abs(scores).max(axis=1, keepdims=True), 1.0)
-        chances = 0.5 + scores / beyond
-        total = chances.sum(axis=1, keepdims=True)
-        even = np.full_like(chances, 1 / chances.shape[1])
-        return np.asarray(np.divide(chances, total, out=even, where=total > 0))
+        probabilities = 0.5 + scores / beyond
+        total = probabilities.sum(axis=1, keepdims=True)
+        even = np.full_like(probabilities, 1 / probabilities.shape[1])
+        return np.asarray(np.divide(probabilities, total, out=even, where=total > 0))
 
 
-def _summed(paths: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The sum of the paths, each of which stays where it ended."""
+def _summed_paths(paths: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the sum of the paths. A path that ends early keeps its last value."""
     longest = max(len(path) for path in paths)
     total: Any = sum(np.pad(path, (0, longest - len(path)), mode="edge") if len(path) else 0.5 for path in paths)
     return np.broadcast_to(total, (longest,)).copy()

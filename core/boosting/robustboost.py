@@ -5,8 +5,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from core.boosting.boosted_classifier import LeavesOfRule, NumberOfRounds
-from core.boosting.clocked import ClockedBooster
+from core.boosting.boosted_classifier import NumberOfRounds, RuleLeaves
+from core.boosting.timed_boosting import TimedBooster
 from core.growth.growth_parameters import (
     LARGEST_COUNT,
     ClassWeights,
@@ -21,24 +21,28 @@ from core.growth.growth_parameters import (
 from core.parameters import Bounds, Help
 
 ErrorGoal = Annotated[
-    float, Bounds(gt=0, lt=0.5), Help("Share of training rows that may stay wrong; more gives up hard rows sooner.")
+    float,
+    Bounds(gt=0, lt=0.5),
+    Help("Target for the training error. With a larger value the fit stops learning from misclassified rows earlier."),
 ]
-MarginGoal = Annotated[float, Bounds(ge=0, le=LARGEST_COUNT), Help("Margin that the other rows should reach, theta.")]
+MarginGoal = Annotated[
+    float, Bounds(ge=0, le=LARGEST_COUNT), Help("Target margin theta of the correctly classified rows.")
+]
 MarginSpread = Annotated[
     float,
     Bounds(ge=1e-6, le=LARGEST_COUNT),
-    Help("Width of the potential at the end, sigma_f; less is a sharper step."),
+    Help("Width sigma_f of the final potential. A smaller value makes it a steeper step."),
 ]
-#: No rule weighs more: by then the potential of a row that it gets right is zero in float64.
-_LARGEST_WEIGHT = 32.0
+#: Limit on the weight of a rule: beyond it the potential of a correctly classified row is zero in float64.
+_MAX_WEIGHT = 32.0
 
 
-class _RobustClock:
-    """A row of margin m has the potential Phi = (1 - erf((m - mu(t)) / sigma(t))) / 2 at time t of 1, where
+class _RobustPotential:
+    """Potential Phi = (1 - erf((m - mu(t)) / sigma(t))) / 2 of a row with margin m at time t in [0, 1], where
 
         mu(t) = (theta - 2 rho) e^(1 - t) + 2 rho        sigma(t)^2 = (sigma_f^2 + 1) e^(2 (1 - t)) - 1
 
-    and rho is such that Phi of margin zero is the error goal at t = 0. It weighs exp(-((m - mu(t)) / sigma(t))^2).
+    and rho is such that Phi of margin zero at t = 0 is the error goal. The weight is exp(-((m - mu(t)) / sigma(t))^2).
     """
 
     def __init__(self, error_goal: float, margin_goal: float, margin_spread: float) -> None:
@@ -50,11 +54,11 @@ class _RobustClock:
         # erfc(z) = 2 error_goal at z = -mu(0) / sigma(0)
         offset = self._sigma(0.0) * float(erfcinv(2 * error_goal))
         self._rho = (offset + np.e * margin_goal) / (2 * (np.e - 1))
-        self.largest_weight = _LARGEST_WEIGHT * max(1.0, margin_goal, margin_spread)
+        self.max_rule_weight = _MAX_WEIGHT * max(1.0, margin_goal, margin_spread)
 
     def _sigma(self, elapsed: float) -> float:
         exponent = 2 * (self.time_left - elapsed)
-        # The formula as it stands would lose a small sigma_f beside 1.
+        # Computed without adding 1 to sigma_f^2, which would round a small sigma_f away.
         return float(np.sqrt(np.expm1(exponent) + self._spread**2 * np.exp(exponent)))
 
     def _scaled(self, margins: NDArray[np.float64], elapsed: float) -> NDArray[np.float64]:
@@ -77,15 +81,16 @@ class _RobustClock:
     def advance(self, elapsed: float) -> None:
         self.time_left = max(0.0, self.time_left - elapsed)
 
-    def unit(self) -> float:
+    def width(self) -> float:
         return self._sigma(0.0)
 
 
-class RobustBoostClassifier(ClockedBooster):
-    """RobustBoost: rules are added until all but a share `error_goal` of the training rows have the margin
-    `margin_goal`; rows that are beyond hope are given up on the way.
+class RobustBoostClassifier(TimedBooster):
+    """RobustBoost (Freund 2009): boosting towards a target margin for all but a share of the training rows.
 
-    It stops when its clock has run down ("time"), or before a rule that is no better than a coin ("edge").
+    Rules are added until all but a share `error_goal` of the training rows have the margin `margin_goal`. Rows that
+    stay misclassified lose their weight. The fit stops when no time is left (`stop_reason_` "time"), or before a rule
+    that is not better than random guessing ("edge").
     """
 
     def __init__(
@@ -96,7 +101,7 @@ class RobustBoostClassifier(ClockedBooster):
         margin_goal: MarginGoal = 0.0,
         margin_spread: MarginSpread = 0.1,
         loss: LossChoice = "gini",
-        max_leaf_nodes: LeavesOfRule = 10,
+        max_leaf_nodes: RuleLeaves = 10,
         max_depth: MaxDepth = None,
         min_samples_leaf: MinSamplesLeaf = 1,
         max_features: MaxFeatures = None,
@@ -119,5 +124,5 @@ class RobustBoostClassifier(ClockedBooster):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _new_clock(self) -> _RobustClock:
-        return _RobustClock(float(self.error_goal), float(self.margin_goal), float(self.margin_spread))
+    def _new_potential(self) -> _RobustPotential:
+        return _RobustPotential(float(self.error_goal), float(self.margin_goal), float(self.margin_spread))

@@ -1,4 +1,4 @@
-"""Rules: small trees whose leaves say a number, and what many of them say about rows."""
+"""Rules: small trees with one output per leaf, and weighted sums of rules."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from core.kernels.prediction.traversal import find_leaves
 
 
 class Rule(NamedTuple):
-    """A tree, and what it says at each of its nodes, (node,); only leaves are ever asked."""
+    """Tree with an output for each node, (node,). Only the outputs of leaves are used."""
 
     nodes: TreeNodes
     outputs: NDArray[np.float64]
@@ -24,9 +24,9 @@ Rules = tuple[Rule, ...]
 
 
 class WeightedRules(NamedTuple):
-    """The sum of rules that an estimator is: rule j adds weights[j] times what it says to the score number columns[j].
+    """Weighted sum of rules: rule j adds weights[j] times its output to the score number columns[j].
 
-    There is one score with two classes, that of the second; with more, one score a class.
+    With two classes there is one score, that of the second class; with more there is one score per class.
     """
 
     rules: Rules
@@ -35,13 +35,13 @@ class WeightedRules(NamedTuple):
     n_scores: int
 
 
-def leaf_numbers(nodes: TreeNodes) -> NDArray[np.int64]:
-    """The nodes that are leaves, from left to right."""
+def leaf_nodes(nodes: TreeNodes) -> NDArray[np.int64]:
+    """Return the numbers of the leaf nodes, from left to right."""
     return np.flatnonzero(nodes.feature == NO_FEATURE)
 
 
-def outputs_of(rules: Sequence[Rule], X: NDArray[Any]) -> NDArray[np.float64]:
-    """What each rule says about each row of X, (row, rule)."""
+def compute_outputs(rules: Sequence[Rule], X: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the output of each rule for each row of X, (row, rule)."""
     rows = np.array(X, order="C")
     outputs = np.empty((len(rows), len(rules)), dtype=np.float64)
     leaves = np.empty(len(rows), dtype=np.int32)
@@ -51,42 +51,44 @@ def outputs_of(rules: Sequence[Rule], X: NDArray[Any]) -> NDArray[np.float64]:
     return outputs
 
 
-def importances_of(weighted: WeightedRules, n_features: int) -> NDArray[np.float64]:
-    """Each feature's share of the impurity decrease of the rules, weighted by how much the rules count."""
+def feature_importances(weighted: WeightedRules, n_features: int) -> NDArray[np.float64]:
+    """Return the share of each feature in the impurity decrease of the rules, weighted by the rules' weights."""
     total = np.zeros(n_features, dtype=np.float64)
     for rule, weight in zip(weighted.rules, weighted.weights, strict=True):
         total += abs(weight) * Tree(rule.nodes, n_features).compute_feature_importances()
     return total / total.sum() if total.sum() > 0 else total
 
 
-def packed_rules(weighted: WeightedRules, width: np.dtype[Any]) -> PackedTrees:
-    """The prediction layout of the rules: what a leaf votes is what it adds to the scores."""
-    votes = [_votes_of(weighted, j) for j in range(len(weighted.rules))]
-    n_inner = sum(len(rule.nodes.feature) - len(of_rule) for rule, of_rule in zip(weighted.rules, votes, strict=True))
-    mixed = np.concatenate(votes)
-    n_nodes = weighted.n_scores + len(mixed) + n_inner
-    packed = PackedTrees(np.empty(n_nodes, NODE_DTYPES[width]), np.empty(len(votes), np.uint32), mixed)
+def pack_rules(weighted: WeightedRules, width: np.dtype[Any]) -> PackedTrees:
+    """Return the rules in the layout for prediction. The vote of a leaf is its contribution to the scores."""
+    scores = [_leaf_scores(weighted, j) for j in range(len(weighted.rules))]
+    n_inner = sum(
+        len(rule.nodes.feature) - len(rule_scores) for rule, rule_scores in zip(weighted.rules, scores, strict=True)
+    )
+    leaf_outputs = np.concatenate(scores)
+    n_nodes = weighted.n_scores + len(leaf_outputs) + n_inner
+    packed = PackedTrees(np.empty(n_nodes, NODE_DTYPES[width]), np.empty(len(scores), np.uint32), leaf_outputs)
     used, first = write_output_nodes(packed), weighted.n_scores
-    for rule, of_rule in zip(weighted.rules, votes, strict=True):
-        ballots = np.arange(first, first + len(of_rule))
-        used = pack(_with_leaves_apart(rule.nodes, width), ballots, packed, used)
-        first += len(of_rule)
+    for rule, rule_scores in zip(weighted.rules, scores, strict=True):
+        output_nodes = np.arange(first, first + len(rule_scores))
+        used = pack(_with_separate_leaves(rule.nodes, width), output_nodes, packed, used)
+        first += len(rule_scores)
     return packed
 
 
-def _with_leaves_apart(nodes: TreeNodes, width: np.dtype[Any]) -> TreeNodes:
-    """The tree for rows of type `width`, each leaf linked to its number: leaves of one class distribution may say
-    different things.
+def _with_separate_leaves(nodes: TreeNodes, width: np.dtype[Any]) -> TreeNodes:
+    """Return the tree for rows of type `width` with each leaf linked to its own number, because leaves with the same
+    class distribution may have different outputs.
     """
-    link, leaves = nodes.link.copy(), leaf_numbers(nodes)
+    link, leaves = nodes.link.copy(), leaf_nodes(nodes)
     link[leaves] = np.arange(len(leaves))
     return nodes._replace(link=link, threshold=rounded_down(nodes.threshold, width))
 
 
-def _votes_of(weighted: WeightedRules, j: int) -> NDArray[np.float64]:
-    """What each leaf of rule j adds to the scores, (leaf, score)."""
+def _leaf_scores(weighted: WeightedRules, j: int) -> NDArray[np.float64]:
+    """Return the contribution of each leaf of rule j to the scores, (leaf, score)."""
     rule = weighted.rules[j]
-    leaves = leaf_numbers(rule.nodes)
-    votes = np.zeros((len(leaves), weighted.n_scores), dtype=np.float64)
-    votes[:, weighted.columns[j]] = weighted.weights[j] * rule.outputs[leaves]
-    return votes
+    leaves = leaf_nodes(rule.nodes)
+    scores = np.zeros((len(leaves), weighted.n_scores), dtype=np.float64)
+    scores[:, weighted.columns[j]] = weighted.weights[j] * rule.outputs[leaves]
+    return scores

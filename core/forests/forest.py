@@ -32,7 +32,7 @@ from core.growth.tree_structure import Trees
 from core.kernels.criteria.catalogue import Criterion
 from core.kernels.growth.tree_nodes import TreeNodes
 from core.monitoring import Progress
-from core.noise.correction import leaf_vote, clip_to_simplex
+from core.noise.correction import clip_to_simplex, leaf_vote
 from core.parameters import Bounds, Help
 from core.randomness import SeedTree
 

@@ -25,8 +25,8 @@ from core.noise.correction import (
     CorrectedLabels,
     Correction,
     check_class_weights,
-    leaf_vote,
     clip_to_simplex,
+    leaf_vote,
     parse_correction,
 )
 from core.noise.estimation import TransitionEstimate

@@ -154,7 +154,9 @@ def _cell_variances(
     rates, pattern, n_classes = class_noise_rates(model.transition), noise_pattern(model.transition), len(n_rows)
     rate_variance = np.diag(covariance)[:n_classes] * pattern.sum(axis=1)
     draw_variance = np.maximum(rates * (1 - rates), 1.0 / np.maximum(n_rows, 1.0)) / np.maximum(n_rows, 1.0)
-    n_wrong = np.maximum(n_rows * rates, 1.0) * np.minimum(draw_variance / np.maximum(rate_variance, draw_variance), 1.0)
+    n_wrong = np.maximum(n_rows * rates, 1.0) * np.minimum(
+        draw_variance / np.maximum(rate_variance, draw_variance), 1.0
+    )
     pattern_variance = model.pattern.weight * pattern * (1 - pattern) / n_wrong[:, np.newaxis]
     pattern_variance += (model.pattern.weight_error * model.pattern.difference) ** 2
     variances = pattern**2 * rate_variance[:, np.newaxis] + rates[:, np.newaxis] ** 2 * pattern_variance

@@ -21,9 +21,7 @@ class LabelProbabilities(NamedTuple):
     has_votes: NDArray[np.bool_]  # (row,)
 
 
-def check_label_probabilities(
-    probabilities: ArrayLike, y: Any, classes: ArrayLike | None = None
-) -> LabelProbabilities:
+def check_label_probabilities(probabilities: ArrayLike, y: Any, classes: ArrayLike | None = None) -> LabelProbabilities:
     """Check and cast probabilities (row, class) and labels y (row,). Raises InvalidInput."""
     table = _table(probabilities)
     labels = label_column(y)
@@ -61,9 +59,7 @@ def _column_classes(labels: NDArray[Any], n_columns: int, classes: ArrayLike | N
     if classes is not None:
         names = np.array(classes)
         if names.shape != (n_columns,) or len(set(names.tolist())) != n_columns:
-            raise InvalidInput(
-                f"classes is {names.tolist()} for {n_columns} columns; it must name each column once."
-            )
+            raise InvalidInput(f"classes is {names.tolist()} for {n_columns} columns; it must name each column once.")
         return names
     present = encode_labels(labels).classes
     if len(present) == n_columns:

@@ -30,7 +30,7 @@ class TransitionMatrix:
         names = np.arange(n_classes) if classes is None else np.array(classes)
         if names.shape != (n_classes,):
             raise InvalidNoise(
-                f"the transition matrix has {n_classes} rows for {names.size} classes; it must have one row per class."
+                f"the transition matrix has {n_classes} rows for {names.size} classes; pass one row per class."
             )
         if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix > 1).any():
             raise InvalidNoise(
@@ -41,7 +41,7 @@ class TransitionMatrix:
         if abs(sums[worst] - 1) > _ROW_SUM_TOLERANCE:
             raise InvalidNoise(
                 f"row {worst} of the transition matrix sums to {sums[worst]:g}; each row must sum to 1 "
-                "(rows are clean classes and columns are observed classes; transpose a matrix with the other orientation).",
+                "(rows are clean classes, columns observed classes; transpose a matrix with the other orientation).",
                 "transition",
             )
         matrix /= sums[:, np.newaxis]
@@ -51,8 +51,8 @@ class TransitionMatrix:
 
     @classmethod
     def uniform(cls, rate: float, classes: ArrayLike) -> "TransitionMatrix":
-        """Return the matrix in which each label is replaced with probability `rate` in [0, (K-1)/K) by any other class
-        with equal probability. Raises InvalidNoise.
+        """Return the matrix in which a label is replaced with probability `rate` in [0, (K-1)/K) by any other class,
+        all equally likely. Raises InvalidNoise.
         """
         names = np.array(classes)
         n_classes = len(names)
@@ -63,8 +63,8 @@ class TransitionMatrix:
 
     @classmethod
     def observed(cls, clean: NDArray[Any], noisy: NDArray[Any], classes: NDArray[Any]) -> "TransitionMatrix":
-        """Return the observed matrix: the shares of the class numbers `noisy` (row,) among the rows of each class number
-        in `clean` (row,). A class without rows keeps its label.
+        """Return the observed matrix: the shares of the class numbers `noisy` (row,) among the rows of each class
+        number in `clean` (row,). A class without rows keeps its label.
         """
         counts = np.zeros((len(classes), len(classes)))
         np.add.at(counts, (clean, noisy), 1.0)
@@ -79,8 +79,8 @@ class TransitionMatrix:
         own = self._classes.tolist()
         if len(own) != len(classes):
             raise InvalidNoise(
-                f"the transition matrix is {len(own)} x {len(own)} and the labels have {len(classes)} classes; it must "
-                "have one row and one column per class, in the order of the sorted classes. Noise injection and holdout "
+                f"the transition matrix is {len(own)} x {len(own)} and the labels have {len(classes)} classes; pass "
+                "one row and one column per class, in the order of the sorted classes. Noise injection and a holdout "
                 "can remove all rows of a small class; in that case, add rows of that class.",
                 "transition",
             )

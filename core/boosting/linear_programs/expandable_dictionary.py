@@ -1,15 +1,15 @@
-"""Dictionaries of the simplex method that get room for more rows and columns as a program grows."""
+"""Simplex dictionaries whose capacity grows with the linear program."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.simplex.dictionary import Dictionary
 
-_GOLDEN = (5**0.5 - 1) / 2
+_GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 def empty_dictionary(n_rows: int, n_columns: int) -> Dictionary:
-    """Room for so many rows and columns."""
+    """Return a dictionary with capacity for `n_rows` rows and `n_columns` columns."""
     return Dictionary(
         entries=np.zeros((n_columns, n_rows)),
         basic=np.zeros(n_rows, dtype=np.int64),
@@ -24,20 +24,20 @@ def empty_dictionary(n_rows: int, n_columns: int) -> Dictionary:
     )
 
 
-def with_room(held: Dictionary, n_rows: int, n_columns: int) -> Dictionary:
-    """The dictionary itself, or a copy of it with room for at least so many rows and columns."""
-    room = held.entries.shape
-    if n_columns <= room[0] and n_rows <= room[1]:
-        return held
+def with_capacity(dictionary: Dictionary, n_rows: int, n_columns: int) -> Dictionary:
+    """Return the dictionary, or a copy of it, with capacity for at least `n_rows` rows and `n_columns` columns."""
+    capacity = dictionary.entries.shape
+    if n_columns <= capacity[0] and n_rows <= capacity[1]:
+        return dictionary
     larger = empty_dictionary(
-        room[1] if n_rows <= room[1] else max(2 * room[1], n_rows),
-        room[0] if n_columns <= room[0] else max(2 * room[0], n_columns),
+        capacity[1] if n_rows <= capacity[1] else max(2 * capacity[1], n_rows),
+        capacity[0] if n_columns <= capacity[0] else max(2 * capacity[0], n_columns),
     )
-    for old, new in zip(held, larger, strict=True):
+    for old, new in zip(dictionary, larger, strict=True):
         new[tuple(slice(length) for length in old.shape)] = old
     return larger
 
 
-def scattered(numbers: NDArray[np.int64] | int) -> NDArray[np.float64]:
-    """Numbers spread over [0, 1), far from each other: what tells equals apart, the same in every run."""
-    return np.asarray(numbers * _GOLDEN % 1.0)
+def perturbations(numbers: NDArray[np.int64] | int) -> NDArray[np.float64]:
+    """Return deterministic values in [0, 1) that are far from each other, to break ties."""
+    return np.asarray(numbers * _GOLDEN_RATIO % 1.0)

@@ -1,148 +1,155 @@
-"""The simplex method for the soft margin of LPBoost, which goes on from where it stopped as rules join.
+"""Simplex method for the soft margin of LPBoost, with warm starts when rules are added.
 
-    maximise  rho - sum_i D_i max(0, -s_i)    such that  s_i = sum_j a_j y_i h_j(x_i) - rho,  sum_j a_j = 1,  a_j >= 0
+    maximize  rho - sum_i D_i max(0, -s_i)    such that  s_i = sum_j a_j y_i h_j(x_i) - rho,  sum_j a_j = 1,  a_j >= 0
 
-Its dictionary (core.kernels.simplex.dictionary) has the roles of minimax boosting turned round. What has a kink is
-how far each row is above the margin, s_i: half of D_i is its price on either side, the other half what it gains. What
-has limits are the rules' weights a_j, counted from the middle of [0, 2]. That they sum to 1 is one more kink, of a
-price above all that breaking it could gain, as no margin is above 1. The margin rho is the weight of a rule 0 that
-says -2 of every row, and 2 is added to every s_i: so rho is within [-2, 2].
+The dictionary (core.kernels.simplex.dictionary) has the roles of minimax boosting reversed. The variables with a kink
+are the slacks s_i of the rows: half of D_i is the price on either side of the kink, and the other half is the gain. The
+variables with limits are the weights a_j of the rules, measured from the middle of [0, 2]. The constraint that the
+weights sum to 1 is one more kink, whose price exceeds any gain from violating it, because no margin is above 1. The
+margin rho is the weight of a rule 0 with the output -2 for every row, and 2 is added to every s_i. So rho is limited to
+[-2, 2].
 
-So all weights within their limits are feasible, and a rule that joins leaves them so: the primal method goes on.
+All weights within their limits are therefore feasible, and remain feasible when a rule is added, so that the primal
+method continues from the last solution.
 
-Rules that say -1 or 1 make many rows alike, and the method would stand still among them. So each s_i is raised a
-little, by less than anyone asks for and by the same in every run.
+Rules with outputs -1 or 1 make many rows identical, which would stall the method. Each s_i is therefore raised by a
+small deterministic amount, below the tolerance of the solution.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.boosting.linear_programs.expandable_dictionary import empty_dictionary, scattered, with_room
+from core.boosting.linear_programs.expandable_dictionary import empty_dictionary, perturbations, with_capacity
 from core.kernels.simplex.dictionary import Outcome, Size
 from core.kernels.simplex.primal import primal_simplex
 
-#: Rows are raised by up to this.
-_RAISED = 1e-9
-#: Weights are within [0, 2], and known by how far they are from the middle.
+#: Upper limit of the amounts that rows are raised by.
+_PERTURBATION = 1e-9
+#: Weights are in [0, 2] and are represented by their distance from the middle.
 _MIDDLE = 1.0
-#: What rule 0 takes from every row for its weight, what is added to every row, and what that weight gains.
+#: Minus the output of rule 0, the constant added to every row, and the gain per unit of the weight of rule 0.
 _MARGIN_UNIT = 2.0
-_PRICE_OF_SUM = 2.0
-#: How far gradients may be from those of an optimum, and values from their limits where that makes better pivots.
+_SUM_PENALTY = 2.0
+#: Tolerance of gradients at an optimum, and of values at their limits where that allows better pivots.
 _GRADIENT_TOLERANCE = 1e-12
 _VALUE_SLACK = 1e-12
 
 
 class MarginSimplex:
-    """The program over the rules that joined. `limits` (row,) are the D_i, above zero.
+    """Linear program over the rules added so far. `limits` (row,) are the D_i, which are positive.
 
-    Variables with a kink are known by the number of their row, and the sum of the weights by the number of rows; the
-    weight of rule j, which was the j-th to join, is ~j.
+    A variable with a kink has the number of its row as its id, and the sum of the weights has the number of rows. The
+    weight of rule j, in the order of addition, has the id ~j.
     """
 
     def __init__(self, limits: NDArray[np.float64]) -> None:
         n_rows = len(limits)
-        self._gains, self._prices = np.append(limits / 2, 0.0), np.append(limits / 2, _PRICE_OF_SUM)
-        self._constants = np.append(_MARGIN_UNIT + _RAISED * scattered(np.arange(n_rows)), -1.0)
+        self._gains, self._prices = np.append(limits / 2, 0.0), np.append(limits / 2, _SUM_PENALTY)
+        self._constants = np.append(_MARGIN_UNIT + _PERTURBATION * perturbations(np.arange(n_rows)), -1.0)
         self._size = Size(n_rows + 1, 0)
-        self._held = empty_dictionary(n_rows + 1, 16)
-        self._held.basic[:] = np.arange(n_rows + 1)
-        self._held.value[:] = self._constants
-        self._held.side[:] = np.sign(self._constants)
-        self._held.row_limit[:] = self._prices
-        self._join(np.append(np.full(n_rows, -_MARGIN_UNIT), 0.0))
+        self._dictionary = empty_dictionary(n_rows + 1, 16)
+        self._dictionary.basic[:] = np.arange(n_rows + 1)
+        self._dictionary.value[:] = self._constants
+        self._dictionary.side[:] = np.sign(self._constants)
+        self._dictionary.row_limit[:] = self._prices
+        self._add_weight(np.append(np.full(n_rows, -_MARGIN_UNIT), 0.0))
 
-    def add_rule(self, said: NDArray[np.float64]) -> None:
-        """Take in a rule that says y_i h_j(x_i) of the rows, (row,)."""
-        self._join(np.append(said, 1.0))
+    def add_rule(self, signed_outputs: NDArray[np.float64]) -> None:
+        """Add a rule with the values y_i h_j(x_i), (row,)."""
+        self._add_weight(np.append(signed_outputs, 1.0))
 
-    def run(self, n_most: int) -> Outcome:
-        """Go on to the optimum, in at most `n_most` steps."""
-        self._settle()
-        return primal_simplex(self._held, self._size, _GRADIENT_TOLERANCE, _VALUE_SLACK, n_most)
+    def run(self, max_steps: int) -> Outcome:
+        """Continue to the optimum in at most `max_steps` pivots."""
+        self._reset_limits()
+        return primal_simplex(self._dictionary, self._size, _GRADIENT_TOLERANCE, _VALUE_SLACK, max_steps)
 
     def rule_weights(self) -> NDArray[np.float64]:
-        """a, (rule,)."""
+        """Return the weights a of the rules, (rule,)."""
         return self._weights()[1:]
 
     def row_weights(self) -> NDArray[np.float64]:
-        """What the margins of the rows are worth: the duals, within 0 and D_i, (row,)."""
-        worth = np.zeros(len(self._gains))
+        """Return the duals of the rows, which are in [0, D_i], (row,)."""
+        duals = np.zeros(len(self._gains))
         columns, kinks = self._nonbasic_kinks()
-        worth[kinks] = self._gains[kinks] - self._held.gradient[columns]
-        rows = np.flatnonzero(self._held.basic >= 0)
-        worth[self._held.basic[rows]] = self._slopes()[rows]
-        return np.clip(worth, 0.0, 2 * self._gains)[:-1]
+        duals[kinks] = self._gains[kinks] - self._dictionary.gradient[columns]
+        rows = np.flatnonzero(self._dictionary.basic >= 0)
+        duals[self._dictionary.basic[rows]] = self._slopes()[rows]
+        return np.clip(duals, 0.0, 2 * self._gains)[:-1]
 
-    def rebuild(self, said: NDArray[np.float64]) -> None:
-        """Compute the dictionary anew for the variables that are basic now; what rules say is (row, rule)."""
-        held, n_columns = self._held, self._size.n_columns
-        self._settle()
-        by_weight = self._by_weight(said)
+    def rebuild(self, signed_outputs: NDArray[np.float64]) -> None:
+        """Recompute the dictionary for the current basis from the values y_i h_j(x_i), (row, rule)."""
+        dictionary, n_columns = self._dictionary, self._size.n_columns
+        self._reset_limits()
+        coefficients = self._coefficients(signed_outputs)
         columns, kinks = self._nonbasic_kinks()
-        others = np.flatnonzero(held.nonbasic[:n_columns] < 0)
-        used, rows = np.flatnonzero(held.basic < 0), np.flatnonzero(held.basic >= 0)
-        of_used, of_others = by_weight[:, ~held.basic[used]], by_weight[:, ~held.nonbasic[others]]
-        inverse = np.linalg.inv(of_used[kinks])  # (used weight, nonbasic kink)
-        entries = held.entries[:n_columns]
+        others = np.flatnonzero(dictionary.nonbasic[:n_columns] < 0)
+        used, rows = np.flatnonzero(dictionary.basic < 0), np.flatnonzero(dictionary.basic >= 0)
+        used_columns, other_columns = (
+            coefficients[:, ~dictionary.basic[used]],
+            coefficients[:, ~dictionary.nonbasic[others]],
+        )
+        inverse = np.linalg.inv(used_columns[kinks])  # (used weight, nonbasic kink)
+        entries = dictionary.entries[:n_columns]
         entries[np.ix_(columns, used)] = inverse.T
-        entries[np.ix_(others, used)] = -(inverse @ of_others[kinks]).T
-        entries[:, rows] = entries[:, used] @ of_used[held.basic[rows]].T
-        entries[np.ix_(others, rows)] += of_others[held.basic[rows]].T
-        constants = self._constants[kinks] + of_others[kinks] @ (held.at[others] + _MIDDLE)
-        held.value[used] = -(inverse @ constants) - _MIDDLE
-        held.value[rows] = (by_weight @ self._weights() + self._constants)[held.basic[rows]]
-        held.gradient[:n_columns] = entries @ self._slopes() + self._gains_of(held.nonbasic[:n_columns])
+        entries[np.ix_(others, used)] = -(inverse @ other_columns[kinks]).T
+        entries[:, rows] = entries[:, used] @ used_columns[dictionary.basic[rows]].T
+        entries[np.ix_(others, rows)] += other_columns[dictionary.basic[rows]].T
+        constants = self._constants[kinks] + other_columns[kinks] @ (dictionary.at[others] + _MIDDLE)
+        dictionary.value[used] = -(inverse @ constants) - _MIDDLE
+        dictionary.value[rows] = (coefficients @ self._weights() + self._constants)[dictionary.basic[rows]]
+        dictionary.gradient[:n_columns] = entries @ self._slopes() + self._gains_of(dictionary.nonbasic[:n_columns])
 
-    def _join(self, said: NDArray[np.float64]) -> None:
-        """Take in a weight, which is zero, by what it adds to the variables with a kink."""
+    def _add_weight(self, signed_outputs: NDArray[np.float64]) -> None:
+        """Add a weight with the value zero and its coefficients in the variables with a kink."""
         place = self._size.n_columns
         columns, kinks = self._nonbasic_kinks()
-        self._held = held = with_room(self._held, self._size.n_rows, place + 1)
-        column = -(said[kinks] @ held.entries[columns])
-        rows = np.flatnonzero(held.basic >= 0)
-        column[rows] += said[held.basic[rows]]
-        held.entries[place], held.nonbasic[place] = column, ~place
-        held.at[place], held.column_limit[place] = -_MIDDLE, _MIDDLE
-        held.gradient[place] = column @ self._slopes() + self._gains_of(held.nonbasic[place])
+        self._dictionary = dictionary = with_capacity(self._dictionary, self._size.n_rows, place + 1)
+        column = -(signed_outputs[kinks] @ dictionary.entries[columns])
+        rows = np.flatnonzero(dictionary.basic >= 0)
+        column[rows] += signed_outputs[dictionary.basic[rows]]
+        dictionary.entries[place], dictionary.nonbasic[place] = column, ~place
+        dictionary.at[place], dictionary.column_limit[place] = -_MIDDLE, _MIDDLE
+        dictionary.gradient[place] = column @ self._slopes() + self._gains_of(dictionary.nonbasic[place])
         self._size = Size(self._size.n_rows, place + 1)
 
-    def _settle(self) -> None:
-        """Give all variables their own limits, which a run may have widened, and the values that follow."""
-        held, n_columns = self._held, self._size.n_columns
-        held.row_limit[:] = self._limits_of(held.basic)
-        held.column_limit[:n_columns] = self._limits_of(held.nonbasic[:n_columns])
-        settled = np.sign(held.at[:n_columns]) * held.column_limit[:n_columns]
-        held.value[:] += (settled - held.at[:n_columns]) @ held.entries[:n_columns]
-        held.at[:n_columns] = settled
+    def _reset_limits(self) -> None:
+        """Reset the limits of all variables, which a run may have widened, and the values that depend on them."""
+        dictionary, n_columns = self._dictionary, self._size.n_columns
+        dictionary.row_limit[:] = self._limits_of(dictionary.basic)
+        dictionary.column_limit[:n_columns] = self._limits_of(dictionary.nonbasic[:n_columns])
+        reset = np.sign(dictionary.at[:n_columns]) * dictionary.column_limit[:n_columns]
+        dictionary.value[:] += (reset - dictionary.at[:n_columns]) @ dictionary.entries[:n_columns]
+        dictionary.at[:n_columns] = reset
 
     def _weights(self) -> NDArray[np.float64]:
-        """The weights of rule 0 and of those that joined."""
-        held, n_columns = self._held, self._size.n_columns
+        """Return the weights of rule 0 and of the rules added."""
+        dictionary, n_columns = self._dictionary, self._size.n_columns
         weights = np.empty(n_columns)
-        used = np.flatnonzero(held.basic < 0)
-        weights[~held.basic[used]] = held.value[used]
-        others = np.flatnonzero(held.nonbasic[:n_columns] < 0)
-        weights[~held.nonbasic[others]] = held.at[others]
+        used = np.flatnonzero(dictionary.basic < 0)
+        weights[~dictionary.basic[used]] = dictionary.value[used]
+        others = np.flatnonzero(dictionary.nonbasic[:n_columns] < 0)
+        weights[~dictionary.nonbasic[others]] = dictionary.at[others]
         return np.maximum(weights + _MIDDLE, 0.0)
 
-    def _by_weight(self, said: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What the weights add to the variables with a kink, (kink, weight), from what rules say, (row, rule)."""
-        n_rows, n_rules = said.shape
-        by_weight = np.empty((n_rows + 1, n_rules + 1))
-        by_weight[:-1, 0], by_weight[-1, 0] = -_MARGIN_UNIT, 0.0
-        by_weight[:-1, 1:], by_weight[-1, 1:] = said, 1.0
-        return by_weight
+    def _coefficients(self, signed_outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the coefficients (kink, weight) of the weights in the variables with a kink, from the values
+        y_i h_j(x_i), (row, rule).
+        """
+        n_rows, n_rules = signed_outputs.shape
+        coefficients = np.empty((n_rows + 1, n_rules + 1))
+        coefficients[:-1, 0], coefficients[-1, 0] = -_MARGIN_UNIT, 0.0
+        coefficients[:-1, 1:], coefficients[-1, 1:] = signed_outputs, 1.0
+        return coefficients
 
     def _nonbasic_kinks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The columns of variables at their kinks, and what these are known by."""
-        nonbasic = self._held.nonbasic[: self._size.n_columns]
+        """Return the columns of the variables at their kinks, and their ids."""
+        nonbasic = self._dictionary.nonbasic[: self._size.n_columns]
         columns = np.flatnonzero(nonbasic >= 0)
         return columns, nonbasic[columns]
 
     def _slopes(self) -> NDArray[np.float64]:
-        """What the basic variables gain on their sides of the kinks, less what they cost there."""
-        return self._gains_of(self._held.basic) - self._held.side * self._limits_of(self._held.basic)
+        """Return the gains of the basic variables minus the prices on their side of the kink."""
+        return self._gains_of(self._dictionary.basic) - self._dictionary.side * self._limits_of(self._dictionary.basic)
 
     def _gains_of(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.where(ids >= 0, self._gains[np.maximum(ids, 0)], np.where(ids == ~0, _MARGIN_UNIT, 0.0))

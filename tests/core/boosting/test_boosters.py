@@ -9,10 +9,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import core
 from core.boosting import lpboost, minimax_rounds
-from core.boosting.brownboost import _BrownianClock
-from core.boosting.clocked import _step
-from core.boosting.robustboost import _RobustClock
-from core.boosting.rules import leaf_numbers
+from core.boosting.brownboost import _BrownianPotential
+from core.boosting.robustboost import _RobustPotential
+from core.boosting.rules import leaf_nodes
+from core.boosting.timed_boosting import _step
 
 BOOSTERS = [
     core.RMBoostClassifier,
@@ -85,7 +85,7 @@ def test_logit_boost_keeps_the_least_leaf():
     assert min(nodes.n_node_samples.min() for nodes in model.trees_) >= 30
 
 
-def clocked_problem(seed):
+def timed_problem(seed):
     rng = np.random.default_rng(seed)
     return np.full(400, 1 / 400), rng.normal(0, 0.5, 400), np.where(rng.random(400) < 0.7, 1.0, -1.0)
 
@@ -93,12 +93,12 @@ def clocked_problem(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_brownian_step_follows_its_differential_equation(seed):
     """Freund 2001: dt / dalpha is the weighted mean margin, until that is zero."""
-    shares, margins, gains = clocked_problem(seed)
-    clock = _BrownianClock(4.0)
-    step = _step(clock, shares, margins, gains)
+    shares, margins, gains = timed_problem(seed)
+    timed_potential = _BrownianPotential(4.0)
+    step = _step(timed_potential, shares, margins, gains)
 
     def slope(weight, elapsed):
-        weights = clock.weights(margins + weight * gains, elapsed)
+        weights = timed_potential.weights(margins + weight * gains, elapsed)
         return weights @ gains / weights.sum()
 
     width, weight, elapsed = 1e-3, 0.0, 0.0
@@ -110,33 +110,35 @@ def test_a_brownian_step_follows_its_differential_equation(seed):
     assert step.weight == pytest.approx(weight, abs=2e-3)
 
 
-@pytest.mark.parametrize("new_clock", [lambda: _BrownianClock(4.0), lambda: _RobustClock(0.2, 0.0, 0.1)])
+@pytest.mark.parametrize("new_potential", [lambda: _BrownianPotential(4.0), lambda: _RobustPotential(0.2, 0.0, 0.1)])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_step_keeps_the_potential_and_leaves_no_correlation(new_clock, seed):
-    shares, margins, gains = clocked_problem(seed)
-    clock = new_clock()
-    before = shares @ clock.potentials(margins, 0.0)
-    step = _step(clock, shares, margins, gains)
-    moved = clock.shrinkage(step.elapsed) * margins + step.weight * gains
-    weights = clock.weights(moved, step.elapsed)
-    assert 0 < step.elapsed < clock.time_left
-    assert shares @ clock.potentials(moved, step.elapsed) == pytest.approx(before, abs=1e-9)
+def test_a_step_keeps_the_potential_and_leaves_no_correlation(new_potential, seed):
+    shares, margins, gains = timed_problem(seed)
+    timed_potential = new_potential()
+    before = shares @ timed_potential.potentials(margins, 0.0)
+    step = _step(timed_potential, shares, margins, gains)
+    moved = timed_potential.shrinkage(step.elapsed) * margins + step.weight * gains
+    weights = timed_potential.weights(moved, step.elapsed)
+    assert 0 < step.elapsed < timed_potential.time_left
+    assert shares @ timed_potential.potentials(moved, step.elapsed) == pytest.approx(before, abs=1e-9)
     assert weights @ gains / weights.sum() == pytest.approx(0, abs=1e-7)
 
 
-@pytest.mark.parametrize("new_clock", [lambda: _BrownianClock(4.0), lambda: _RobustClock(0.2, 0.0, 0.1)])
-def test_a_rule_without_error_uses_up_the_clock(new_clock):
-    clock = new_clock()
-    step = _step(clock, np.full(10, 0.1), np.zeros(10), np.ones(10))
+@pytest.mark.parametrize("new_potential", [lambda: _BrownianPotential(4.0), lambda: _RobustPotential(0.2, 0.0, 0.1)])
+def test_a_rule_without_error_uses_up_the_clock(new_potential):
+    timed_potential = new_potential()
+    step = _step(timed_potential, np.full(10, 0.1), np.zeros(10), np.ones(10))
     assert step.is_last
-    assert step.elapsed == clock.time_left
+    assert step.elapsed == timed_potential.time_left
     assert step.weight > 0
 
 
 def test_robust_boost_starts_at_its_goal_and_reaches_it():
-    clock = _RobustClock(0.15, 0.3, 0.1)
-    assert clock.potentials(np.zeros(1), 0.0) == pytest.approx(0.15, abs=1e-12)
-    assert clock.potentials(np.array([0.3 - 1.0, 0.3, 0.3 + 1.0]), 1.0) == pytest.approx([1, 0.5, 0], abs=1e-6)
+    timed_potential = _RobustPotential(0.15, 0.3, 0.1)
+    assert timed_potential.potentials(np.zeros(1), 0.0) == pytest.approx(0.15, abs=1e-12)
+    assert timed_potential.potentials(np.array([0.3 - 1.0, 0.3, 0.3 + 1.0]), 1.0) == pytest.approx(
+        [1, 0.5, 0], abs=1e-6
+    )
     X, y, _ = problem_without_ties(n_rows=1000)
     model = core.RobustBoostClassifier(error_goal=0.15).fit(X, y)
     assert model.stop_reason_ == "time"
@@ -288,7 +290,7 @@ def test_leaves_of_one_distribution_may_say_different_things(n_classes, width):
     y = np.minimum((X > 0).sum(axis=1), n_classes - 1)
     model = core.AdaBoostClassifier(n_rounds=3, max_leaf_nodes=8).fit(X, y)
     rules = tuple(rule._replace(outputs=rng.normal(size=len(rule.outputs))) for rule in model.rules_)
-    links = [rule.nodes.link[leaf_numbers(rule.nodes)] for rule in rules]
+    links = [rule.nodes.link[leaf_nodes(rule.nodes)] for rule in rules]
     assert any(len(np.unique(of_rule)) < len(of_rule) for of_rule in links)
     model.weighted_rules_ = weighted = model.weighted_rules_._replace(rules=rules)
     shares = weighted.weights[:, np.newaxis] * (weighted.columns[:, np.newaxis] == np.arange(weighted.n_scores))

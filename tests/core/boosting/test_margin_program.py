@@ -30,7 +30,11 @@ def program_of(problem, outputs, outlier_share, **limits):
 
 
 def limits_of(problem, outlier_share):
-    return np.ones(len(problem.shares)) if outlier_share is None else np.minimum(problem.shares / outlier_share, 1.0)
+    return (
+        np.ones(len(problem.row_shares))
+        if outlier_share is None
+        else np.minimum(problem.row_shares / outlier_share, 1.0)
+    )
 
 
 def dense_margin(problem, outputs, limits):
@@ -89,11 +93,11 @@ def test_what_is_computed_anew_is_what_was_there():
         program.add_rule()
         program.solve()
     simplex, found = program._simplex, program.solution
-    held = [array.copy() for array in simplex._held]
-    for array in (simplex._held.entries, simplex._held.value, simplex._held.gradient):
+    copies = [array.copy() for array in simplex._dictionary]
+    for array in (simplex._dictionary.entries, simplex._dictionary.value, simplex._dictionary.gradient):
         array += 1e-3  # far enough off that nothing of it may be used
-    program._compute_anew()
-    for kept, anew in zip(held, simplex._held, strict=True):
+    program._rebuild()
+    for kept, anew in zip(copies, simplex._dictionary, strict=True):
         np.testing.assert_allclose(anew[..., : kept.shape[-1]][:31], kept[:31], atol=1e-9)
     assert simplex.run(0).n_steps == 0
     np.testing.assert_allclose(simplex.row_weights(), found.row_weights, atol=1e-9)
@@ -117,8 +121,8 @@ def test_the_last_optimum_stays_where_nothing_is_precise(monkeypatch):
     program = program_of(problem, outputs, 0.1)
     program.add_rule()
     first = program.solve()
-    monkeypatch.setattr("core.boosting.lpboost._MOST_GAP", -1.0)
-    monkeypatch.setattr("core.boosting.lpboost._MOST_GAP_ANEW", -1.0)
+    monkeypatch.setattr("core.boosting.lpboost._MAX_GAP", -1.0)
+    monkeypatch.setattr("core.boosting.lpboost._MAX_GAP_REBUILT", -1.0)
     program.add_rule()
     with pytest.raises(core.SolverFailed, match="not precise"):
         program.solve()

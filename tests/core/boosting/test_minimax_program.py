@@ -165,7 +165,7 @@ def test_a_dictionary_computed_anew_is_the_same():
     assert simplex.run(10_000).status == OPTIMAL
     weights, duals = simplex.weights(), simplex.margin_duals()
     assert (weights != 0).sum() > 5
-    for array in (simplex._held.entries, simplex._held.gradient):
+    for array in (simplex._dictionary.entries, simplex._dictionary.gradient):
         array[:] = rng.normal(size=array.shape)
     assert simplex.drift(outputs @ weights) > 1e-3
     simplex.rebuild(outputs)
@@ -174,4 +174,4 @@ def test_a_dictionary_computed_anew_is_the_same():
     assert simplex.drift(outputs @ simplex.weights()) < 1e-13
     np.testing.assert_allclose(simplex.weights(), weights, atol=1e-12)
     np.testing.assert_allclose(simplex.margin_duals(), duals, atol=1e-12)
-    assert 0.5 - simplex.worth() == pytest.approx(dense_risk(outputs, signs, np.full(150, 1 / 150), 0.1), abs=1e-8)
+    assert 0.5 - simplex.gain() == pytest.approx(dense_risk(outputs, signs, np.full(150, 1 / 150), 0.1), abs=1e-8)

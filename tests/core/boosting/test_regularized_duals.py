@@ -6,7 +6,7 @@ from sklearn.datasets import make_classification
 
 import core
 from core.boosting.linear_programs.minimax_program import MinimaxProgram
-from core.boosting.linear_programs.regularized_duals import EvenDuals
+from core.boosting.linear_programs.regularized_duals import RegularizedDuals
 from tests.core.boosting.test_minimax_program import table_of
 
 REGULARIZATION = 0.05
@@ -20,7 +20,7 @@ def followed(kind, n_rounds=40):
     outputs = np.sign(score) if kind == "signs" else np.round(np.tanh(score), 2)
     table, shares = table_of(outputs), rng.dirichlet(np.full(400, 20.0))
     program = MinimaxProgram(table, signs, shares, REGULARIZATION)
-    even = EvenDuals(table, signs, shares, REGULARIZATION)
+    even = RegularizedDuals(table, signs, shares, REGULARIZATION)
     for rule in range(outputs.shape[1]):
         program.add_rule(rule)
         program.solve()
@@ -58,8 +58,8 @@ def test_they_bound_the_risk_in_every_round_of_a_fit(seed, monkeypatch):
         norms.append(np.abs(self.solution.rule_weights).sum())
         return self.solution
 
-    risks, norms, follow, solve = [], [], EvenDuals.follow, MinimaxProgram.solve
-    monkeypatch.setattr(EvenDuals, "follow", ended_round)
+    risks, norms, follow, solve = [], [], RegularizedDuals.follow, MinimaxProgram.solve
+    monkeypatch.setattr(RegularizedDuals, "follow", ended_round)
     monkeypatch.setattr(MinimaxProgram, "solve", solved)
     rng = np.random.default_rng(seed)
     X = rng.choice([-1.0, 1.0], (2000, 6))

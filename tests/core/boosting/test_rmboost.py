@@ -7,7 +7,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import core
-from core.boosting.certificate import FittedRule, certify, estimation_error, optimization_error, tree_vc_dimension
+from core.boosting.certificate import FittedClassifier, certify, estimation_error, optimization_error, tree_vc_dimension
 from core.boosting.linear_programs.minimax_program import MinimaxProgram
 from core.boosting.rule_table import RuleTable
 from tests.core.boosting.test_minimax_program import dense_risk
@@ -241,7 +241,7 @@ def test_published_bounds():
         assert tree_vc_dimension(case["t"], case["d"]) == pytest.approx(case["D"], rel=1e-12)
     for case in vectors["full"]:
         dimension = tree_vc_dimension(case["t"], case["d"])
-        fitted = FittedRule(case["R"], case["mu_l1"], case["lambda"], case["n"], dimension)
+        fitted = FittedClassifier(case["R"], case["mu_l1"], case["lambda"], case["n"], dimension)
         certificate = certify(fitted, case["delta"], case["P_noise"])
         assert estimation_error(dimension, case["n"], case["delta"]) == pytest.approx(case["eps_est"], rel=1e-10)
         assert certificate.optimization == pytest.approx(case["eps_delta"], rel=1e-10)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.noise.calibration import Calibration, prior_precision, prior_calibration
+from core.noise.calibration import Calibration, prior_calibration, prior_precision
 
 
 def rows(n_rows=300, n_classes=3, seed=0):
