@@ -94,11 +94,11 @@ def timed_problem(seed):
 def test_a_brownian_step_follows_its_differential_equation(seed):
     """Freund 2001: dt / dalpha is the weighted mean margin, until that is zero."""
     shares, margins, gains = timed_problem(seed)
-    timed_potential = _BrownianPotential(4.0)
-    step = _step(timed_potential, shares, margins, gains)
+    potential = _BrownianPotential(4.0)
+    step = _step(potential, shares, margins, gains)
 
     def slope(weight, elapsed):
-        weights = timed_potential.weights(margins + weight * gains, elapsed)
+        weights = potential.weights(margins + weight * gains, elapsed)
         return weights @ gains / weights.sum()
 
     width, weight, elapsed = 1e-3, 0.0, 0.0
@@ -114,31 +114,29 @@ def test_a_brownian_step_follows_its_differential_equation(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_step_keeps_the_potential_and_leaves_no_correlation(new_potential, seed):
     shares, margins, gains = timed_problem(seed)
-    timed_potential = new_potential()
-    before = shares @ timed_potential.potentials(margins, 0.0)
-    step = _step(timed_potential, shares, margins, gains)
-    moved = timed_potential.shrinkage(step.elapsed) * margins + step.weight * gains
-    weights = timed_potential.weights(moved, step.elapsed)
-    assert 0 < step.elapsed < timed_potential.time_left
-    assert shares @ timed_potential.potentials(moved, step.elapsed) == pytest.approx(before, abs=1e-9)
+    potential = new_potential()
+    before = shares @ potential.potentials(margins, 0.0)
+    step = _step(potential, shares, margins, gains)
+    moved = potential.shrinkage(step.elapsed) * margins + step.weight * gains
+    weights = potential.weights(moved, step.elapsed)
+    assert 0 < step.elapsed < potential.time_left
+    assert shares @ potential.potentials(moved, step.elapsed) == pytest.approx(before, abs=1e-9)
     assert weights @ gains / weights.sum() == pytest.approx(0, abs=1e-7)
 
 
 @pytest.mark.parametrize("new_potential", [lambda: _BrownianPotential(4.0), lambda: _RobustPotential(0.2, 0.0, 0.1)])
 def test_a_rule_without_error_uses_up_the_clock(new_potential):
-    timed_potential = new_potential()
-    step = _step(timed_potential, np.full(10, 0.1), np.zeros(10), np.ones(10))
+    potential = new_potential()
+    step = _step(potential, np.full(10, 0.1), np.zeros(10), np.ones(10))
     assert step.is_last
-    assert step.elapsed == timed_potential.time_left
+    assert step.elapsed == potential.time_left
     assert step.weight > 0
 
 
 def test_robust_boost_starts_at_its_goal_and_reaches_it():
-    timed_potential = _RobustPotential(0.15, 0.3, 0.1)
-    assert timed_potential.potentials(np.zeros(1), 0.0) == pytest.approx(0.15, abs=1e-12)
-    assert timed_potential.potentials(np.array([0.3 - 1.0, 0.3, 0.3 + 1.0]), 1.0) == pytest.approx(
-        [1, 0.5, 0], abs=1e-6
-    )
+    potential = _RobustPotential(0.15, 0.3, 0.1)
+    assert potential.potentials(np.zeros(1), 0.0) == pytest.approx(0.15, abs=1e-12)
+    assert potential.potentials(np.array([0.3 - 1.0, 0.3, 0.3 + 1.0]), 1.0) == pytest.approx([1, 0.5, 0], abs=1e-6)
     X, y, _ = problem_without_ties(n_rows=1000)
     model = core.RobustBoostClassifier(error_goal=0.15).fit(X, y)
     assert model.stop_reason_ == "time"

@@ -153,7 +153,7 @@ def test_more_classes_are_one_against_the_rest():
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert (probabilities.argmax(axis=1) == model.decision_function(X).argmax(axis=1)).all()
     assert model.score(X, y) > 0.75
-    with pytest.raises(core.InvalidInput, match="two classes"):
+    with pytest.raises(core.InvalidInput, match="exactly 2"):
         model.certificate()
 
 

@@ -295,7 +295,7 @@ def test_a_matrix_that_names_its_classes_may_order_them_as_it_likes():
         ({"kind": "forward"}, "must be a mapping"),
         ({**correction(), "rate": 0.1}, "must be a mapping"),
         (correction("sideways"), "'forward' or 'backward'"),
-        (correction(transition="guess"), "'guess'; it must be rows, .* or 'estimate'"),
+        (correction(transition="guess"), "'guess'; it must be a list of rows, .* or 'estimate'"),
         (correction(transition=[[0.9, 0.1]]), "must be square"),
         (correction(transition=[[0.9, 0.2], [0.1, 0.8]]), "sums to 1.1"),
         (correction(transition=PAIR), "2 x 2 and the labels have 3 classes"),
@@ -319,7 +319,7 @@ def test_a_condition_number_within_the_limit_is_taken():
 
 @pytest.mark.parametrize("loss", [name for name in core.LOSSES if name != "gini"])
 def test_backward_needs_squared_loss(loss):
-    with pytest.raises(core.InvalidNoise, match="needs probabilities") as caught:
+    with pytest.raises(core.InvalidNoise, match="requires loss") as caught:
         core.TreeClassifier(loss=loss, correction=correction("backward")).phases()
     assert caught.value.parameter == "kind"
     core.TreeClassifier(loss=loss, correction=correction("forward")).phases()

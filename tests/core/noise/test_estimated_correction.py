@@ -198,7 +198,7 @@ def test_labels_that_votes_do_not_know_are_not_swapped(estimating, n_rows):
 def test_an_ill_conditioned_estimate_is_refused():
     near = core.TransitionMatrix.from_rows([[0.5005, 0.4995], [0.4999, 0.5001]])
     correction = parse_correction(FORWARD, core.parse_loss("gini"))
-    with pytest.raises(core.InvalidNoise, match=r"estimated from .* condition number 1667.*give the matrix"):
+    with pytest.raises(core.InvalidNoise, match=r"estimated from .* condition number 1667.*pass the matrix"):
         correction.with_estimate(near)
     assert correction.with_estimate(core.TransitionMatrix.uniform(0.2, [0, 1])).transition is not None
 
@@ -213,5 +213,5 @@ def test_a_class_without_weight_is_refused_before_anything_grows():
 
 @pytest.mark.parametrize("loss", [name for name in core.LOSSES if name != "gini"])
 def test_backward_needs_squared_loss_here_too(loss):
-    with pytest.raises(core.InvalidNoise, match="needs probabilities"):
+    with pytest.raises(core.InvalidNoise, match="requires loss"):
         core.TreeClassifier(loss=loss, correction={"kind": "backward", "transition": "estimate"}).phases()
