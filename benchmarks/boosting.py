@@ -90,7 +90,7 @@ def share_of_program(table: Table, settings: Settings) -> Row:
         with Stopwatch((MinimaxProgram, "solve"), (RegularizedDuals, "follow")) as watch:
             taken.append(fit())
         shares.append(watch.seconds / taken[-1])
-    work = f"share of the linear program and the even duals, {len(table.y):,} rows"
+    work = f"share of the linear program and the regularized duals, {len(table.y):,} rows"
     return Row(work, seconds(taken), "–", shares, Target(0.25, is_least=False))
 
 

@@ -144,8 +144,8 @@ class BoostedClassifier(ClassifierContract):
         loss = parse_loss(self.loss)
         if loss.tuning is not None:
             raise InvalidLoss(
-                f"loss {loss.kind!r} chooses its lambda by fitting again and again; name the lambda of "
-                f'{{"kind": "ne"}} for the trees of a {type(self).__name__}.'
+                f"loss is {loss.kind!r}; {type(self).__name__} requires a loss with fixed parameters. Use "
+                '{"kind": "ne", "lambda": 0.5} instead.'
             )
         return loss
 

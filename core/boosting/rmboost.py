@@ -69,11 +69,11 @@ _SHARE_TOLERANCE = 1e-12
 
 
 class RMBoostClassifier(BoostedClassifier):
-    """Robust minimax boosting (Mazuelas and Alvarez 2025).
+    """Robust minimax boosting (Mazuelas and Alvarez 2025): minimizes the worst-case error over all distributions
+    consistent with the training data, and bounds the error on unseen data.
 
-    RMBoost minimizes the worst-case error over all distributions consistent with the training data, and bounds the
-    error on unseen data. The distributions are those whose expectations of the rule outputs agree with the training
-    rows.
+    A distribution is consistent if its expectations of the signed rule outputs agree with the means over the training
+    rows, up to lambda.
 
     Fitted attributes in addition to those of all boosters: `minimax_risk_`, the minimal worst-case error; `risk_path_`
     (round,), its value after each round, which never increases; `regularization_`, the value of lambda; `class_risks_`
