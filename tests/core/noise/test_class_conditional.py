@@ -8,8 +8,8 @@ from core import service_api
 from core.noise.class_conditional import (
     MAX_CELLS,
     MAX_STEPS,
-    _squared_by_cholesky,
-    _squared_by_pseudo_inverse,
+    _cholesky_squared_distance,
+    _pseudo_inverse_squared_distance,
     mahalanobis_distances,
 )
 
@@ -41,8 +41,8 @@ def defined(rows, codes):
 @pytest.mark.parametrize("seed", range(5))
 def test_cholesky_and_the_pseudo_inverse_agree(n_features, seed):
     pooled, apart = covariance(n_features, 20 * n_features, seed)
-    squared = _squared_by_cholesky(pooled, apart)
-    assert squared == pytest.approx(_squared_by_pseudo_inverse(pooled, apart), rel=1e-9)
+    squared = _cholesky_squared_distance(pooled, apart)
+    assert squared == pytest.approx(_pseudo_inverse_squared_distance(pooled, apart), rel=1e-9)
 
 
 @pytest.mark.parametrize("spoil", ["constant", "almost constant", "twice", "sum", "too few rows"])
@@ -58,7 +58,7 @@ def test_covariances_that_are_singular_or_nearly_so_are_left_to_the_pseudo_inver
     if spoil == "sum":
         rows[:, 5] = rows[:, :5].sum(axis=1)
     centred = rows - rows.mean(axis=0)
-    assert _squared_by_cholesky(centred.T @ centred, np.ones(6)) is None
+    assert _cholesky_squared_distance(centred.T @ centred, np.ones(6)) is None
 
 
 @pytest.mark.parametrize("spoil", ["nothing", "constant", "twice", "sum", "constant in two classes", "few rows"])
@@ -80,8 +80,8 @@ def test_distances_are_those_of_the_definition(spoil):
 @pytest.mark.parametrize(
     ("n_classes", "n_features", "words"),
     [
-        (1000, 300, r"1000 classes and 300 features.*1\.3e\+13 steps.*1e\+13 at most.*\"matrix\""),
-        (3, 6700, r"3 classes and 6700 features.*134,670,000 cells.*134,217,728 at most.*\"matrix\""),
+        (1000, 300, r"1000 classes and 300 features.*1\.3e\+13 steps.*limit is 1e\+13.*\"matrix\""),
+        (3, 6700, r"3 classes and 6700 features.*134,670,000 cells.*limit is 134,217,728.*\"matrix\""),
     ],
     ids=str,
 )
