@@ -76,7 +76,7 @@ def test_an_ill_conditioned_estimate_fails_the_job_with_a_reason(
     assert (row.state, row.error_code) == (JobState.FAILED, "invalid_noise")
     assert row.error_message is not None
     assert "estimated from the labels has condition number" in row.error_message
-    assert "give the matrix if you know it" in row.error_message
+    assert "pass the matrix if it is known" in row.error_message
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,9 @@ class TestRefused:
             (TREE, {"transition": [[1, 0, 0], [0, 1, 0], [0, 0.5, 0.6]]}, "/transition", "sums to 1.1"),
             (TREE, {"transition": [[1, 0, 0]]}, "/transition", "must be square"),
             (TREE, {"transition": [[0.2, 0.4, 0.4]] * 3}, "/transition", "condition number"),
-            ({"kind": "forest", "loss": "ne"}, {"kind": "backward"}, "/kind", "'ne' needs probabilities"),
-            ({"kind": "tree", "loss": "ane"}, {"kind": "backward"}, "/kind", "'adaptive_ne' needs probabilities"),
-            ({"kind": "forest", "loss": "ne"}, {**ESTIMATE, "kind": "backward"}, "/kind", "'ne' needs probabilities"),
+            ({"kind": "forest", "loss": "ne"}, {"kind": "backward"}, "/kind", "the loss is 'ne'"),
+            ({"kind": "tree", "loss": "ane"}, {"kind": "backward"}, "/kind", "the loss is 'adaptive_ne'"),
+            ({"kind": "forest", "loss": "ne"}, {**ESTIMATE, "kind": "backward"}, "/kind", "the loss is 'ne'"),
             *(
                 ({"kind": kind}, correction, "", f"{kind!r} does not support correction")
                 for kind in ESTIMATORS
