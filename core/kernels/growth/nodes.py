@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from core.kernels.criteria.catalogue import Criterion
 from core.kernels.criteria.dispatch import needs_all_classes, node_impurity, risk_decrease
 from core.kernels.features import BinnedFeatures
+from core.kernels.growth.node_classes import PresentClasses, fill_positions, list_present_classes, sum_by_class
 from core.kernels.growth.partition import SpareRows, TreeRows, new_spare_rows, partition
 from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, new_growing_nodes
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
@@ -65,18 +66,6 @@ class CandidateSplit(NamedTuple):
 NO_CANDIDATE = CandidateSplit(NO_SPLIT, 0.0, 0, 0)
 
 
-class PresentClasses(NamedTuple):
-    """Classes that occur in one node; all arrays (class,).
-
-    The first entries of `numbers` and `weights` are the number and the weight of each class that is listed; position[k]
-    is the index of class k among them.
-    """
-
-    numbers: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    position: NDArray[np.uint16]
-
-
 class Stack(NamedTuple):
     """Stack of pending nodes, one per row; the top is the last row in use."""
 
@@ -122,49 +111,6 @@ def new_growth_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) 
 
 
 @inner_kernel
-def _sum_by_class(
-    labels: NDArray[np.uint16],
-    weights: NDArray[np.float64],
-    class_weights: NDArray[np.float64],
-    odd_row_weights: NDArray[np.float64],
-) -> None:
-    """Fill class_weights (class,) with the weight of each class.
-
-    Odd rows have sums of their own, so that an addition does not depend on the one before it.
-    """
-    n_rows = labels.shape[0]
-    class_weights[:] = 0.0
-    odd_row_weights[:] = 0.0
-    for i in range(0, n_rows - 1, 2):
-        class_weights[labels[i]] += weights[i]
-        odd_row_weights[labels[i + 1]] += weights[i + 1]
-    if n_rows % 2 == 1:
-        class_weights[labels[n_rows - 1]] += weights[n_rows - 1]
-    for k in range(class_weights.shape[0]):
-        class_weights[k] += odd_row_weights[k]
-
-
-@inner_kernel
-def _list_present_classes(class_weights: NDArray[np.float64], present: PresentClasses, all_classes: bool) -> int:
-    """List the classes that occur, or all classes; return the number of listed classes."""
-    n_listed = 0
-    for k in range(class_weights.shape[0]):
-        # no branch, since the processor could not predict it; entries that are not listed are overwritten
-        present.numbers[n_listed] = k
-        present.weights[n_listed] = class_weights[k]
-        present.position[k] = n_listed
-        n_listed += int(all_classes or class_weights[k] > 0.0)
-    return n_listed
-
-
-@inner_kernel
-def _fill_positions(labels: NDArray[np.uint16], position: NDArray[np.uint16], positions: NDArray[np.uint16]) -> None:
-    """Fill `positions` (row,) with the position of each row's class among those of the node."""
-    for i in range(labels.shape[0]):
-        positions[i] = position[labels[i]]
-
-
-@inner_kernel
 def _record_leaf(
     nodes: GrowingNodes, node: int, pending: PendingNode, class_weights: NDArray[np.float64], impurity: float
 ) -> float:
@@ -206,7 +152,7 @@ def _sum_class_weights(
         sum_words(PackedRows(words, packed.lanes, packed.n_fitting, packed.n_bits), workspace.class_weights)
     else:
         labels, weights = tree_rows.labels[start:stop], tree_rows.weights[start:stop]
-        _sum_by_class(labels, weights, workspace.class_weights, workspace.search.scan.scratch)
+        sum_by_class(labels, weights, workspace.class_weights, workspace.search.scan.scratch)
 
 
 @inlined_kernel
@@ -229,7 +175,7 @@ def _node_rows(
         return NodeRows(rows, classes, weights), PackedRows(words, lanes, packed.n_fitting, packed.n_bits)
     if n_listed < workspace.class_weights.shape[0]:
         positions = workspace.positions[: stop - start]
-        _fill_positions(classes, workspace.present.position, positions)
+        fill_positions(classes, workspace.present.position, positions)
         classes = positions
     lanes = workspace.search.lanes[:n_listed]
     return NodeRows(rows, classes, weights), packed_rows(classes, weights, workspace.search.words, lanes, random_cuts)
@@ -255,7 +201,7 @@ def start_node(
     start, stop = pending.start, pending.stop
     class_weights, present = workspace.class_weights, workspace.present
     _sum_class_weights(tree_rows, packed, start, stop, workspace)
-    n_listed = _list_present_classes(class_weights, present, needs_all_classes(criterion))
+    n_listed = list_present_classes(class_weights, present, needs_all_classes(criterion))
     impurity = node_impurity(criterion, present.weights[:n_listed], workspace.search.scan.scratch[:n_listed])
     weight = _record_leaf(nodes, node, pending, class_weights, impurity)
     workspace.random_state[0] = pending.seed

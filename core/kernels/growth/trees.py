@@ -29,8 +29,8 @@ from core.kernels.random_state import next_word
 from core.kernels.search.node_codes import gather_codes
 from core.kernels.search.packed_sums import PackedRows, packed_rows
 
-#: Decreases are ranked in multiples of 2**-40, about 1e-12, so that rounding does not decide between equal ones. Many
-#: decreases are multiples of a power of two; with a rank that is one, too, they are not at the border of two ranks.
+#: Decreases are ranked in multiples of 2**-40, about 1e-12, so that rounding does not decide between equal ones.
+#: Decreases are often multiples of a power of two, as ranks are, and so are not at the border of two ranks.
 _RANKS_PER_UNIT = 2.0**40
 
 
