@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.boosting.additive import LogitBoostClassifier
+from core.class_votes import winning_classes
 from core.monitoring import FitMonitor
 
 #: Rounds of the LogitBoost model; the paper does not state them.
@@ -28,7 +29,7 @@ def flip_largest_margins(
     rows = np.arange(len(codes))
     own = scores[rows, codes].copy()
     scores[rows, codes] = -np.inf
-    runner_up = scores.argmax(axis=1)
+    runner_up = winning_classes(scores)
     margins = own - scores[rows, runner_up]
     flipped = np.argsort(-margins, kind="stable")[: round(rate * len(codes))]
     noisy = codes.copy()

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core.class_votes import winning_classes
 from core.noise.estimation import FittedNoise, fit_noise
 from core.noise.label_probabilities import check_label_probabilities
 
@@ -43,7 +44,7 @@ def label_issues(noise: FittedNoise) -> LabelIssues:
     ).T
     posterior[~rows.has_votes] = without_votes[rows.codes[~rows.has_votes]]
     right = _label_column(posterior, rows.codes)
-    suggested = posterior.argmax(axis=1)
+    suggested = winning_classes(posterior)
     is_issue = rows.has_votes & (right < 0.5) & (suggested != rows.codes)
     suggested = np.where(is_issue | (rows.has_votes & (right < posterior.max(axis=1))), suggested, rows.codes)
     quality = _margin_quality(noise) if noise.estimate.noise_rate * rows.has_votes.sum() < 1 else right

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.class_votes import winning_classes
 from core.monitoring import raise_if_stopped
 from core.noise.calibration import FLOOR, Calibration, prior_calibration
 from core.noise.noise_models import (
@@ -136,7 +137,7 @@ def _sorted_rows(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -
 def _starting_point(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> _Fit:
     """Return even noise with the rate at which labels differ from the most probable class."""
     n_classes = probabilities.shape[1]
-    disagreeing = float(np.mean(probabilities.argmax(axis=1) != codes))
+    disagreeing = float(np.mean(winning_classes(probabilities) != codes))
     rate = min(max(disagreeing, 0.01), 0.8 * (n_classes - 1) / n_classes)
     transition = transition_rows(np.full(n_classes, rate), even_pattern(n_classes))
     return _Fit(transition, prior_calibration(n_classes), -np.inf)
