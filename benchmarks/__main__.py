@@ -1,11 +1,11 @@
-"""Everything that has a target, measured beside the installed scikit-learn in one run, as one Markdown table.
+"""Command that measures every workload with a target against scikit-learn and prints one Markdown table.
 
-python -m benchmarks                            # all subjects; about a quarter of an hour on two cores
+python -m benchmarks                            # all subjects; about 15 minutes on two cores
 python -m benchmarks fit predict --repeats 1
-python -m benchmarks fit --trees 5 --rows 5000  # a quick look, whose figures say little
+python -m benchmarks fit --trees 5 --rows 5000  # a quick trial with little statistical value
 
-Ratios are taken within a repeat, so they survive a change of machine better than seconds do. Messages go to standard
-error.
+Ratios are computed within each repeat, so they depend less on the machine than absolute times. Messages are written
+to standard error.
 """
 
 import argparse
@@ -33,25 +33,25 @@ SUBJECTS = {
 }
 
 
-def parsed() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"of {', '.join(SUBJECTS)}; all unless given")
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; ../shared/data beside the checkout if not")
+    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"any of {', '.join(SUBJECTS)}; default: all")
+    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--trees", type=int, default=100, help="of a forest")
-    parser.add_argument("--jobs", type=int, default=2, help="threads of a fit")
-    parser.add_argument("--rows", type=int, help="training rows of a table, for a quick look; all unless given")
+    parser.add_argument("--trees", type=int, default=100, help="trees per forest")
+    parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
+    parser.add_argument("--rows", type=int, help="maximum number of training rows per table; default: all")
     arguments = parser.parse_args()
     for subject in arguments.subjects:
         if subject not in SUBJECTS:
-            parser.error(f"subject {subject!r} is not known; choose of {', '.join(SUBJECTS)}")
+            parser.error(f"{subject!r} is not a subject; choose from {', '.join(SUBJECTS)}")
     return arguments
 
 
 def main() -> None:
-    arguments = parsed()
+    arguments = parse_arguments()
     settings = Settings(data_folder(arguments.data), arguments.repeats, arguments.trees, arguments.jobs, arguments.rows)
     service_api.warm_up()
     print(

@@ -1,4 +1,4 @@
-"""Boosters, one class against the rest, on real sets of more than two classes.
+"""Test errors of one-versus-rest boosters on real data sets with more than two classes.
 
 python -m benchmarks.boosting_classes --partitions 5
 """
@@ -25,24 +25,26 @@ N_ROUNDS = 100
 
 
 def cells(path: Path, n_partitions: int) -> list[str]:
-    """Mean ± standard deviation of the test error in percent, a method."""
+    """Return the number of classes, then the test error of each method in percent (mean ± standard deviation)."""
     table = parquet.read_table(path)
     names = [name for name in table.schema.names if not name.startswith(("target", "meta"))]
     X = np.column_stack([table[name].to_numpy() for name in names]).astype(np.float64)
     y = table["target"].to_numpy(zero_copy_only=False)
-    split = list(StratifiedShuffleSplit(n_partitions, test_size=0.2, random_state=0).split(X, y))
-    shown = [f"{len(np.unique(y))}"]
+    splits = list(StratifiedShuffleSplit(n_partitions, test_size=0.2, random_state=0).split(X, y))
+    columns = [f"{len(np.unique(y))}"]
     for kind, parameters in METHODS.values():
         make: Callable[..., Any] = core.ESTIMATORS[kind]
         booster = make(n_rounds=N_ROUNDS, random_state=0, **parameters)
-        errors = [100 * float(np.mean(booster.fit(X[a], y[a]).predict(X[b]) != y[b])) for a, b in split]
-        shown.append(f"{np.mean(errors):.1f} ± {np.std(errors):.1f}")
-    return shown
+        errors = [
+            100 * float(np.mean(booster.fit(X[train], y[train]).predict(X[test]) != y[test])) for train, test in splits
+        ]
+        columns.append(f"{np.mean(errors):.1f} ± {np.std(errors):.1f}")
+    return columns
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; ../shared/data beside the checkout if not")
+    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
     parser.add_argument("--partitions", type=int, default=5)
     arguments = parser.parse_args()
     print(f"| set | classes | {' | '.join(METHODS)} |\n| --- | --- |{' --- |' * len(METHODS)}", flush=True)

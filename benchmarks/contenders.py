@@ -1,4 +1,4 @@
-"""Our estimators and scikit-learn's, made from the same parameters."""
+"""Pairs of our estimators and scikit-learn's with the same parameters."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,49 +10,49 @@ from sklearn.tree import DecisionTreeClassifier
 
 import core
 from benchmarks.data import Table
-from benchmarks.settings import Absent, Settings
+from benchmarks.settings import Settings, Unsupported
 
-Make = Callable[[], Any]
+EstimatorFactory = Callable[[], Any]
 
 WARM_UP_ROWS = 300
 
 
 class Pair(NamedTuple):
-    """Two ways to make an unfitted estimator."""
+    """Factories of an unfitted estimator of ours and of scikit-learn's."""
 
-    ours: Make
-    theirs: Make
+    ours: EstimatorFactory
+    theirs: EstimatorFactory
 
 
 def _our_class(name: str) -> Any:
     try:
         return getattr(core, name)
     except AttributeError:
-        raise Absent(f"core has no {name}") from None
+        raise Unsupported(f"core does not have {name}") from None
 
 
 def _ensemble(ours: Any, theirs: Any, settings: Settings, criterion: str) -> Pair:
-    shared = {
+    common = {
         "n_estimators": settings.trees,
         "max_features": "sqrt",
         "n_jobs": settings.jobs,
         "random_state": 0,
     }
-    return Pair(lambda: ours(loss=criterion, **shared), lambda: theirs(criterion=criterion, **shared))
+    return Pair(lambda: ours(loss=criterion, **common), lambda: theirs(criterion=criterion, **common))
 
 
 def forests(settings: Settings, criterion: str = "gini") -> Pair:
-    """Random forests."""
+    """Return random forests."""
     return _ensemble(_our_class("ForestClassifier"), RandomForestClassifier, settings, criterion)
 
 
 def extra_trees(settings: Settings, criterion: str = "gini") -> Pair:
-    """Extremely randomised trees. Raises Absent."""
+    """Return extremely randomized trees. Raises Unsupported."""
     return _ensemble(_our_class("ExtraTreesClassifier"), ExtraTreesClassifier, settings, criterion)
 
 
 def minimax_boosters(settings: Settings, criterion: str = "gini") -> Pair:
-    """RMBoost for all its rounds, and AdaBoost on trees of as many leaves."""
+    """Return RMBoost without early stopping, and AdaBoost on trees with the same number of leaves."""
     rounds, leaves = settings.trees, 10
     ours = partial(core.RMBoostClassifier, n_rounds=rounds, max_leaf_nodes=leaves, tolerance=0.0, n_jobs=settings.jobs)
     return Pair(
@@ -62,26 +62,26 @@ def minimax_boosters(settings: Settings, criterion: str = "gini") -> Pair:
 
 
 def trees(settings: Settings, criterion: str = "gini") -> Pair:
-    """Single trees that search all features; scikit-learn's has no threads."""
+    """Return single trees that search all features; scikit-learn's uses one thread."""
     return Pair(
         lambda: core.TreeClassifier(loss=criterion, n_jobs=settings.jobs, random_state=0),
         lambda: DecisionTreeClassifier(criterion=criterion, random_state=0),
     )
 
 
-def forest_of_loss(settings: Settings, kind: str) -> Make:
-    """Our forest with a loss of default parameters. Raises Absent."""
+def forest_with_loss(settings: Settings, kind: str) -> EstimatorFactory:
+    """Return a factory of our forest with a loss of default parameters. Raises Unsupported."""
     try:
         core.parse_loss({"kind": kind})
     except core.InvalidLoss:
-        raise Absent(f"core has no loss {kind}") from None
+        raise Unsupported(f"core does not have loss {kind}") from None
     return lambda: core.ForestClassifier(
         n_estimators=settings.trees, loss={"kind": kind}, n_jobs=settings.jobs, random_state=0
     )
 
 
-def warm(make: Make, table: Table) -> None:
-    """Fit and ask a small copy, so that no compilation, import or thread pool start is timed."""
+def warm_up(make: EstimatorFactory, table: Table) -> None:
+    """Fit and call a small copy, so that compilation, imports and the start of thread pools are not timed."""
     estimator = clone(make())
     for trees in {"n_estimators", "n_rounds"} & estimator.get_params().keys():
         estimator.set_params(**{trees: 2})
@@ -91,6 +91,6 @@ def warm(make: Make, table: Table) -> None:
 
 
 def nodes_per_tree(estimator: Any) -> float:
-    """Mean number of nodes, of a tree or an ensemble."""
+    """Return the mean number of nodes per tree of a tree or an ensemble."""
     members = getattr(estimator, "estimators_", [estimator])
     return sum(member.tree_.node_count for member in members) / len(members)

@@ -1,12 +1,12 @@
-"""Peak memory of a fit, each in a process of its own.
+"""Peak memory of fits, each measured in a new process.
 
-What counts is the highest resident size during the fit less the resident size just before it, when the table is loaded,
-the libraries are imported and the kernels are warm. On Linux the high-water mark is reset before the fit and read from
-/proc, because ru_maxrss also remembers the loading of the table and the process that started this one. Elsewhere it is
-ru_maxrss, which then can only be too high.
+The measurement is the highest resident size during the fit minus the resident size just before it, when the table is
+loaded, the libraries are imported and the kernels are compiled. On Linux the high-water mark is reset before the fit
+and read from /proc, because ru_maxrss also includes loading the table and the parent process. Other systems use
+ru_maxrss, which can only overestimate.
 
-scikit-learn works on float32: it reads such a table where it lies, and makes a copy of a float64 one, numpy's default.
-We read both where they lie. So there are rows of both.
+scikit-learn works on float32: it uses float32 tables in place and copies float64 tables, the default of numpy. Our
+estimators use both in place. The report therefore contains both types.
 """
 
 import json
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import psutil
 
-from benchmarks.contenders import forests, minimax_boosters, trees, warm
+from benchmarks.contenders import forests, minimax_boosters, trees, warm_up
 from benchmarks.data import CHECKOUT, Table
 from benchmarks.report import Row, Target
 from benchmarks.settings import Settings
@@ -30,11 +30,11 @@ TARGET = Target(1.0, 0.5, is_least=False)
 PAIRS = {"forest": forests, "tree": trees, "rmboost": minimax_boosters}
 
 
-class Work(NamedTuple):
-    """What is fitted on which version of a table."""
+class Workload(NamedTuple):
+    """Estimator and the type and noise of its training table."""
 
     kind: str
-    noise: float = 0.0  # share of the labels
+    noise: float = 0.0  # rate
     width: str = "float32"
 
     def title(self, table: str) -> str:
@@ -42,19 +42,19 @@ class Work(NamedTuple):
         return f"peak memory: {self.kind}, gini{noise}, {table}, {self.width} input"
 
 
-WORKS = (
-    Work("forest"),
-    Work("forest", noise=0.4),
-    Work("forest", width="float64"),
-    Work("tree"),
-    Work("tree", width="float64"),
+WORKLOADS = (
+    Workload("forest"),
+    Workload("forest", noise=0.4),
+    Workload("forest", width="float64"),
+    Workload("tree"),
+    Workload("tree", width="float64"),
 )
 _MEBIBYTE = 2**20
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
-def _forget_peak() -> bool:
-    """Reset the high-water mark to the present size; whether that was possible."""
+def _reset_peak() -> bool:
+    """Reset the high-water mark to the current size; return False if the system does not support it."""
     try:
         _CLEAR.write_text("5")
     except OSError:
@@ -71,45 +71,46 @@ def _peak_bytes(was_reset: bool) -> int:
 
 
 def measure_here(folder: Path, kind: str, side: str, settings: Settings) -> int:
-    """Bytes that the fit of the stored table needs on top, in this process."""
+    """Return the additional bytes that a fit of the stored table needs in this process."""
     X, y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
     make = getattr(PAIRS[kind](settings, "gini"), side)
-    warm(make, Table("stored", X, y, X[:10], y[:10]))
+    warm_up(make, Table("stored", X, y, X[:10], y[:10]))
     estimator = make()
-    was_reset = _forget_peak()
+    was_reset = _reset_peak()
     before = psutil.Process().memory_info().rss
     estimator.fit(X, y)
     return _peak_bytes(was_reset) - before
 
 
-def measured(folder: Path, kind: str, side: str, settings: Settings) -> int:
-    question = json.dumps([str(folder), kind, side, settings.trees, settings.jobs])
-    command = [sys.executable, "-m", "benchmarks.memory", question]
-    answer = subprocess.run(command, check=True, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
-    return int(answer.stdout)
+def peak_memory(folder: Path, kind: str, side: str, settings: Settings) -> int:
+    """Return the additional bytes that a fit of the stored table needs, measured in a new process."""
+    arguments = json.dumps([str(folder), kind, side, settings.trees, settings.jobs])
+    command = [sys.executable, "-m", "benchmarks.memory", arguments]
+    process = subprocess.run(command, check=True, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
+    return int(process.stdout)
 
 
-def _row(work: Work, table: Table, settings: Settings) -> Row:
-    X = table.X.astype(work.width, copy=False)
+def _row(workload: Workload, table: Table, settings: Settings) -> Row:
+    X = table.X.astype(workload.width, copy=False)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         np.save(folder / "X.npy", X)
-        np.save(folder / "y.npy", table.with_noise(work.noise).y)
-        ours, theirs = (measured(folder, work.kind, side, settings) for side in ("ours", "theirs"))
+        np.save(folder / "y.npy", table.with_noise(workload.noise).y)
+        ours, theirs = (peak_memory(folder, workload.kind, side, settings) for side in ("ours", "theirs"))
     return Row(
-        work.title(table.name),
+        workload.title(table.name),
         f"{ours / _MEBIBYTE:.0f} MiB",
         f"{theirs / _MEBIBYTE:.0f} MiB",
         [ours / theirs],
         TARGET,
-        note=f"the table itself: {X.nbytes / _MEBIBYTE:.0f} MiB",
+        note=f"size of the table: {X.nbytes / _MEBIBYTE:.0f} MiB",
     )
 
 
 def rows(settings: Settings) -> Iterator[Row]:
-    for work in WORKS:
+    for workload in WORKLOADS:
         for table in settings.tables():
-            yield _row(work, table, settings)
+            yield _row(workload, table, settings)
 
 
 if __name__ == "__main__":

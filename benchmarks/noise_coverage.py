@@ -1,11 +1,11 @@
-"""How often the stated errors of estimated label noise hold the truth, as a Markdown table.
+"""Coverage of the standard errors of estimated label noise, as a Markdown table.
 
-python -m benchmarks.noise_coverage                       # half an hour on two cores, most of it mnist
+python -m benchmarks.noise_coverage                       # half an hour on two cores, mostly for mnist
 python -m benchmarks.noise_coverage --tables wdbc --repeats 50
 
-Labels are flipped again in each repeat, and audited as `core.audit_labels` does it. The truth of the noise rate is the
-share of labels that were flipped, that of a cell of the matrix what the labels were drawn with. Of numbers with a
-normal spread, 68 % are within one standard error of the truth and 95 % within two; the cells of one draw go together.
+Each repeat injects new noise and audits the labels with `core.audit_labels`. The true noise rate is the fraction of
+flipped labels; the true matrix is the one that the labels were drawn from. Of normally distributed estimates, 68 % are
+within one standard error of the true value and 95 % within two. The cells of one draw are not independent.
 """
 
 import argparse
@@ -16,68 +16,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 import core
-from benchmarks.data import NoData, data_folder, noises_of, to_flip
+from benchmarks.data import MissingData, data_folder, noise_specs, read_clean
 from benchmarks.settings import skip
 
 TABLES = ("optdigits", "wdbc", "vehicle", "german_numer", "mnist")
 HEADER = (
-    "| table | noise | rate within 1 | 2 errors | off by, stated | cells within 1 | 2 errors | off by, stated |\n"
+    "| table | noise | rate within 1 SE | 2 SE | RMS error, RMS SE | cells within 1 SE | 2 SE | RMS error, RMS SE |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 
 
-class Distances(NamedTuple):
-    """From the truth, and the errors stated for them; any shape, the first axis is repeats."""
+class Errors(NamedTuple):
+    """Absolute errors of estimates and their standard errors; any shape, the first axis is repeats."""
 
-    distances: NDArray[np.float64]
-    stated: NDArray[np.float64]
+    absolute: NDArray[np.float64]
+    standard: NDArray[np.float64]
 
     def columns(self) -> str:
-        within = [np.mean(self.distances < n * self.stated) for n in (1, 2)]
+        within = [np.mean(self.absolute < n * self.standard) for n in (1, 2)]
         sizes = [float(np.sqrt(np.mean(values**2))) for values in self]
         return f"{within[0]:.0%} | {within[1]:.0%} | {sizes[0]:.4f}, {sizes[1]:.4f}"
 
 
-def measured(
+def measure(
     X: NDArray[Any], y: NDArray[np.int64], noise: dict[str, Any], repeats: int, jobs: int
-) -> tuple[Distances, Distances]:
-    """Of the noise rate (repeat,) and of the cells (repeat, clean, noisy)."""
+) -> tuple[Errors, Errors]:
+    """Return the errors of the noise rate (repeat,) and of the cells (repeat, clean, noisy)."""
     rates, cells = [], []
     for seed in range(repeats):
         noisy = core.inject_noise(y, noise, X=X, random_state=seed)
-        found = core.audit_labels(X, noisy.labels, random_state=seed, n_jobs=jobs).noise
-        rates.append((abs(found.noise_rate - noisy.flipped.mean()), found.noise_rate_error))
-        cells.append((np.abs(found.transition.rows - noisy.transition.rows), found.standard_error))
-    of_rate, of_cells = (Distances(*np.swapaxes(np.array(pairs), 0, 1)) for pairs in (rates, cells))
-    return of_rate, of_cells
+        estimate = core.audit_labels(X, noisy.labels, random_state=seed, n_jobs=jobs).noise
+        rates.append((abs(estimate.noise_rate - noisy.flipped.mean()), estimate.noise_rate_error))
+        cells.append((np.abs(estimate.transition.rows - noisy.transition.rows), estimate.standard_error))
+    rate_errors, cell_errors = (Errors(*np.swapaxes(np.array(pairs), 0, 1)) for pairs in (rates, cells))
+    return rate_errors, cell_errors
 
 
-def parsed() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.noise_coverage",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES)
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; ../shared/data beside the checkout if not")
-    parser.add_argument("--repeats", type=int, default=20, help="draws of the noise")
-    parser.add_argument("--jobs", type=int, default=2, help="threads of a fit")
+    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
+    parser.add_argument("--repeats", type=int, default=20, help="number of noise draws")
+    parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
     return parser.parse_args()
 
 
 def main() -> None:
-    arguments = parsed()
+    arguments = parse_arguments()
     print(HEADER, flush=True)
     for name in arguments.tables:
         try:
-            X, y = to_flip(data_folder(arguments.data), name)
-        except NoData as why:
-            skip(name, why)
+            X, y = read_clean(data_folder(arguments.data), name)
+        except MissingData as error:
+            skip(name, error)
             continue
-        for noise in noises_of(name):
-            of_rate, of_cells = measured(X, y, noise, arguments.repeats, arguments.jobs)
+        for noise in noise_specs(name):
+            rate_errors, cell_errors = measure(X, y, noise, arguments.repeats, arguments.jobs)
             kind = " ".join(map(str, noise.values()))
-            print(f"| {name} | {kind} | {of_rate.columns()} | {of_cells.columns()} |", flush=True)
+            print(f"| {name} | {kind} | {rate_errors.columns()} | {cell_errors.columns()} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""The noise curve of the README: test accuracy against the rate of wrong training labels.
+"""Noise curve of the README: test accuracy against the rate of wrong training labels.
 
 python -m benchmarks.noise_curve               # fit, store the cells, plot; about two minutes on one core
 python -m benchmarks.noise_curve --plot-only   # plot the stored cells again, without fitting
 
 The data are the handwritten digits that come with scikit-learn. In each draw, 30 % of the rows are held out for testing
-and keep their labels; a given share of the training labels is replaced by another class at random (uniform noise). All
-estimators see the same rows and the same wrong labels, and each has the default parameters of its library apart from
-the loss and the seed. The cells are stored in docs/images/noise_curve.json, the pictures beside them, one for light and
-one for dark pages. Needs the optional packages lightgbm and matplotlib: `pip install -e '.[benchmarks]'`.
+and keep their labels; a specified share of the training labels is replaced by another class at random (uniform noise).
+All estimators see the same rows and the same wrong labels, and each has the default parameters of its library apart
+from the loss and the seed. The cells are stored in docs/images/noise_curve.json, the pictures beside them, one for
+light and one for dark pages. Needs the optional packages lightgbm and matplotlib: `pip install -e '.[benchmarks]'`.
 """
 
 import argparse
@@ -94,12 +94,12 @@ def print_table(cells: list[Cell]) -> None:
     """Print mean ± standard deviation of the accuracy as a Markdown table, one line per estimator."""
     print(f"| estimator | {' | '.join(f'{rate:.0%}' for rate in RATES)} |\n| --- |{' --- |' * len(RATES)}")
     for name in ESTIMATORS:
-        shown = [
+        columns = [
             f"{np.mean(cell.accuracies):.3f} ± {np.std(cell.accuracies, ddof=1):.3f}"
             for cell in cells
             if cell.estimator == name
         ]
-        print(f"| {name} | {' | '.join(shown)} |")
+        print(f"| {name} | {' | '.join(columns)} |")
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ THEMES = (
 
 
 class Line(NamedTuple):
-    """How one estimator is drawn; the label stands at the right end of its line, moved by `shift` points."""
+    """Style of one estimator's curve; the label is placed at the right end of its line, moved by `shift` points."""
 
     estimator: str
     label: str

@@ -1,24 +1,24 @@
-"""Sztukiewicz, Good and Dubrawski, tables 2 and 3: our trees with loss correction beside the published ones.
+"""Sztukiewicz, Good and Dubrawski, tables 2 and 3: our trees with loss correction against the published results.
 
 python -m benchmarks.paper_correction
 python -m benchmarks.paper_correction --only forest --data-sets wine iris --rates 20
 
-Protocol, from the paper's experiments: ten-fold cross-validation, weighted F1, each label replaced with probability
-0 to 40 % by one of the other classes with equal chance; decision trees, random forests and extremely randomised trees
-with the defaults of their implementation (ours: the same, 100 trees; and forests whose splits search all
-features, which is what the published forests look like on optdigits); no correction, forward, backward, with the matrix
-of the noise. The mean and the standard deviation over the folds.
+Protocol of the paper: ten-fold cross-validation and weighted F1; each label is replaced with probability 0 to 40 % by
+one of the other classes, chosen uniformly; decision trees, random forests and extremely randomized trees with the
+default parameters of their implementation; no, forward and backward correction with the true transition matrix. The
+results are means and standard deviations over the folds. Ours use the same defaults (100 trees), and additionally
+forests whose splits search all features, which resemble the published forests on optdigits.
 
-The paper does not say that test labels are clean, but its forests reach 0.96 on optdigits with 20 % noise, which labels
-with the same noise would not allow. Nor does it say how folds are made: ours are stratified and shuffled, and every
-model and correction meets the same folds and the same noise.
+The paper does not state that test labels are clean, but its forests reach 0.96 on optdigits with 20 % noise, which is
+impossible with noisy test labels. It does not define the folds either: ours are stratified and shuffled, and all models
+and corrections use the same folds and the same noise.
 
-With `--transition estimate` every fit estimates the matrix from its own training part. With `--class-conditional` rates
-differ between classes, which the paper did not try and where corrections change predictions.
+With `--transition estimate`, every fit estimates the matrix from its own training part. With `--class-conditional`, the
+rates differ between classes; the paper does not test this case, in which corrections change predictions.
 
-A mark stands where our mean is outside of the published mean ± one standard deviation: **+** above, **-** below. The
-last column is scikit-learn's model of the same kind, without correction, on the same folds and noise: where it is
-outside as well, the draw of the noise is what differs.
+A mark shows that our mean is more than one published standard deviation above (**+**) or below (**-**) the published
+mean. The last column is scikit-learn's model of the same kind without correction, on the same folds and noise. If it is
+marked as well, the noise draw explains the difference.
 """
 
 import argparse
@@ -44,7 +44,7 @@ RATES = (0, 10, 20, 30, 40)
 
 
 class Model(NamedTuple):
-    """A row of the table; `parameters` are those of both classes."""
+    """Model of our library and of scikit-learn; both are created with `parameters`."""
 
     published: str
     kind: str
@@ -63,13 +63,13 @@ N_FOLDS = 10
 
 
 class Fold(NamedTuple):
-    """A part of a data set; training labels may be wrong, test labels are not."""
+    """Training and test part of a data set; training labels may be noisy, test labels are clean."""
 
     X: NDArray[np.float64]
     y: NDArray[np.int64]
     X_test: NDArray[np.float64]
     y_test: NDArray[np.int64]
-    transition: core.TransitionMatrix | str  # what corrections are given
+    transition: core.TransitionMatrix | str  # of the correction
 
 
 class Published(NamedTuple):
@@ -78,7 +78,7 @@ class Published(NamedTuple):
 
 
 def folds(X: NDArray[np.float64], y: NDArray[np.int64], percent: int | None, seed: int) -> Iterator[Fold]:
-    """Of a data set with so many wrong labels, by chance alone, or None for those that look alike."""
+    """Yield the folds of a data set with uniform noise of a rate, or class-conditional noise if `percent` is None."""
     split = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
     spec = {"kind": "class_conditional"} if percent is None else {"kind": "uniform", "rate": percent / 100}
     noisy = core.inject_noise(y, spec, X=X, random_state=seed)
@@ -86,28 +86,28 @@ def folds(X: NDArray[np.float64], y: NDArray[np.int64], percent: int | None, see
         yield Fold(X[train], noisy.labels[train], X[test], y[test], noisy.transition)
 
 
-def scores(parts: list[Fold], new_model: Callable[[int, Fold], Any]) -> list[float]:
-    """Weighted F1 of each fold; `new_model` gets its number and the fold."""
-    found = []
+def fold_scores(parts: list[Fold], new_model: Callable[[int, Fold], Any]) -> list[float]:
+    """Return the weighted F1 of each fold; `new_model` is called with the number of the fold and the fold."""
+    scores = []
     for number, part in enumerate(parts):
         predicted = new_model(number, part).fit(part.X, part.y).predict(part.X_test)
-        found.append(f1_score(part.y_test, predicted, average="weighted"))
-    return found
+        scores.append(f1_score(part.y_test, predicted, average="weighted"))
+    return scores
 
 
-def ours(model: Model, correction: str | None, n_jobs: int) -> Callable[[int, Fold], Any]:
+def our_model(model: Model, correction: str | None, n_jobs: int) -> Callable[[int, Fold], Any]:
     def new_model(number: int, part: Fold) -> Any:
-        given = correction and {"kind": correction, "transition": part.transition}
-        parameters: dict[str, Any] = {"correction": given, "random_state": number, "n_jobs": n_jobs}
+        spec = correction and {"kind": correction, "transition": part.transition}
+        parameters: dict[str, Any] = {"correction": spec, "random_state": number, "n_jobs": n_jobs}
         return core.ESTIMATORS[model.kind](**parameters, **model.parameters)
 
     return new_model
 
 
 def published_cells(path: Path) -> dict[tuple[str, int, str, str], Published]:
-    """(data, percent, model, correction) -> mean and standard deviation; empty without the file."""
+    """Return (data, percent, model, correction) -> mean and standard deviation; empty if the file does not exist."""
     if not path.exists():
-        print(f"{path.name} is not there: our figures stand alone.")
+        print(f"{path.name} does not exist; only our results are shown.")
         return {}
     rows = json.loads(path.read_text())["rows"]
     return {
@@ -122,15 +122,15 @@ def mark(mean: float, published: Published | None) -> str:
     return " **+**" if mean > published.mean else " **-**"
 
 
-def shown(values: list[float], published: Published | None) -> str:
+def format_cell(values: list[float], published: Published | None) -> str:
     mean = float(np.mean(values))
     theirs = "–" if published is None else f"{published.mean:.3f} ± {published.sd:.3f}"
     return f"{mean:.3f} ± {float(np.std(values, ddof=1)):.3f} ({theirs}){mark(mean, published)}"
 
 
-def parsed() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; ../shared/data beside the checkout if not")
+    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
     parser.add_argument("--published", type=Path, default=SHARED / "reference/published/loss_correction.json")
     parser.add_argument("--only", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--data-sets", nargs="+", choices=DATA_SETS, default=DATA_SETS)
@@ -138,34 +138,34 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--class-conditional",
         action="store_true",
-        help="noise between classes that look alike, three or more, in the place of the rates",
+        help="use noise between similar classes instead of the rates; requires three or more classes",
     )
     parser.add_argument("--repeats", type=int, default=1, help="cross-validations, each with its own folds and noise")
-    parser.add_argument("--transition", choices=("true", "estimate"), default="true", help="what corrections are given")
+    parser.add_argument("--transition", choices=("true", "estimate"), default="true", help="matrix of the corrections")
     parser.add_argument("--threads", type=int, default=1)
     return parser.parse_args()
 
 
 def line(parts: list[Fold], model: Model, targets: list[Published | None], n_jobs: int) -> tuple[list[str], list[bool]]:
-    """The cells of one model, and for those with a target whether they are within one standard deviation."""
+    """Return the cells of one model, and whether those with a target are within one standard deviation of it."""
     cells, within = [], []
     for correction, target in zip(CORRECTIONS, targets, strict=True):
-        values = scores(parts, ours(model, correction, n_jobs))
-        cells.append(shown(values, target))
+        values = fold_scores(parts, our_model(model, correction, n_jobs))
+        cells.append(format_cell(values, target))
         within += [] if target is None else [not mark(float(np.mean(values)), target)]
-    beside = scores(parts, lambda number, _: model.scikit_learn(random_state=number, **model.parameters))
-    theirs = float(np.mean(beside))
+    their_scores = fold_scores(parts, lambda number, _: model.scikit_learn(random_state=number, **model.parameters))
+    theirs = float(np.mean(their_scores))
     return [*cells, f"{theirs:.3f}{mark(theirs, targets[0])}"], within
 
 
 def main() -> None:
-    arguments = parsed()
+    arguments = parse_arguments()
     published = published_cells(arguments.published)
-    began, within = time.perf_counter(), []
+    start, within = time.perf_counter(), []
     columns = [*CORRECTIONS.values(), "scikit-learn"]
     print(f"| data | noise | model | {' | '.join(columns)} |\n|---|---|---|{'---|' * len(columns)}", flush=True)
-    noises = [None] if arguments.class_conditional else arguments.rates
-    for name, percent in itertools.product(arguments.data_sets, noises):
+    rates = [None] if arguments.class_conditional else arguments.rates
+    for name, percent in itertools.product(arguments.data_sets, rates):
         X, y = read(data_folder(arguments.data), name, dtype=np.float64)
         parts = [fold for seed in range(arguments.repeats) for fold in folds(X, y, percent, seed)]
         if arguments.transition == "estimate":
@@ -173,11 +173,11 @@ def main() -> None:
         for title in arguments.only:
             model = MODELS[title]
             targets = [published.get((name, percent, model.published, theirs)) for theirs in CORRECTIONS.values()]
-            cells, of_line = line(parts, model, targets, arguments.threads)
-            within += of_line
+            cells, line_within = line(parts, model, targets, arguments.threads)
+            within += line_within
             noise = "class-conditional" if percent is None else f"{percent} %"
             print(f"| {name} | {noise} | {title} | {' | '.join(cells)} |", flush=True)
-    print(f"\n{sum(within)} of {len(within)} cells within one standard deviation; {time.perf_counter() - began:.0f} s")
+    print(f"\n{sum(within)} of {len(within)} cells within one standard deviation; {time.perf_counter() - start:.0f} s")
 
 
 if __name__ == "__main__":

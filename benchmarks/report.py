@@ -1,59 +1,61 @@
-"""One line of the report: what was measured, how it is judged, and how it is written as Markdown."""
+"""Rows of the report with their targets, as lines of a Markdown table."""
 
 import statistics
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 HEADER = (
-    "| work | ours | scikit-learn | measured: min – median – max | at least / at most | prize | met | notes |\n"
+    "| workload | ours | scikit-learn | measured: min – median – max | target | stretch goal | met | notes |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 
 
 class Target(NamedTuple):
-    """What the median is held against. Ratios have the unit "x", durations "s"."""
+    """Required value of a median. Ratios have the unit "x", durations "s"."""
 
     limit: float
-    prize: float | None = None
+    stretch: float | None = None
     is_least: bool = True  # False: smaller is better
     unit: str = "x"
 
-    def reaches(self, value: float, bar: float) -> bool:
-        return value >= bar if self.is_least else value <= bar
+    def reaches(self, value: float, threshold: float) -> bool:
+        return value >= threshold if self.is_least else value <= threshold
 
     def verdict(self, value: float) -> str:
-        if self.prize is not None and self.reaches(value, self.prize):
-            return "prize"
+        if self.stretch is not None and self.reaches(value, self.stretch):
+            return "stretch"
         return "yes" if self.reaches(value, self.limit) else "NO"
 
-    def shown(self, bar: float | None) -> str:
-        if bar is None:
+    def text(self, threshold: float | None) -> str:
+        if threshold is None:
             return ""
-        return f"{'≥' if self.is_least else '≤'} {bar:g} {self.unit}"
+        return f"{'≥' if self.is_least else '≤'} {threshold:g} {self.unit}"
 
 
 class Row(NamedTuple):
-    """`measured`, one value a repeat, is judged; `failed_condition` says which other demand was missed, if any."""
+    """Line of the report. The median of `values`, one per repeat, is compared with the target; `failed_condition` names
+    another requirement that was missed, if any.
+    """
 
-    work: str
+    workload: str
     ours: str
     theirs: str
-    measured: Sequence[float]
+    values: Sequence[float]
     target: Target
     note: str = ""
     failed_condition: str = ""
 
     def markdown(self) -> str:
-        middle = statistics.median(self.measured)
-        spread = " – ".join(f"{value:.3g}" for value in (min(self.measured), middle, max(self.measured)))
-        met = f"NO: {self.failed_condition}" if self.failed_condition else self.target.verdict(middle)
+        median = statistics.median(self.values)
+        spread = " – ".join(f"{value:.3g}" for value in (min(self.values), median, max(self.values)))
+        met = f"NO: {self.failed_condition}" if self.failed_condition else self.target.verdict(median)
         cells = (
-            self.work,
+            self.workload,
             self.ours,
             self.theirs,
             f"{spread} {self.target.unit}",
-            self.target.shown(self.target.limit),
-            self.target.shown(self.target.prize),
+            self.target.text(self.target.limit),
+            self.target.text(self.target.stretch),
             met,
             self.note,
         )
@@ -61,9 +63,9 @@ class Row(NamedTuple):
 
 
 def seconds(values: Iterable[float]) -> str:
-    """The median, in a unit that suits it."""
-    middle = statistics.median(values)
+    """Return the median as text, in seconds, milliseconds or microseconds."""
+    median = statistics.median(values)
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if middle >= size:
-            return f"{middle / size:.3g} {unit}"
-    return f"{middle / 1e-6:.3g} µs"
+        if median >= size:
+            return f"{median / size:.3g} {unit}"
+    return f"{median / 1e-6:.3g} µs"

@@ -1,4 +1,4 @@
-"""What a new process pays once: the import, and what its first fit takes beyond a later one (warm kernel cache)."""
+"""Startup times of a new process: the import, and the first fit compared with later fits (warm kernel cache)."""
 
 import json
 import statistics
@@ -19,7 +19,7 @@ THEIRS = (
     "sklearn.ensemble.RandomForestClassifier(n_estimators=20, n_jobs=2, random_state=0)",
 )
 
-# The data are made after the import is timed, since they need numpy, which belongs to the import.
+# The data are created after the import is timed because they need numpy, whose import is part of it.
 _PROBE = """
 import time
 begin = time.perf_counter()
@@ -38,16 +38,16 @@ print(json.dumps([imported] + [fit() for _ in range(6)]))
 
 
 def probe(module: str, estimator: str) -> tuple[float, float, float]:
-    """Seconds in a new process: the import, the first fit, the median of five later ones."""
+    """Return the seconds of the import, the first fit and the median of five later fits in a new process."""
     script = _PROBE.format(module=module, estimator=estimator)
     command = [sys.executable, "-c", script]
-    answer = subprocess.run(command, check=True, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
-    imported, first, *later = json.loads(answer.stdout)
+    process = subprocess.run(command, check=True, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
+    imported, first, *later = json.loads(process.stdout)
     return imported, first, statistics.median(later)
 
 
 def rows(settings: Settings) -> Iterator[Row]:
-    probe(*OURS)  # fills the kernel cache, if need be
+    probe(*OURS)  # fills the kernel cache if it is empty
     probe(*THEIRS)
     pairs = [(probe(*OURS), probe(*THEIRS)) for _ in range(settings.repeats)]
     ours, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
@@ -55,10 +55,10 @@ def rows(settings: Settings) -> Iterator[Row]:
     extra = [[first - later for _, first, later in probes] for probes in (ours, theirs)]
     yield Row("startup: import core", seconds(imports[0]), seconds(imports[1]), imports[0], IMPORT_TARGET)
     yield Row(
-        "startup: first fit beyond a later one",
+        "startup: first fit minus a later fit",
         seconds(extra[0]),
         seconds(extra[1]),
         extra[0],
         FIRST_FIT_TARGET,
-        note=f"a later one takes {seconds([later for _, _, later in ours])}",
+        note=f"a later fit takes {seconds([later for _, _, later in ours])}",
     )

@@ -1,33 +1,33 @@
-"""Durations of two contenders, taken in turns so that both meet the same machine."""
+"""Durations of two contenders, measured alternately so that both run under the same conditions."""
 
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from benchmarks.contenders import Make, warm
+from benchmarks.contenders import EstimatorFactory, warm_up
 from benchmarks.data import Table
 
-#: A contender that takes longer is run at most twice, whatever the number of repeats.
+#: A contender that takes longer is run at most `SLOW_REPEATS` times, regardless of the number of repeats.
 SLOW_SECONDS = 60.0
 SLOW_REPEATS = 2
 
-Timed = Callable[[], float]
+Timing = Callable[[], float]
 
 
 class Times(NamedTuple):
-    """Seconds, one value a repeat."""
+    """Durations in seconds, one value per repeat."""
 
     ours: list[float]
     theirs: list[float]
 
     @property
     def speedups(self) -> list[float]:
-        """Their time over ours, repeat by repeat."""
+        """Return the ratio of their time to ours in each repeat."""
         return [theirs / ours for ours, theirs in zip(self.ours, self.theirs, strict=True)]
 
 
-def in_turns(ours: Timed, theirs: Timed, repeats: int) -> Times:
-    """Run both once a repeat; who goes first changes each time."""
+def time_alternately(ours: Timing, theirs: Timing, repeats: int) -> Times:
+    """Run both contenders once per repeat; the order alternates."""
     times = Times([], [])
     contenders = [(ours, times.ours), (theirs, times.theirs)]
     for repeat in range(repeats):
@@ -39,15 +39,15 @@ def in_turns(ours: Timed, theirs: Timed, repeats: int) -> Times:
 
 
 class TimedFit:
-    """A fit that can be timed again and again; `estimator` is the last one fitted."""
+    """Fit whose duration can be measured repeatedly; `estimator` is the result of the last fit."""
 
-    def __init__(self, make: Make, table: Table) -> None:
+    def __init__(self, make: EstimatorFactory, table: Table) -> None:
         self._make, self._table = make, table
         self.estimator: Any = None
-        warm(make, table)
+        warm_up(make, table)
 
     def __call__(self) -> float:
-        self.estimator = None  # the memory of the last one is free before the next grows
+        self.estimator = None  # release the memory of the previous fit
         estimator = self._make()
         begin = time.perf_counter()
         estimator.fit(self._table.X, self._table.y)
@@ -56,12 +56,12 @@ class TimedFit:
         return seconds
 
     def accuracy(self) -> float:
-        """Percent of the clean test rows."""
+        """Return the accuracy on the clean test rows in percent."""
         return 100.0 * float(self.estimator.score(self._table.X_test, self._table.y_test))
 
 
-def seconds_a_call(call: Callable[[], Any], n_calls: int) -> float:
-    """Mean seconds of a call within a loop of them."""
+def seconds_per_call(call: Callable[[], Any], n_calls: int) -> float:
+    """Return the mean duration of a call over `n_calls` calls."""
     begin = time.perf_counter()
     for _ in range(n_calls):
         call()
