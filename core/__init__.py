@@ -31,7 +31,7 @@ from core.forests.tree import TreeClassifier
 from core.growth.tree_structure import Tree
 from core.holdout import SeededSplit, Split, repeated_holdouts, split_folds, split_holdout
 from core.losses.base import Loss
-from core.losses.catalogue import (
+from core.losses.catalog import (
     LOSSES,
     AdaptiveNegativeExponential,
     CredalEntropy,

@@ -15,7 +15,7 @@ from core.evaluation import evaluate
 from core.forests.forest import ForestClassifier
 from core.forests.tree import TreeClassifier
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
-from core.losses.catalogue import LOSSES
+from core.losses.catalog import LOSSES
 from core.losses.parsing import parse_loss
 from core.noise.correction import is_estimated, two_class_correction
 from core.registry import AnyClassifier

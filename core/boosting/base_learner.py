@@ -16,7 +16,7 @@ from core.boosting.rules import Rule, leaf_nodes
 from core.growth.growing import grow_on_rows
 from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import rescale_node_weights
-from core.kernels.criteria.catalogue import Criterion
+from core.kernels.criteria.catalog import Criterion
 from core.kernels.growth.partition import TreeRows
 from core.kernels.growth.tree_nodes import TreeNodes
 from core.kernels.prediction.traversal import find_leaves

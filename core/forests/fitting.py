@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import Trees
-from core.kernels.criteria.catalogue import Criterion
+from core.kernels.criteria.catalog import Criterion
 from core.losses.base import Loss
 from core.monitoring import FitMonitor, Progress
 from core.noise.correction import CorrectedLabels

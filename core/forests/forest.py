@@ -29,7 +29,7 @@ from core.growth.growth_parameters import (
 from core.growth.growth_problem import GrowthProblem
 from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, accuracy, out_of_bag_votes
 from core.growth.tree_structure import Trees
-from core.kernels.criteria.catalogue import Criterion
+from core.kernels.criteria.catalog import Criterion
 from core.kernels.growth.tree_nodes import TreeNodes
 from core.monitoring import Progress
 from core.noise.correction import clip_to_simplex, leaf_vote

@@ -17,7 +17,7 @@ from core.growth.growing import thread_count
 from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
 from core.growth.tree_structure import Tree, Trees, rescale_node_weights
 from core.growth.voting import Vote, cached_packed_trees, packed_votes
-from core.kernels.criteria.catalogue import Criterion
+from core.kernels.criteria.catalog import Criterion
 from core.losses.base import Loss
 from core.losses.parsing import parse_loss
 from core.monitoring import FitMonitor, NullMonitor, Progress

@@ -15,7 +15,7 @@ from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_pro
 from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, out_of_bag_votes
 from core.growth.tree_structure import Trees
 from core.kernels.growth.tree_nodes import TreeNodes
-from core.losses.catalogue import SquaredError
+from core.losses.catalog import SquaredError
 from core.monitoring import FitMonitor, Progress
 from core.noise.estimation import TransitionEstimate, fit_noise
 from core.noise.label_probabilities import LabelProbabilities

@@ -24,7 +24,7 @@ from core.growth.growth_parameters import (
 )
 from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import Tree, Trees
-from core.kernels.criteria.catalogue import Criterion
+from core.kernels.criteria.catalog import Criterion
 from core.monitoring import Progress
 from core.randomness import SeedTree
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from core.exceptions import FitStopped
 from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import Trees
-from core.kernels.criteria.catalogue import CRITERIA, Criterion
+from core.kernels.criteria.catalog import CRITERIA, Criterion
 from core.kernels.growth.partition import TreeRows
 from core.kernels.growth.tree_nodes import TreeNodes
 from core.kernels.growth.trees import grow_best_first, grow_depth_first

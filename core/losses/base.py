@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.class_votes import winning_classes
 from core.exceptions import CoreError, InvalidLoss
-from core.kernels.criteria.catalogue import Criterion
+from core.kernels.criteria.catalog import Criterion
 from core.parameters import parameters_of
 
 #: Rows on which an adaptive loss is tuned; "auto" means out of bag where trees grow on bootstrap samples.

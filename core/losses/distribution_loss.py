@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
 
-from core.kernels.criteria.catalogue import Criterion
+from core.kernels.criteria.catalog import Criterion
 from core.kernels.criteria.distribution import TabulatedImpurity
 from core.losses.base import Loss
 from core.losses.cdfs import named_cdf

@@ -5,7 +5,7 @@ from typing import Any
 
 from core.exceptions import InvalidLoss
 from core.losses.base import Loss
-from core.losses.catalogue import LOSSES
+from core.losses.catalog import LOSSES
 from core.parameters import Parameter, parameters_of
 
 _BY_NAME = {name: loss for loss in LOSSES.values() for name in (loss.kind, *loss.aliases)}

@@ -29,7 +29,7 @@ from core.exceptions import InvalidNoise, InvalidParameter
 from core.growth.voting import Vote
 from core.kernels.criteria.gini import SignedGini
 from core.losses.base import Loss
-from core.losses.catalogue import SquaredError
+from core.losses.catalog import SquaredError
 from core.noise.transition import TransitionMatrix, to_transition_matrix
 from core.parameters import SELF_CHECKED, Help, Parameter, parameters_of
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from numba.extending import overload
 
-from core.kernels.criteria.catalogue import CRITERIA, Criterion
+from core.kernels.criteria.catalog import CRITERIA, Criterion
 from core.kernels.criteria.sides import EMPTY_SIDE, ClassWeights, Side
 from core.kernels.jit import NO_REFERENCE_COUNTING, inner_kernel
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria.catalogue import Criterion
+from core.kernels.criteria.catalog import Criterion
 from core.kernels.criteria.dispatch import needs_all_classes, node_impurity, risk_decrease
 from core.kernels.features import BinnedFeatures
 from core.kernels.growth.node_classes import PresentClasses, fill_positions, list_present_classes, sum_by_class

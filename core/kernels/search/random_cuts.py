@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria.catalogue import Criterion
+from core.kernels.criteria.catalog import Criterion
 from core.kernels.criteria.dispatch import combine_risks, make_side, pair_gain, side_risk, splits_into_risks
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel

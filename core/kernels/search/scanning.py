@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria.catalogue import Criterion
+from core.kernels.criteria.catalog import Criterion
 from core.kernels.criteria.dispatch import combine_risks, pair_gain, side_risk, splits_into_risks, with_weight
 from core.kernels.criteria.sides import EMPTY_SIDE, Side
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 import core
 from core.growth.growing import with_tables_for
 from core.kernels.criteria import dispatch, powers
-from core.kernels.criteria.catalogue import CRITERIA, Criterion
+from core.kernels.criteria.catalog import CRITERIA, Criterion
 from core.kernels.criteria.norm import power_of_weight
 from core.kernels.criteria.sides import EMPTY_SIDE, TABLE_LENGTH
 from core.kernels.growth.partition import TreeRows

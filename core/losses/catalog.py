@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria.catalogue import Criterion
+from core.kernels.criteria.catalog import Criterion
 from core.kernels.criteria.entropy import Credal, Entropy, lifted_log_table, weighted_log_table
 from core.kernels.criteria.gini import Gini, NegativeExponentialImpurity, SqrtGiniImpurity
 from core.kernels.criteria.norm import (
