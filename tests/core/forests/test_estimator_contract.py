@@ -166,7 +166,7 @@ def test_infinity_is_refused(estimator):
 
 def test_missing_labels_are_refused(estimator):
     X, y = blobs()
-    with pytest.raises(core.InvalidInput, match="label cannot be missing"):
+    with pytest.raises(core.InvalidInput, match="every row needs a label"):
         estimator.fit(X, np.where(y == 1, np.nan, 0.0))
 
 

@@ -108,7 +108,7 @@ SEARCHES = [
 
 def nodes_with(width, search, X, y, weights):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.forests.grown_classifier.bin_features", binned_as(width))
+        patch.setattr("core.growth.growth_problem.bin_features", binned_as(width))
         return node_bytes(core.TreeClassifier(random_state=1, max_bins=None, **search).fit(X, y, weights))
 
 
