@@ -1,11 +1,11 @@
-# One image for every part: the command chooses (`bristlecone api`, `worker` or `migrate`).
+# One image for all services; the command selects one (`bristlecone api`, `worker` or `migrate`).
 
 FROM python:3.12-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /opt/bristlecone
 ENV PATH=/opt/bristlecone/bin:$PATH
 WORKDIR /src
-# The locked packages come first: a change of our own code does not install them again.
+# The locked packages are installed first, so that a change of our own code does not reinstall them.
 COPY requirements.lock ./
 RUN pip install --require-hashes --requirement requirements.lock
 COPY pyproject.toml README.md LICENSE ./
@@ -26,12 +26,12 @@ ENV PATH=/opt/bristlecone/bin:$PATH \
     NUMBA_CACHE_DIR=/var/cache/bristlecone
 USER bristlecone
 WORKDIR /var/lib/bristlecone
-# Kernels compile now and not in the first job. A machine with another processor compiles them once more,
-# which is why their folder belongs to the user that runs the service.
+# Kernels are compiled now rather than in the first job. A machine with another processor compiles them again,
+# so their folder belongs to the user that runs the service.
 RUN python -c "from core import service_api; service_api.warm_up()"
 VOLUME /var/lib/bristlecone
 EXPOSE 8000
-# A container that runs a worker has a check of its own; see docker-compose.yml.
+# Worker containers use a different health check; see docker-compose.yml.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request as r; r.build_opener(r.ProxyHandler({})).open('http://127.0.0.1:' + os.environ.get('BRISTLECONE_PORT', '8000') + '/healthz', timeout=4)"]
 CMD ["bristlecone", "api"]

@@ -1,4 +1,4 @@
-# The commands to remember. Each sets up what it needs; the rest of this file is how.
+# Commands for users and developers. Each command installs its own requirements; their implementation follows below.
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -8,23 +8,23 @@ PACKAGES := app core workers migrations
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo serve test coverage check format docs reference bench lock clean
 
-help: ## Say what can be made
+help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; \
 		do printf 'make %-9s %s\n' "$$name" "$$text"; done
 
-setup: $(VENV)/.runtime-installed ## Install the locked packages into .venv (seconds when nothing changed)
+setup: $(VENV)/.runtime-installed ## Install the locked packages into .venv (skipped if they are up to date)
 
-demo: setup ## Start the service and compare three models trained on noisy labels (EXIT=1 stops it at the end)
+demo: setup ## Start the service and compare models trained on noisy labels (EXIT=1 stops it at the end)
 	@exec $(BIN)/python -m app.cli demo $(if $(filter-out 0,$(EXIT)),--exit)
 
 serve: setup ## Run the service until Ctrl-C; see docs/reference/settings.md
 	@exec $(BIN)/python -m app.cli serve
 
-test: setup-dev ## Run the tests (ARGS="tests/core -x" for some of them)
+test: setup-dev ## Run the tests (ARGS="tests/core -x" selects a part)
 	@$(if $(ARGS),,$(BIN)/python -m tests.compile_kernels)
 	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
 
-check: setup-dev ## Lint, format, types, import contracts and the promises about the repository itself
+check: setup-dev ## Check linting, formatting, types, import contracts, repository rules and the documentation build
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -32,7 +32,7 @@ check: setup-dev ## Lint, format, types, import contracts and the promises about
 	@sh .ci/check-repository
 	@$(BUILD_DOCS)
 
-format: setup-dev ## Format the code and make the corrections that the linter is sure of
+format: setup-dev ## Format the code and apply the safe fixes of the linter
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
 
@@ -40,16 +40,16 @@ docs: setup-dev ## Build the documentation site in docs/_build/html; warnings ar
 	@$(BUILD_DOCS)
 	@echo "The site is in docs/_build/html/index.html"
 
-reference: setup-dev ## Write the generated tables and the OpenAPI document in docs/ anew
+reference: setup-dev ## Regenerate the tables and the OpenAPI document in docs/
 	@$(BIN)/python -m docs.generation
 
-coverage: setup-dev ## Run the tests and measure branch coverage; fails below the floor (ARGS as for test)
+coverage: setup-dev ## Run the tests and measure branch coverage; fail below the minimum (ARGS as for test)
 	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --cov --cov-report=term:skip-covered $(ARGS)
 
-bench: setup-dev ## Measure everything that has a target beside scikit-learn (ARGS="fit predict --repeats 1" for a part)
+bench: setup-dev ## Run the benchmarks against scikit-learn (ARGS="fit predict --repeats 1" selects a part)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-lock: ## Resolve the newest allowed versions and write both lock files (UPGRADE=0 keeps locked versions)
+lock: ## Resolve the newest allowed versions and write both lock files (UPGRADE=0 keeps the locked versions)
 	@$(find_python); "$$python" -m venv .venv-lock
 	@.venv-lock/bin/python -m pip install -qq --disable-pip-version-check uv
 	@.venv-lock/bin/uv pip compile pyproject.toml $(LOCK_OPTIONS) --output-file requirements.lock
@@ -57,38 +57,38 @@ lock: ## Resolve the newest allowed versions and write both lock files (UPGRADE=
 		--output-file requirements-dev.lock
 	@rm -rf .venv-lock
 
-clean: ## Remove what was installed and cached; the state in ./var stays
+clean: ## Remove installed packages, caches and built documentation; keep the state in ./var
 	@rm -rf $(VENV) .venv-lock .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage \
 		*.egg-info docs/_build
 	@find $(PACKAGES) tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# --- how -------------------------------------------------------------------------------------------------------
+# --- implementation --------------------------------------------------------------------------------------------------
 
 LOCK_OPTIONS := --quiet $(if $(filter 0,$(UPGRADE)),,--upgrade) --universal --python-version 3.11 --generate-hashes \
 	--no-annotate --no-header
 
 BUILD_DOCS := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --jobs auto docs docs/_build/html
 
-# Sets $python to the first Python that the locked packages have wheels for.
+# Set $python to the first Python for which the locked packages have wheels.
 define find_python
 python=; for candidate in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
 	if "$$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null; \
 	then python="$$candidate"; break; fi; done; \
 if [ -z "$$python" ]; then \
-	echo "Bristlecone needs Python 3.11 to 3.14, and none is on the PATH; install one, or say make PYTHON=/path/to/python3" >&2; \
+	echo "Bristlecone needs Python 3.11 to 3.14, and none is on the PATH; install one, or run make PYTHON=/path/to/python3" >&2; \
 	exit 1; fi
 endef
 
 setup-dev: $(VENV)/.dev-installed
 
-# A stamp is written last, so an install that was interrupted is done again.
+# The stamp is written last, so that an interrupted installation is repeated.
 $(VENV)/.runtime-installed: requirements.lock pyproject.toml | $(VENV)/.created
 	@echo "Installing the locked packages into $(VENV) (about a minute the first time)"
 	@$(PIP) install -qq --require-hashes --requirement requirements.lock
 	@$(PIP) install -qq --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# The runtime stamp comes first: both write the same folder, and make may run its targets side by side.
+# The runtime stamp is an order-only prerequisite: both targets write to the same folder, and make may run in parallel.
 $(VENV)/.dev-installed: requirements-dev.lock pyproject.toml | $(VENV)/.runtime-installed
 	@echo "Installing the locked development packages into $(VENV)"
 	@$(PIP) install -qq --require-hashes --requirement requirements-dev.lock
@@ -98,6 +98,6 @@ $(VENV)/.created:
 	@$(find_python); \
 	if ! $(BIN)/python -c 'import pip' 2>/dev/null; then \
 		"$$python" -m venv --clear $(VENV) || { rm -rf $(VENV); \
-			echo "Python's venv module could not make $(VENV); on Debian and Ubuntu: apt-get install python3-venv" >&2; \
+			echo "Python's venv module could not create $(VENV); on Debian and Ubuntu, run apt-get install python3-venv" >&2; \
 			exit 1; }; fi
 	@touch $@

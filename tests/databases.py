@@ -1,4 +1,4 @@
-"""A PostgreSQL for tests: one that is named or running already, else one that the `pgserver` wheel starts."""
+"""PostgreSQL server of the tests: a configured or running server, or one that the `pgserver` package starts."""
 
 import importlib.util
 import os
@@ -12,25 +12,25 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-#: Set it to use a server of your own; tests create and drop databases named bristlecone_test_*.
+#: Environment variable with the URL of a server; tests create and drop databases named bristlecone_test_*.
 TEST_SERVER_VARIABLE = "BRISTLECONE_TEST_POSTGRES_URL"
 
-WELL_KNOWN = ("postgresql+psycopg://postgres@127.0.0.1:5432/postgres", "postgresql+psycopg:///postgres")
+DEFAULT_URLS = ("postgresql+psycopg://postgres@127.0.0.1:5432/postgres", "postgresql+psycopg:///postgres")
 
 
 @contextmanager
 def postgresql_server() -> Iterator[str]:
-    """The URL of a server on which databases may be created; starts one when none is found."""
-    given = os.environ.get(TEST_SERVER_VARIABLE)
-    for url in [given] if given else WELL_KNOWN:
-        if _may_create_databases(url):
+    """Yield the URL of a server on which databases can be created; start a server if none is running."""
+    configured_url = os.environ.get(TEST_SERVER_VARIABLE)
+    for url in [configured_url] if configured_url else DEFAULT_URLS:
+        if _can_create_databases(url):
             yield url
             return
-    with _started_server() as url:
+    with _start_server() as url:
         yield url
 
 
-def _may_create_databases(url: str) -> bool:
+def _can_create_databases(url: str) -> bool:
     engine = sa.create_engine(url, connect_args={"connect_timeout": 2})
     query = sa.text("SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user")
     try:
@@ -43,11 +43,11 @@ def _may_create_databases(url: str) -> bool:
 
 
 @contextmanager
-def _started_server() -> Iterator[str]:
+def _start_server() -> Iterator[str]:
     if importlib.util.find_spec("pgserver") is None:
-        why = f"no PostgreSQL is running and pgserver has no wheel for this Python; set {TEST_SERVER_VARIABLE}"
-        # Half of the tests would quietly not run; where results count, that is a failure.
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(why)
+        reason = f"no PostgreSQL is running and pgserver has no wheel for this Python; set {TEST_SERVER_VARIABLE}"
+        # Many tests would be skipped without notice, so this is a failure in continuous integration.
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     pgserver = importlib.import_module("pgserver")
     folder = Path(tempfile.mkdtemp(prefix="bristlecone-pg-"))
     server = pgserver.get_server(folder, cleanup_mode="delete")
@@ -60,7 +60,7 @@ def _started_server() -> Iterator[str]:
 
 @contextmanager
 def fresh_database(server_url: str) -> Iterator[str]:
-    """The URL of a new empty database on that server, dropped at the end."""
+    """Yield the URL of a new, empty database on the server; the database is dropped at the end."""
     name = f"bristlecone_test_{uuid.uuid4().hex[:12]}"
     engine = sa.create_engine(server_url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:

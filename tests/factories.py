@@ -1,4 +1,4 @@
-"""Factories of valid rows. A test only passes the values that it is about."""
+"""Factories of valid database rows; a test passes only the values that it checks."""
 
 import uuid
 from typing import Any
@@ -26,7 +26,7 @@ FEATURES = [
 ]
 
 
-def make_dataset(context: ServiceContext, **changed: Any) -> uuid.UUID:
+def make_dataset(context: ServiceContext, **changes: Any) -> uuid.UUID:
     """Insert the row of a data set whose file is not in the store."""
     values: dict[str, Any] = {
         "name": "made",
@@ -38,7 +38,7 @@ def make_dataset(context: ServiceContext, **changed: Any) -> uuid.UUID:
         "classes": [{"label": 0, "count": 50}, {"label": 1, "count": 50}],
         "features": FEATURES,
     }
-    row = DatasetRow(**(values | changed))
+    row = DatasetRow(**(values | changes))
     with writing(context.sessions) as session:
         session.add(row)
     return row.id
@@ -59,7 +59,7 @@ def make_job(
 
 
 def make_sweep(context: ServiceContext, n_cells: int, key: str | None = None) -> QueuedJob:
-    """Queue a sweep with so many cells, on a new data set."""
+    """Queue a sweep with `n_cells` cells on a new data set."""
     dataset_id = make_dataset(context)
     cells = [NewChild(JobKind.SWEEP_CELL, {"cell": number}) for number in range(n_cells)]
     with writing(context.sessions) as session:
@@ -68,6 +68,6 @@ def make_sweep(context: ServiceContext, n_cells: int, key: str | None = None) ->
 
 
 def job(context: ServiceContext, job_id: uuid.UUID) -> JobRow:
-    """Return the current row."""
+    """Return the current row of a job."""
     with reading(context.sessions) as session:
         return session.get_one(JobRow, job_id)

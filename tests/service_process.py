@@ -1,4 +1,4 @@
-"""A whole service for end-to-end tests: what `make serve` starts, on a home and a port of its own."""
+"""Complete service for end-to-end tests, started as by `make serve` with its own home and port."""
 
 import json
 import os
@@ -17,29 +17,29 @@ import psutil
 
 from app.operations.loopback import open_loopback
 
-#: Includes compiling the kernels, if nobody has done that yet.
+#: Includes compiling the kernels if the cache is empty.
 START_SECONDS = 400.0
 STOP_SECONDS = 60.0
 
-#: Variables of the tests' own shell that would turn the embedded service into another one.
+#: Prefixes of environment variables that would change the configuration of the service under test.
 _SERVICE_VARIABLES = ("DATABASE_URL", "REDIS_URL", "BRISTLECONE_")
 
 
 def free_port() -> int:
-    """A TCP port on the loopback interface that nobody listened on a moment ago."""
+    """Return a TCP port on the loopback interface that is currently unused."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def service_environment(home: Path, port: int, **changes: str) -> dict[str, str]:
-    """The current environment without settings of another service, plus these."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SERVICE_VARIABLES)}
-    return kept | {"BRISTLECONE_HOME": str(home), "BRISTLECONE_PORT": str(port)} | changes
+    """Return the current environment without other settings of the service, with these changes."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_SERVICE_VARIABLES)}
+    return environment | {"BRISTLECONE_HOME": str(home), "BRISTLECONE_PORT": str(port)} | changes
 
 
-def processes_of(home: Path) -> list[psutil.Process]:
-    """Living processes that were given this home, whoever their parent is now."""
+def service_processes(home: Path) -> list[psutil.Process]:
+    """Return the living processes of the service with this home, regardless of their current parent."""
     return [process for process in psutil.process_iter() if _has_home(process, home)]
 
 
@@ -47,24 +47,24 @@ def _has_home(process: psutil.Process, home: Path) -> bool:
     try:
         if process.status() == psutil.STATUS_ZOMBIE:
             return False
-        # Redis overwrites its environment with its title; it is known by the folder it works in.
+        # Redis overwrites its environment with its title, so it is identified by its working directory.
         return process.environ().get("BRISTLECONE_HOME") == str(home) or process.cwd() == str(home / "redis")
     except psutil.Error:
         return False
 
 
-def wait_until(condition: Any, seconds: float, what: str) -> Any:
-    """The first true answer of `condition()`; fails after `seconds`."""
+def wait_until(condition: Any, seconds: float, event: str) -> Any:
+    """Return the first true result of `condition()`; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if answer := condition():
-            return answer
+        if result := condition():
+            return result
         time.sleep(0.05)
-    raise AssertionError(f"{what} did not happen within {seconds:g} s")
+    raise AssertionError(f"{event} did not happen within {seconds:g} s")
 
 
-def answers(url: str) -> bool:
-    """Whether GET `url` gives 2xx."""
+def responds(url: str) -> bool:
+    """Return True if GET `url` returns a 2xx status."""
     try:
         with open_loopback(url, timeout=5) as response:
             return 200 <= response.status < 300
@@ -73,9 +73,9 @@ def answers(url: str) -> bool:
 
 
 class RunningService:
-    """`with RunningService(tmp_path / "home") as service:` then talk to `service.url`.
+    """Service process, as a context manager: `with RunningService(tmp_path / "home") as service:`.
 
-    `changes` are environment variables, for example `DATABASE_URL` to run on PostgreSQL.
+    Requests go to `service.url`. `changes` are environment variables, for example `DATABASE_URL` to run on PostgreSQL.
     """
 
     def __init__(self, home: Path, port: int | None = None, changes: Mapping[str, str] | None = None) -> None:
@@ -98,15 +98,15 @@ class RunningService:
                 start_new_session=True,
             )
         try:
-            wait_until(self._ready_or_dead, START_SECONDS, f"{self.url}/readyz answering")
-            assert self.process.poll() is None, f"serve ended while starting:\n{self.log.read_text()}"
+            wait_until(self._has_started_or_ended, START_SECONDS, f"{self.url}/readyz answering")
+            assert self.process.poll() is None, f"serve ended during startup:\n{self.log.read_text()}"
         except BaseException:
             self.kill()
             raise
         return self
 
     def stop(self) -> int:
-        """Stop as a service manager does; the exit code of `serve`."""
+        """Stop the service as a service manager does; return the exit code of `serve`."""
         assert self.process is not None
         self.process.terminate()
         try:
@@ -115,8 +115,8 @@ class RunningService:
             self.kill()
 
     def kill(self) -> None:
-        """Leave nothing behind, whatever state the service is in."""
-        for process in processes_of(self.home):
+        """Kill all processes of the service, regardless of its state."""
+        for process in service_processes(self.home):
             process.kill()
         if self.process is not None:
             self.process.wait()
@@ -130,13 +130,13 @@ class RunningService:
         self.stop()
 
     def processes(self, part: str) -> list[psutil.Process]:
-        """Living processes of this service whose command line holds `part`: "workers", "redis-server", " api"."""
-        return [process for process in processes_of(self.home) if part in " ".join(_command_line(process))]
+        """Return the living processes whose command line contains `part`, such as "workers" or "redis-server"."""
+        return [process for process in service_processes(self.home) if part in " ".join(_command_line(process))]
 
     def request(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
-        """Status and parsed answer. `bytes` are sent as they are, anything else as JSON."""
+        """Return the status and the parsed response. `bytes` are sent unchanged, other bodies as JSON."""
         raw = isinstance(body, bytes)
         data = body if raw or body is None else json.dumps(body).encode()
         content_type = {} if raw or body is None else {"Content-Type": "application/json"}
@@ -144,22 +144,22 @@ class RunningService:
         try:
             with open_loopback(request, timeout=60) as response:
                 return response.status, json.loads(response.read() or b"null")
-        except urllib.error.HTTPError as refusal:
-            with refusal:
-                return refusal.code, json.loads(refusal.read() or b"null")
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.loads(error.read() or b"null")
 
     def wait_for_job(self, job_id: str, seconds: float = 120.0) -> dict[str, Any]:
-        """The job once it has succeeded, failed or been cancelled."""
+        """Return the job after it has succeeded, failed or been cancelled."""
 
-        def finished() -> dict[str, Any] | None:
+        def finished_job() -> dict[str, Any] | None:
             _, job = self.request("GET", f"/jobs/{job_id}")
             return job if job["state"] in ("succeeded", "failed", "cancelled") else None
 
-        return wait_until(finished, seconds, f"job {job_id} ending")
+        return wait_until(finished_job, seconds, f"job {job_id} ending")
 
-    def _ready_or_dead(self) -> bool:
+    def _has_started_or_ended(self) -> bool:
         assert self.process is not None
-        return self.process.poll() is not None or answers(f"{self.url}/readyz")
+        return self.process.poll() is not None or responds(f"{self.url}/readyz")
 
 
 def _command_line(process: psutil.Process) -> list[str]:

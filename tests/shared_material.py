@@ -1,4 +1,4 @@
-"""Reference vectors and real data sets that may lie beside the checkout; a user's clone has none of them."""
+"""Optional reference vectors and real data sets next to the checkout; a clone of the repository does not have them."""
 
 import json
 from pathlib import Path
@@ -10,13 +10,13 @@ SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 
 
 def shared_path(*parts: str) -> Path:
-    """The path below the sibling folder `shared`; skips the calling test when it is not there."""
+    """Return a path in the sibling folder `shared`; skip the calling test if it does not exist."""
     path = SHARED.joinpath(*parts)
     if not path.exists():
-        pytest.skip(f"needs {'/'.join(parts)} from a folder `shared` beside the checkout")
+        pytest.skip(f"needs {'/'.join(parts)} from a folder `shared` next to the checkout")
     return path
 
 
 def reference(name: str) -> Any:
-    """The parsed reference file `name` (for example "trees.json")."""
+    """Return the parsed reference file `name`, such as "trees.json"."""
     return json.loads(shared_path("reference", name).read_text())

@@ -1,4 +1,4 @@
-"""Each kind of error has its own code, and docs/errors.md explains all of them."""
+"""Error codes: each is unique, stable and explained in docs/errors.md."""
 
 import importlib
 import pkgutil
@@ -14,8 +14,8 @@ from core.exceptions import CoreError
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors.md"
 
 
-def _all_of(base: type) -> set[type]:
-    return {base} | {each for child in base.__subclasses__() for each in _all_of(child)}
+def _subclasses(base: type) -> set[type]:
+    return {base} | {descendant for child in base.__subclasses__() for descendant in _subclasses(child)}
 
 
 def _codes() -> dict[str, set[type]]:
@@ -24,7 +24,7 @@ def _codes() -> dict[str, set[type]]:
             if "demo" not in module.name:
                 importlib.import_module(module.name)
     codes: dict[str, set[type]] = {}
-    for error in _all_of(ServiceError) | _all_of(CoreError):
+    for error in _subclasses(ServiceError) | _subclasses(CoreError):
         if not error.__name__.startswith("_"):
             codes.setdefault(error.code, set()).add(error)
     return codes
@@ -33,10 +33,10 @@ def _codes() -> dict[str, set[type]]:
 def test_every_code_is_explained() -> None:
     explained = set(re.findall(r"^\| `([a-z0-9_]+)` \|", PAGE.read_text(), flags=re.MULTILINE))
     raised = {*_codes(), *HTTP_CODES.values()}
-    elsewhere = {"invalid_request", "worker_lost", "out_of_memory", "database_unavailable", "sweep_cells_failed"}
+    stored_codes = {"invalid_request", "worker_lost", "out_of_memory", "database_unavailable", "sweep_cells_failed"}
     assert raised - explained == set()
-    assert explained - raised - elsewhere == set()
+    assert explained - raised - stored_codes == set()
 
 
-def test_codes_are_stable_words() -> None:
+def test_codes_are_snake_case_words() -> None:
     assert all(re.fullmatch(r"[a-z][a-z0-9_]*", code) for code in _codes())

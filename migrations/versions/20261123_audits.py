@@ -1,4 +1,4 @@
-"""audits: their results, more kinds of jobs, and child jobs
+"""audits: audit results, kinds of audit and sweep jobs, child jobs
 
 Revision: 20261123_audits
 Follows: 20261122_certificate

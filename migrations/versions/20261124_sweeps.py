@@ -1,4 +1,4 @@
-"""sweeps: scores of their cells
+"""sweeps: scores of sweep cells
 
 Revision: 20261124_sweeps
 Follows: 20261123_audits

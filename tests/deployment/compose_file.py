@@ -1,4 +1,4 @@
-"""docker-compose.yml as Compose reads it: variables filled in, `$$` undone, one record per service."""
+"""Reader of docker-compose.yml that substitutes variables and `$$` as Compose does."""
 
 import re
 from collections.abc import Mapping
@@ -12,12 +12,14 @@ ROOT = Path(__file__).resolve().parents[2]
 _VARIABLE = re.compile(r"\$(?:\$|\{(\w+)(?:(:-|:\?)([^}]*))?\})")
 
 
-class VariableMissing(Exception):
-    """What Compose says when a `${NAME:?message}` has no value."""
+class MissingVariable(Exception):
+    """Variable of a `${NAME:?message}` without a value, which Compose reports as an error."""
 
 
 @dataclass(frozen=True)
 class Service:
+    """Service of the Compose file."""
+
     name: str
     command: list[str]
     environment: dict[str, str]
@@ -27,10 +29,10 @@ class Service:
 
 
 def read_compose(variables: Mapping[str, str]) -> dict[str, Service]:
-    """Every service of the file.
+    """Return the services of the file by name.
 
     Raises:
-        VariableMissing: a required variable is not in `variables`, or is empty.
+        MissingVariable: a required variable is not in `variables` or is empty.
     """
     text = (ROOT / "docker-compose.yml").read_text()
     document = _interpolate(yaml.safe_load(text), variables)
@@ -58,15 +60,15 @@ def _interpolate(value: Any, variables: Mapping[str, str]) -> Any:
         return {key: _interpolate(part, variables) for key, part in value.items()}
     if isinstance(value, list):
         return [_interpolate(part, variables) for part in value]
-    return _VARIABLE.sub(lambda found: _replacement(found, variables), value) if isinstance(value, str) else value
+    return _VARIABLE.sub(lambda match: _replacement(match, variables), value) if isinstance(value, str) else value
 
 
-def _replacement(found: re.Match[str], variables: Mapping[str, str]) -> str:
-    name, operator, rest = found.groups()
+def _replacement(match: re.Match[str], variables: Mapping[str, str]) -> str:
+    name, operator, rest = match.groups()
     if name is None:
         return "$"
-    if given := variables.get(name):
-        return given
+    if value := variables.get(name):
+        return value
     if operator == ":?":
-        raise VariableMissing(f"{name}: {rest}")
+        raise MissingVariable(f"{name}: {rest}")
     return rest or ""

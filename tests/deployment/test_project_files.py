@@ -26,7 +26,7 @@ def test_hooks_download_nothing() -> None:
     assert {hook["language"] for hook in local["hooks"]} == {"system"}
 
 
-def test_hosted_ci_calls_the_script_that_every_machine_runs() -> None:
+def test_hosted_ci_runs_the_ci_script() -> None:
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
     assert [step["run"] for step in steps if "run" in step] == [".ci/run"]
@@ -41,6 +41,6 @@ def test_citation_names_the_project_and_the_papers() -> None:
     assert all(paper["title"] and paper["authors"] and paper["year"] for paper in citation["references"])
 
 
-def test_license_is_the_one_that_the_project_names() -> None:
+def test_license_file_matches_the_project_metadata() -> None:
     assert PROJECT["license"] == "Apache-2.0"
     assert re.search(r"Apache License\s+Version 2\.0", (ROOT / "LICENSE").read_text())

@@ -1,4 +1,4 @@
-"""README and documentation: their commands run as they are printed, their links and file names exist."""
+"""README and documentation: printed commands run, links and file names exist, tables match their sources."""
 
 import json
 import os
@@ -22,14 +22,14 @@ PICTURE = re.compile(r'(?:src|srcset)="([^"]+)"')
 TUTORIAL = (DOCS / "tutorial.md").read_text()
 #: Pages whose commands continue those of the tutorial.
 GUIDES = [page for page in sorted(DOCS.glob("how-to/*.md")) if "```bash" in page.read_text()]
-#: A machine that has not compiled the kernels yet needs minutes for them.
-LONGEST_SECONDS = 600
+#: Includes compiling the kernels if the cache is empty.
+TIMEOUT_SECONDS = 600
 
 
 def section(title: str) -> str:
-    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
-    assert found is not None, title
-    return found[1]
+    match = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
+    assert match is not None, title
+    return match[1]
 
 
 def blocks(language: str, text: str) -> list[str]:
@@ -37,18 +37,18 @@ def blocks(language: str, text: str) -> list[str]:
 
 
 def run_bash(script: str, folder: Path, environment: dict[str, str]) -> str:
-    """Return what the script prints; it stops at the first command that fails."""
-    finished = subprocess.run(
+    """Run a script and return its output; the script stops at the first command that fails."""
+    completed = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
-        timeout=LONGEST_SECONDS,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    return finished.stdout
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return completed.stdout
 
 
 @pytest.fixture(scope="module")
@@ -64,25 +64,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tutorial(service: RunningService, folder: Path) -> str:
-    """What the commands of the tutorial print."""
+    """Return the output of the commands of the tutorial."""
     return run_bash("echo\n".join(blocks("bash", TUTORIAL)), folder, service.environment)
 
 
 @pytest.fixture(scope="module")
 def run_guide(service: RunningService, folder: Path, tutorial: str) -> Callable[[str], str]:
-    """Run the commands of a guide with the variables and the data set of the tutorial."""
+    """Return a function that runs the commands of a guide with the variables and the data set of the tutorial."""
     first_steps = "".join(blocks("bash", TUTORIAL)[:2])
     return lambda script: run_bash(first_steps + script, folder, service.environment)
 
 
-def test_commands_of_the_readme_run_as_they_are_printed(service: RunningService, tmp_path: Path) -> None:
-    printed = run_bash("".join(blocks("bash", section("Over HTTP"))), tmp_path, service.environment)
-    answer = json.loads(printed[printed.rindex('{"model"') :])
+def test_readme_commands_run(service: RunningService, tmp_path: Path) -> None:
+    output = run_bash("".join(blocks("bash", section("Over HTTP"))), tmp_path, service.environment)
+    answer = json.loads(output[output.rindex('{"model"') :])
     assert answer["label"] == "yes"
     assert answer["model"]["name"] == "loans"
 
 
-def test_commands_of_the_tutorial_run_as_they_are_printed(tutorial: str) -> None:
+def test_tutorial_commands_run(tutorial: str) -> None:
     assert "\nsucceeded\n" in tutorial
     one = json.loads(re.findall(r'\{"model".*?\}\}(?=\{|$)', tutorial.strip(), re.DOTALL)[0])
     assert one["label"] == "yes"
@@ -90,43 +90,43 @@ def test_commands_of_the_tutorial_run_as_they_are_printed(tutorial: str) -> None
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda page: page.name)
-def test_commands_of_a_guide_run_as_they_are_printed(guide: Path, run_guide: Callable[[str], str]) -> None:
-    printed = run_guide("".join(blocks("bash", guide.read_text())))
-    assert not re.findall(r'"state":"(?:failed|cancelled)"', printed)
+def test_guide_commands_run(guide: Path, run_guide: Callable[[str], str]) -> None:
+    output = run_guide("".join(blocks("bash", guide.read_text())))
+    assert not re.findall(r'"state":"(?:failed|cancelled)"', output)
 
 
-def test_guides_show_audits_sweeps_and_predictions() -> None:
-    shown = "".join(block for guide in GUIDES for block in blocks("bash", guide.read_text()))
-    assert "/predict" in shown
-    assert "/audits" in shown
-    assert "/sweeps" in shown
+def test_guides_include_audits_sweeps_and_predictions() -> None:
+    commands = "".join(block for guide in GUIDES for block in blocks("bash", guide.read_text()))
+    assert "/predict" in commands
+    assert "/audits" in commands
+    assert "/sweeps" in commands
 
 
-def test_an_audit_stores_the_wrong_labels(run_guide: Callable[[str], str], folder: Path) -> None:
+def test_audit_guide_stores_the_wrong_labels(run_guide: Callable[[str], str], folder: Path) -> None:
     run_guide("".join(blocks("bash", (DOCS / "how-to" / "audit-labels.md").read_text())))
     header, *wrong = (folder / "wrong-labels.csv").read_text().splitlines()
     assert header == '"row","given_label","suggested_label","quality","is_issue"'
     assert wrong
 
 
-def test_a_sweep_prints_a_score_for_each_cell(run_guide: Callable[[str], str]) -> None:
-    printed = run_guide("".join(blocks("bash", (DOCS / "how-to" / "compare-under-noise.md").read_text())))
+def test_sweep_guide_prints_a_score_for_each_cell(run_guide: Callable[[str], str]) -> None:
+    output = run_guide("".join(blocks("bash", (DOCS / "how-to" / "compare-under-noise.md").read_text())))
     curve = r"(?:entropy|misclassification) 0\.[02] accuracy 0\.\d+ 0\.\d+ \["
-    assert len(re.findall(curve, printed)) == 4
+    assert len(re.findall(curve, output)) == 4
 
 
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks("python", page.read_text())], ids=lambda page: page.name
 )
-def test_python_runs_as_it_is_printed(page: Path, tmp_path: Path) -> None:
+def test_python_examples_run(page: Path, tmp_path: Path) -> None:
     script = "".join(blocks("python", page.read_text()))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "error", "-c", script]
-    finished = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False
+    completed = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
     )
-    assert finished.returncode == 0, finished.stderr
-    assert finished.stdout
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout
 
 
 def test_start_commands_are_targets_of_the_makefile() -> None:
@@ -145,17 +145,17 @@ def test_settings_table_lists_every_setting_once() -> None:
     assert sorted(documented) == sorted(existing)
 
 
-def test_table_of_the_noise_curve_holds_the_cells_of_its_picture() -> None:
+def test_noise_curve_table_matches_the_picture() -> None:
     page = (DOCS / "benchmarks.md").read_text()
     cells = json.loads((DOCS / "images" / "noise_curve.json").read_text())
     for name in {cell["estimator"] for cell in cells}:
         accuracies = [cell["accuracies"] for cell in cells if cell["estimator"] == name]
-        shown = [f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}" for values in accuracies]
-        assert f"| {name} | {' | '.join(shown)} |" in page
+        columns = [f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}" for values in accuracies]
+        assert f"| {name} | {' | '.join(columns)} |" in page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_and_file_names_lead_somewhere(page: Path) -> None:
+def test_links_and_file_names_exist(page: Path) -> None:
     text = page.read_text()
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
     for link in links + PICTURE.findall(text):

@@ -1,4 +1,4 @@
-"""The migrations create the schema of the metadata, and each of them can be undone."""
+"""Migrations: equality with the metadata, downgrades and preservation of rows."""
 
 import os
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ def test_migrated_schema_equals_the_metadata(engine: Engine) -> None:
     assert _tables(engine) == set(metadata.tables)
 
 
-def test_check_constraints_are_migrated(engine: Engine) -> None:
+def test_migrations_create_check_constraints(engine: Engine) -> None:
     command.upgrade(_config(engine), "head")
     migrated = {
         check["name"]: check["sqltext"].replace('"', "") for check in inspect(engine).get_check_constraints("jobs")
@@ -65,7 +65,7 @@ def test_check_constraints_are_migrated(engine: Engine) -> None:
     assert all(f"'{kind}'" in migrated["ck_jobs_kind"] for kind in JobKind)
 
 
-def test_down_and_up_again(engine: Engine) -> None:
+def test_migrations_can_be_reverted_and_repeated(engine: Engine) -> None:
     config = _config(engine)
     command.upgrade(config, "head")
     assert is_current(engine)
@@ -76,7 +76,7 @@ def test_down_and_up_again(engine: Engine) -> None:
     assert _tables(engine) == set(metadata.tables)
 
 
-def test_the_downgrade_before_certificates_keeps_trained_models(engine: Engine, tmp_path: Path) -> None:
+def test_downgrade_before_certificates_keeps_trained_models(engine: Engine, tmp_path: Path) -> None:
     config = _config(engine)
     command.upgrade(config, "head")
     context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
@@ -85,12 +85,12 @@ def test_the_downgrade_before_certificates_keeps_trained_models(engine: Engine, 
     assert "certificate" not in {column["name"] for column in inspect(engine).get_columns("trained_models")}
     command.upgrade(config, "head")
     with reading(context.sessions) as session:
-        found = session.get_one(TrainedModelRow, model.id)
-        assert (found.name, found.metrics, found.certificate) == (model.name, model.metrics, None)
+        stored = session.get_one(TrainedModelRow, model.id)
+        assert (stored.name, stored.metrics, stored.certificate) == (model.name, model.metrics, None)
     context.close()
 
 
-def test_the_downgrade_before_sweeps_keeps_every_other_job(engine: Engine, tmp_path: Path) -> None:
+def test_downgrade_before_sweeps_keeps_other_jobs(engine: Engine, tmp_path: Path) -> None:
     config = _config(engine)
     command.upgrade(config, "head")
     context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
@@ -108,14 +108,14 @@ def test_the_downgrade_before_sweeps_keeps_every_other_job(engine: Engine, tmp_p
     context.close()
 
 
-def test_the_downgrade_before_audits_keeps_training_jobs(engine: Engine, tmp_path: Path) -> None:
+def test_downgrade_before_audits_keeps_training_jobs(engine: Engine, tmp_path: Path) -> None:
     config = _config(engine)
     command.upgrade(config, "head")
     context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
     train_id, audit_id = make_job(context), make_job(context, kind=JobKind.AUDIT)
-    found = {"classes": [0, 1], "n_rows": 2, "n_issues": 0, "report": {}, "issues_sha256": "0" * 64}
+    columns = {"classes": [0, 1], "n_rows": 2, "n_issues": 0, "report": {}, "issues_sha256": "0" * 64}
     with writing(context.sessions) as session:
-        session.add(AuditRow(job_id=audit_id, **found))
+        session.add(AuditRow(job_id=audit_id, **columns))
     command.downgrade(config, "20261122_certificate")
     command.upgrade(config, "head")
     with reading(context.sessions) as session:
@@ -125,7 +125,7 @@ def test_the_downgrade_before_audits_keeps_training_jobs(engine: Engine, tmp_pat
     context.close()
 
 
-COPYING_VERSION = """
+COPYING_MIGRATION = """
 revision = "copies_jobs"
 down_revision = "20261124_sweeps"
 
@@ -138,14 +138,14 @@ def upgrade():
 """
 
 
-def test_copying_a_table_keeps_the_rows_that_refer_to_it(tmp_path: Path) -> None:
-    """SQLite changes a constraint by copying the table and dropping the old one."""
+def test_copying_a_table_keeps_referencing_rows(tmp_path: Path) -> None:
+    """On SQLite, a migration changes a constraint by copying the table and dropping the old one."""
     settings = make_settings(tmp_path, f"sqlite:///{tmp_path / 'test.db'}")
     config = alembic_config(settings.database.url)
     command.upgrade(config, "head")
     context = open_context(settings)
     job_id = make_job(context)
-    (tmp_path / "copies_jobs.py").write_text(COPYING_VERSION)
+    (tmp_path / "copies_jobs.py").write_text(COPYING_MIGRATION)
     config.set_main_option("path_separator", "os")
     config.set_main_option("version_locations", os.pathsep.join([str(MIGRATIONS / "versions"), str(tmp_path)]))
     command.upgrade(config, "copies_jobs")
