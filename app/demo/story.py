@@ -62,7 +62,7 @@ def run_demo(settings: Settings, *, exit_when_done: bool) -> None:
     """
     require_free_port(settings)
     client = DemoClient(service_url(settings))
-    with _service(settings, client):
+    with _compilation(settings), _service(settings, client):
         _tell_story(client)
         print(f"\nAPI   {client.url}\nDocs  {client.url}/docs")
         if exit_when_done:
@@ -74,8 +74,7 @@ def run_demo(settings: Settings, *, exit_when_done: bool) -> None:
 
 @contextlib.contextmanager
 def _service(settings: Settings, client: DemoClient) -> Iterator[None]:
-    log_file = settings.logs_folder / "demo.log"
-    log_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    log_file = _log_file(settings)
     print(f"Starting the service; its log is {log_file}", flush=True)
     command = ChildCommand("service", [sys.executable, "-m", "app.cli", "serve"], stop_seconds=60.0, output=log_file)
     signal.signal(signal.SIGTERM, _exit_on_signal)
@@ -89,6 +88,25 @@ def _service(settings: Settings, client: DemoClient) -> Iterator[None]:
         print("Stopping the service", flush=True)
         process.terminate()
         process.wait()
+
+
+@contextlib.contextmanager
+def _compilation(settings: Settings) -> Iterator[None]:
+    """Compile kernels beside the service, and stop that when the demo ends first."""
+    log_file = _log_file(settings)
+    arguments = [sys.executable, "-m", "app.demo.compile_kernels"]
+    process = spawn(ChildCommand("compilation", arguments, stop_seconds=5.0, output=log_file), os.environ)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _log_file(settings: Settings) -> Path:
+    log_file = settings.logs_folder / "demo.log"
+    log_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return log_file
 
 
 def _exit_on_signal(number: int, frame: object) -> NoReturn:
