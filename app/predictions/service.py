@@ -17,6 +17,7 @@ from app.trained_models.errors import ArtifactDamaged, ArtifactMissing, Artifact
 from app.trained_models.records import TrainedModelRecord
 from app.trained_models.service import TrainedModelService
 from app.trained_models.store import ArtifactStore
+from core.service_api import winning_classes
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ class ServedModel:
         probabilities = self.estimator.predict_proba(X)
         return [
             {"label": self.labels[k], "probabilities": dict(zip(self.label_texts, row, strict=True))}
-            for k, row in zip(probabilities.argmax(axis=1).tolist(), probabilities.tolist(), strict=True)
+            for k, row in zip(winning_classes(probabilities).tolist(), probabilities.tolist(), strict=True)
         ]
 
     def etag(self, X: NDArray[np.float64]) -> str:
