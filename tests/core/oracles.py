@@ -1,16 +1,16 @@
-"""Plain twins of the kernels: slow, short, and of another shape than the code they check."""
+"""Slow, short reference implementations of the kernels with a different structure."""
 
 import decimal
 import math
 from collections.abc import Iterator
 from itertools import pairwise
 
-#: Gains that are no fall of a training risk: the stop rule takes them as they are.
-GAINS_OF_THEIR_OWN = {"credal", "twoing", "ranking"}
+#: Criteria whose gain is not a decrease of the training risk; the stop rule uses these gains directly.
+CRITERIA_WITH_DIRECT_GAINS = {"credal", "twoing", "ranking"}
 
 
 def impurity(kind, p, n_classes, weight=1.0, **parameters):
-    """Impurity of a class distribution `p` in a node of some weight, from its textbook formula."""
+    """Return the impurity of a class distribution `p` in a node of this weight, by its textbook formula."""
     gini = 1.0 - sum(x * x for x in p)
     formulas = {
         "gini": lambda: gini,
@@ -29,13 +29,13 @@ def impurity(kind, p, n_classes, weight=1.0, **parameters):
 
 
 def negative_exponential(p, n_classes, lambda_):
-    """Smaller of misclassification and lambda times the root; lambda = 0 means the root itself."""
+    """Return the minimum of misclassification and lambda times the root; for lambda = 0, the root itself."""
     root = math.sqrt(max(1.0 - sum(x * x for x in p), 0.0) * (n_classes - 1) / n_classes)
     return min(1.0 - max(p), lambda_ * root) if lambda_ > 0 else root
 
 
 def generalized_cross_entropy(p, q):
-    """(1 - ||p||_r) / q in fifty digits, for any q."""
+    """Return (1 - ||p||_r) / q for any q, computed with fifty digits."""
     if q >= 1:
         return (1.0 - max(p)) / q
     with decimal.localcontext(prec=50):
@@ -49,7 +49,7 @@ def generalized_cross_entropy(p, q):
 
 
 def upper_entropy(counts, n_classes, s):
-    """Entropy after the mass s has filled up the lowest counts to a level, found by bisection."""
+    """Return the entropy after the mass s has raised the lowest counts to a level, computed by bisection."""
     counts = [*counts, *[0.0] * (n_classes - len(counts))]
     low, high = 0.0, sum(counts) + s
     for _ in range(200):
@@ -63,7 +63,7 @@ def upper_entropy(counts, n_classes, s):
 
 
 def gain(kind, left, right, n_classes, **parameters):
-    """Gain per node weight of a cut into children with the given class weights."""
+    """Return the gain per node weight of a split into children with these class weights."""
 
     def mean_loss(counts):
         return impurity(kind, [count / sum(counts) for count in counts], n_classes, sum(counts), **parameters)
@@ -77,19 +77,19 @@ def gain(kind, left, right, n_classes, **parameters):
         return abs(left[0] * right[1] - left[1] * right[0]) / 2
     parent = mean_loss([a + b for a, b in zip(left, right, strict=True)])
     if kind == "credal":
-        s, on_left, on_right = parameters["s"], mean_loss(left), mean_loss(right)
-        return parent - (n_left * on_left + n_right * on_right + s * max(on_left, on_right)) / (n + s)
+        s, left_loss, right_loss = parameters["s"], mean_loss(left), mean_loss(right)
+        return parent - (n_left * left_loss + n_right * right_loss + s * max(left_loss, right_loss)) / (n + s)
     return parent - (n_left * mean_loss(left) + n_right * mean_loss(right)) / n
 
 
 def distribution(y, w, n_classes):
-    """Weighted class distribution of some rows."""
+    """Return the weighted class distribution of the rows."""
     total = sum(w)
     return [sum(wi for yi, wi in zip(y, w, strict=True) if yi == k) / total for k in range(n_classes)]
 
 
 def cuts(column) -> Iterator[tuple[float, bool, list[bool]]]:
-    """All cuts of one feature as (threshold, missing goes left, goes left by row); NaN = missing."""
+    """Yield all cuts of one feature as (threshold, missing goes left, goes left by row); NaN is missing."""
     present = sorted({x for x in column if not math.isnan(x)})
     any_missing = len(present) < len(column) and any(math.isnan(x) for x in column)
     thresholds = [(a + b) / 2 for a, b in pairwise(present)]
@@ -99,24 +99,24 @@ def cuts(column) -> Iterator[tuple[float, bool, list[bool]]]:
 
 
 def best_gain(kind, X, y, w, n_classes, min_samples_leaf=1, **parameters):
-    """Largest gain per node weight over all features and cuts, -inf when no cut is allowed."""
+    """Return the largest gain per node weight over all features and cuts, or -inf if no cut is allowed."""
 
     def class_weights(rows):
         return [sum(w[i] for i in rows if y[i] == k) for k in range(n_classes)]
 
-    everyone = range(len(y))
+    all_rows = range(len(y))
     best = -math.inf
     for feature in range(len(X[0])):
         for _, _, goes_left in cuts([row[feature] for row in X]):
-            left = [i for i in everyone if goes_left[i]]
-            right = [i for i in everyone if not goes_left[i]]
+            left = [i for i in all_rows if goes_left[i]]
+            right = [i for i in all_rows if not goes_left[i]]
             if min(len(left), len(right)) >= min_samples_leaf:
                 best = max(best, gain(kind, class_weights(left), class_weights(right), n_classes, **parameters))
     return best
 
 
-def leaf_of(tree, row):
-    """Walk one row down scikit-learn style arrays."""
+def find_leaf(tree, row):
+    """Return the leaf of a row in a tree of scikit-learn style arrays."""
     node = 0
     while tree.children_left[node] != -1:
         x = row[tree.feature[node]]

@@ -5,6 +5,6 @@ import numpy as np
 from core.class_votes import winning_classes
 
 
-def test_the_largest_vote_wins_and_ties_go_to_the_first_class():
+def test_largest_vote_wins_and_ties_go_to_the_first_class():
     votes = np.array([[0.2, 0.5, 0.3], [0.4, 0.4, 0.2], [0.1, 0.1, 0.8], [0.0, 0.0, 0.0]])
     assert winning_classes(votes).tolist() == [1, 0, 2, 0]

@@ -1,4 +1,4 @@
-"""scikit-learn's contract where its own checks do not look, or need a library that is not installed."""
+"""Parts of the scikit-learn estimator contract that its own checks do not cover without optional packages."""
 
 import operator
 import os
@@ -21,7 +21,7 @@ _Y = np.arange(20) // 10
 
 
 class Frame:
-    """As much of a data frame as is looked at."""
+    """Minimal data frame with values, columns and a shape."""
 
     def __init__(self, values, columns):
         self.values, self.columns, self.shape = np.asarray(values), columns, np.shape(values)
@@ -30,11 +30,11 @@ class Frame:
         return np.asarray(self.values, dtype=dtype)
 
 
-def fitted():
+def fitted_tree():
     return core.TreeClassifier(random_state=0).fit(_X, _Y)
 
 
-def test_fitting_and_predicting_need_no_scikit_learn(tmp_path):
+def test_fit_and_predict_do_not_import_scikit_learn(tmp_path):
     program = (
         "import sys, core; X, y = [[0.0], [1.0]], ['n', 'y'];"
         "forest = core.ForestClassifier(n_estimators=3, random_state=0).fit(X, y);"
@@ -46,7 +46,7 @@ def test_fitting_and_predicting_need_no_scikit_learn(tmp_path):
     assert run.stdout.strip() == "[]"
 
 
-def test_evaluation_is_the_first_to_need_it():
+def test_evaluation_imports_scikit_learn():
     program = (
         "import sys, core; X, y = [[0.0], [1.0]], ['n', 'y'];"
         "report = core.evaluate(core.TreeClassifier().fit(X, y), X, y);"
@@ -56,7 +56,7 @@ def test_evaluation_is_the_first_to_need_it():
     assert run.stdout.split() == ["1.0", "True"]
 
 
-def test_the_tools_of_scikit_learn_take_them():
+def test_scikit_learn_tools_accept_the_estimators():
     pipeline = make_pipeline(StandardScaler(), core.TreeClassifier(random_state=0))
     search = GridSearchCV(pipeline, {"treeclassifier__max_depth": [1, 2]}, cv=2, error_score="raise")
     y = np.arange(20) % 2
@@ -64,37 +64,37 @@ def test_the_tools_of_scikit_learn_take_them():
     assert is_classifier(core.ForestClassifier())
 
 
-def test_a_clone_has_the_parameters_and_nothing_else():
-    copy = clone(fitted().set_params(loss="ne", class_weight={0: 2.0}))
+def test_clone_copies_only_the_parameters():
+    copy = clone(fitted_tree().set_params(loss="ne", class_weight={0: 2.0}))
     assert copy.get_params() == {**core.TreeClassifier(random_state=0, loss="ne", class_weight={0: 2.0}).get_params()}
     assert not hasattr(copy, "trees_")
 
 
-def test_an_unknown_parameter_changes_nothing():
+def test_unknown_parameter_leaves_all_parameters_unchanged():
     tree = core.TreeClassifier()
     with pytest.raises(ValueError, match=r"'depth'.*'max_depth'"):
         tree.set_params(max_depth=3, depth=3)
     assert tree.max_depth is None
 
 
-def test_it_shows_what_is_not_a_default():
+def test_repr_shows_only_non_default_parameters():
     assert repr(core.TreeClassifier()) == "TreeClassifier()"
     assert repr(core.ForestClassifier(loss="ne", n_estimators=100)) == "ForestClassifier(loss='ne')"
     assert repr(core.TreeClassifier(class_weight={"a": 2})) == "TreeClassifier(class_weight={'a': 2})"
 
 
 @pytest.mark.parametrize(
-    "use", ["predict", "predict_proba", "score", "tree_", "get_depth", "feature_importances_"], ids=str
+    "attribute", ["predict", "predict_proba", "score", "tree_", "get_depth", "feature_importances_"], ids=str
 )
-def test_before_the_fit(use):
-    arguments = {"predict": [_X], "predict_proba": [_X], "score": [_X, _Y]}.get(use, [])
+def test_unfitted_estimators_raise_not_fitted_error(attribute):
+    arguments = {"predict": [_X], "predict_proba": [_X], "score": [_X, _Y]}.get(attribute, [])
     tree = core.TreeClassifier()
     with pytest.raises(NotFittedError, match="TreeClassifier"):
-        operator.attrgetter(use)(tree)(*arguments)
+        operator.attrgetter(attribute)(tree)(*arguments)
 
 
 @pytest.mark.parametrize("labels", [[0, 1], ["n", "y"], [True, "x"]], ids=str)
-def test_the_score_is_weighted_accuracy(labels):
+def test_score_is_weighted_accuracy(labels):
     named = np.empty(20, dtype=object)
     named[:] = [labels[k] for k in _Y]
     tree = core.TreeClassifier(random_state=0).fit(_X, named)
@@ -105,26 +105,26 @@ def test_the_score_is_weighted_accuracy(labels):
     assert tree.score(_X, wrong) == pytest.approx(17 / 20)
 
 
-def test_the_score_is_that_of_scikit_learn():
+def test_score_equals_that_of_scikit_learn():
     flipped = np.where(np.arange(20) % 7 == 0, 1 - _Y, _Y)
     weights = np.random.default_rng(0).random(20)
-    predicted = fitted().predict(_X)
-    assert fitted().score(_X, flipped, weights) == pytest.approx(
+    predicted = fitted_tree().predict(_X)
+    assert fitted_tree().score(_X, flipped, weights) == pytest.approx(
         accuracy_score(flipped, predicted, sample_weight=weights)
     )
 
 
 class TestFeatureNames:
-    def test_are_those_of_a_frame(self):
+    def test_names_of_a_frame_are_stored(self):
         tree = core.TreeClassifier().fit(Frame(_X, ["a", "b"]), _Y)
         assert tree.feature_names_in_.tolist() == ["a", "b"]
         assert tree.fit(_X, _Y).n_features_in_ == 2
         assert not hasattr(tree, "feature_names_in_")
 
-    def test_that_are_numbers_are_none(self):
+    def test_numeric_names_are_ignored(self):
         assert not hasattr(core.TreeClassifier().fit(Frame(_X, [0, 1]), _Y), "feature_names_in_")
 
-    def test_of_mixed_types_are_refused(self):
+    def test_names_of_mixed_types_are_rejected(self):
         with pytest.raises(TypeError, match="string names"):
             core.TreeClassifier().fit(Frame(_X, ["a", 1]), _Y)
 
@@ -137,17 +137,17 @@ class TestFeatureNames:
             ([*"abcdefghi"], r"unseen at fit time:\n- c\n- d\n- e\n- f\n- g\n- \.\.\.\n"),
         ],
     )
-    def test_that_differ_from_the_fit_are_listed(self, names, message):
+    def test_names_that_differ_from_the_fit_are_listed(self, names, message):
         tree = core.TreeClassifier().fit(Frame(_X, ["a", "b"]), _Y)
         with pytest.raises(core.InvalidInput, match=f"(?s){message}"):
             tree.predict(Frame(np.zeros((1, len(names))), names))
 
-    def test_on_one_side_only_are_warned_of(self):
-        named, bare = core.TreeClassifier().fit(Frame(_X, ["a", "b"]), _Y), fitted()
+    def test_names_in_only_fit_or_predict_raise_a_warning(self):
+        with_names, without_names = core.TreeClassifier().fit(Frame(_X, ["a", "b"]), _Y), fitted_tree()
         with pytest.warns(UserWarning, match="X does not have valid feature names"):
-            named.predict(_X)
+            with_names.predict(_X)
         with pytest.warns(UserWarning, match="was fitted without feature names"):
-            bare.predict(Frame(_X, ["a", "b"]))
+            without_names.predict(Frame(_X, ["a", "b"]))
 
 
 @pytest.mark.parametrize(
@@ -165,19 +165,19 @@ class TestFeatureNames:
     ],
     ids=repr,
 )
-def test_rows_that_cannot_be_used(X, message):
+def test_invalid_rows_are_rejected(X, message):
     with pytest.raises((ValueError, OverflowError), match=message):
-        fitted().predict(X)
+        fitted_tree().predict(X)
 
 
 @pytest.mark.parametrize("weights", [[1.0], np.ones((20, 1)), ["heavy"] * 20, [-1.0] * 20, [np.nan] * 20], ids=str)
-def test_sample_weights_that_cannot_be_used(weights):
-    for refuses in [core.TreeClassifier().fit, fitted().score]:
+def test_invalid_sample_weights_are_rejected(weights):
+    for method in [core.TreeClassifier().fit, fitted_tree().score]:
         with pytest.raises(core.InvalidInput, match="sample_weight"):
-            refuses(_X, _Y, sample_weight=weights)
+            method(_X, _Y, sample_weight=weights)
 
 
-def test_missing_values_of_other_libraries_are_missing():
+def test_missing_values_of_data_frames_are_recognized():
     class WithMissing(Frame):
         iloc = None
 

@@ -1,4 +1,4 @@
-"""Metrics against scikit-learn and by hand; splits that keep their promises."""
+"""Metrics compared with scikit-learn and manual calculations; properties of splits and folds."""
 
 import json
 
@@ -13,7 +13,7 @@ import core
 UNIFORM = {"kind": "uniform", "rate": 0.3}
 
 
-def fitted(n_classes=3, n_rows=300):
+def fitted_forest(n_classes=3, n_rows=300):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, 4))
     y = np.array(list("abcd"))[(X[:, :n_classes] + rng.normal(size=(n_rows, n_classes))).argmax(axis=1)]
@@ -21,8 +21,8 @@ def fitted(n_classes=3, n_rows=300):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_metrics_are_those_of_scikit_learn(n_classes):
-    model, X, y = fitted(n_classes)
+def test_metrics_equal_those_of_scikit_learn(n_classes):
+    model, X, y = fitted_forest(n_classes)
     report = core.evaluate(model, X, y)
     p, predicted = model.predict_proba(X), model.predict(X)
     one_hot = (y[:, np.newaxis] == model.classes_).astype(float)
@@ -43,7 +43,7 @@ def test_metrics_are_those_of_scikit_learn(n_classes):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 4))
-def test_metrics_with_ties_and_classes_never_predicted(seed, n_classes, n_levels):
+def test_metrics_with_ties_and_unpredicted_classes(seed, n_classes, n_levels):
     rng = np.random.default_rng(seed)
     codes = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, size=20)])
     votes = rng.integers(1, n_levels + 1, size=(len(codes), n_classes)) * (rng.random(n_classes) < 0.7) + 0.01
@@ -57,36 +57,36 @@ def test_metrics_with_ties_and_classes_never_predicted(seed, n_classes, n_levels
 
     report = core.evaluate(Voter(), p, codes)
     if n_classes == 2:
-        assert report["roc_auc"] == pytest.approx(pairs_in_order(codes == 1, p[:, 1]))
+        assert report["roc_auc"] == pytest.approx(concordance(codes == 1, p[:, 1]))
     else:
-        of_class = [pairs_in_order(codes == k, p[:, k]) for k in range(n_classes)]
-        assert report["roc_auc"] == pytest.approx(np.mean(of_class))
-    f1 = f1_of_classes(codes, p.argmax(axis=1), n_classes)
+        class_aucs = [concordance(codes == k, p[:, k]) for k in range(n_classes)]
+        assert report["roc_auc"] == pytest.approx(np.mean(class_aucs))
+    f1 = class_f1_scores(codes, p.argmax(axis=1), n_classes)
     assert report["macro_f1"] == pytest.approx(np.mean(f1))
     assert report["weighted_f1"] == pytest.approx(np.average(f1, weights=np.bincount(codes)))
 
 
-def pairs_in_order(is_positive, scores):
-    """Share of pairs of a positive and another row whose scores stand in that order, ties counting half."""
+def concordance(is_positive, scores):
+    """Return the fraction of pairs in which the positive row has the higher score; ties count one half."""
     differences = scores[is_positive][:, np.newaxis] - scores[~is_positive]
     return (np.sign(differences) + 1).mean() / 2
 
 
-def f1_of_classes(codes, predicted, n_classes):
-    """2 hits / (true + predicted rows) of each class; every class occurs."""
-    hits = [np.sum((codes == k) & (predicted == k)) for k in range(n_classes)]
-    return [2 * hits[k] / (np.sum(codes == k) + np.sum(predicted == k)) for k in range(n_classes)]
+def class_f1_scores(codes, predicted, n_classes):
+    """Return 2 true positives / (true + predicted rows) of each class; every class occurs."""
+    true_positives = [np.sum((codes == k) & (predicted == k)) for k in range(n_classes)]
+    return [2 * true_positives[k] / (np.sum(codes == k) + np.sum(predicted == k)) for k in range(n_classes)]
 
 
-def test_a_test_set_without_some_class_has_no_auc_and_no_nan():
-    model, X, y = fitted()
+def test_metrics_without_a_class_in_the_test_set_contain_no_nan():
+    model, X, y = fitted_forest()
     report = core.evaluate(model, X[y == "a"][:5], y[y == "a"][:5])
     assert report["roc_auc"] is None
     assert report["n_rows"] == sum(report["confusion"][0]) == 5
     json.dumps(report, allow_nan=False)
 
 
-def test_certain_and_wrong_is_finite():
+def test_log_loss_of_certain_wrong_predictions_is_finite():
     model = core.TreeClassifier().fit([[0.0], [1.0]], ["n", "y"])
     report = core.evaluate(model, [[0.0], [1.0]], ["y", "n"])
     assert report["accuracy"] == 0
@@ -94,14 +94,14 @@ def test_certain_and_wrong_is_finite():
     assert 30 < report["log_loss"] < 40
 
 
-def test_one_class_alone():
+def test_evaluation_of_a_single_class():
     report = core.evaluate(core.TreeClassifier().fit([[0.0], [1.0]], ["n", "n"]), [[0.0]], ["n"])
     assert report["confusion"] == [[1]]
     assert report["roc_auc"] is None
 
 
-def test_a_class_that_is_never_predicted():
-    """Two leaves of three classes: the third class wins nowhere."""
+def test_evaluation_with_an_unpredicted_class():
+    """The tree has two leaves for three classes, so one class is never predicted."""
     model = core.TreeClassifier().fit([[0.0]] * 3 + [[1.0]] * 3, list("aacbbc"))
     report = core.evaluate(model, [[0.0], [1.0], [1.0]], list("abc"))
     assert report["accuracy"] == pytest.approx(2 / 3)
@@ -111,8 +111,8 @@ def test_a_class_that_is_never_predicted():
     json.dumps(report, allow_nan=False)
 
 
-def test_confusion_follows_the_classes_that_are_given():
-    """The model lacks "b", which comes between its own classes; "z" is in neither and comes last."""
+def test_confusion_matrix_has_the_requested_classes():
+    """The model lacks the class "b"; "z" is in neither the model nor `classes` and is placed last."""
     model = core.TreeClassifier().fit([[0.0], [1.0]], ["a", "c"])
     classes = np.array(["a", "b", "c"])
     report = core.evaluate(model, [[0.0], [1.0], [1.0], [0.0]], ["a", "b", "c", "z"], classes)
@@ -123,14 +123,14 @@ def test_confusion_follows_the_classes_that_are_given():
     assert (both["roc_auc"], both["confusion"]) == (1.0, [[1, 0, 0], [0, 0, 0], [0, 0, 1]])
 
 
-def test_classes_that_lack_one_of_the_models_are_refused():
-    model, X, y = fitted()
+def test_classes_without_a_class_of_the_model_are_rejected():
+    model, X, y = fitted_forest()
     with pytest.raises(core.InvalidInput, match="lacks 1 of the model's"):
         core.evaluate(model, X, y, classes=np.array(["a", "b"]))
 
 
-def test_a_label_that_training_never_saw_counts_as_wrong():
-    model, X, y = fitted()
+def test_unknown_labels_count_as_errors():
+    model, X, y = fitted_forest()
     known = core.evaluate(model, X[:3], y[:3])
     report = core.evaluate(model, X[:4], [*y[:3], "z"])
     assert report["accuracy"] == pytest.approx(known["accuracy"] * 3 / 4)
@@ -141,14 +141,14 @@ def test_a_label_that_training_never_saw_counts_as_wrong():
     json.dumps(report, allow_nan=False)
 
 
-def test_no_rows_are_refused():
-    model, X, _ = fitted()
+def test_empty_data_are_rejected():
+    model, X, _ = fitted_forest()
     with pytest.raises(core.InvalidInput, match="no rows"):
         core.evaluate(model, X[:0], [])
 
 
-def test_spread_of_scores_is_by_hand():
-    """A score that some reports lack is averaged over the others; rows and confusions are counted together."""
+def test_spread_of_scores_equals_manual_calculation():
+    """A score that is missing in some reports is averaged over the others; rows and confusion matrices are summed."""
     reports = [
         {"accuracy": 0.5, "roc_auc": None, "log_loss": 1.0, "n_rows": 2, "confusion": [[1, 0], [1, 0]]},
         {"accuracy": 1.0, "roc_auc": 0.75, "log_loss": 1.0, "n_rows": 3, "confusion": [[2, 0], [0, 1]]},
@@ -158,9 +158,9 @@ def test_spread_of_scores_is_by_hand():
     counts = {"n_rows": 9, "confusion": [[5, 1], [1, 2]]}
     assert spread.mean == {"accuracy": 0.75, "roc_auc": 0.75, "log_loss": 2.0, **counts}
     assert spread.sd == pytest.approx({"accuracy": 0.25, "roc_auc": None, "log_loss": np.sqrt(3)})
-    alone = core.spread_of_scores(reports[:1])
-    assert alone.mean == reports[0]
-    assert set(alone.sd.values()) == {None}
+    single = core.spread_of_scores(reports[:1])
+    assert single.mean == reports[0]
+    assert set(single.sd.values()) == {None}
 
 
 @given(
@@ -168,7 +168,7 @@ def test_spread_of_scores_is_by_hand():
     n_folds=st.integers(2, 12),
     seed=st.integers(0, 100),
 )
-def test_folds_test_each_row_once_and_keep_the_shares(counts, n_folds, seed):
+def test_folds_test_each_row_once_and_are_stratified(counts, n_folds, seed):
     y = np.repeat(np.arange(len(counts)), counts)
     assume(len(y) >= n_folds)
     folds = core.split_folds(y, n_folds, seed)
@@ -176,13 +176,13 @@ def test_folds_test_each_row_once_and_keep_the_shares(counts, n_folds, seed):
     for fold in folds:
         assert sorted([*fold.train_rows, *fold.test_rows]) == list(range(len(y)))
         assert set(y[fold.train_rows]) >= {k for k, n in enumerate(counts) if n > 1}
-    tested = np.array([np.bincount(y[fold.test_rows], minlength=len(counts)) for fold in folds])
-    assert np.ptp(tested, axis=0).max() <= 1
-    assert np.ptp(tested.sum(axis=1)) <= 1
+    test_counts = np.array([np.bincount(y[fold.test_rows], minlength=len(counts)) for fold in folds])
+    assert np.ptp(test_counts, axis=0).max() <= 1
+    assert np.ptp(test_counts.sum(axis=1)) <= 1
     assert len({fold.seed for fold in folds}) == n_folds
 
 
-def test_the_seed_says_which_rows_are_in_a_fold():
+def test_seed_determines_the_rows_of_a_fold():
     y = np.arange(60) % 3
     parts = [[fold.test_rows.tolist() for fold in core.split_folds(y, 4, seed)] for seed in (1, 1, 2)]
     assert parts[0] == parts[1]
@@ -190,20 +190,20 @@ def test_the_seed_says_which_rows_are_in_a_fold():
     assert core.split_folds(y, 4, 1)[2].seed == core.split_folds(y, 5, 1)[2].seed != core.split_folds(y, 4, 2)[2].seed
 
 
-def test_repeated_holdouts_are_holdouts_of_seeds_of_their_own():
+def test_repeated_holdouts_use_different_seeds():
     y = np.arange(60) % 3
     repeats = list(core.repeated_holdouts(y, 0.25, 4, random_state=1))
     for repeat in repeats:
-        one = core.split_holdout(y, 0.25, random_state=repeat.seed)
-        np.testing.assert_array_equal(repeat.train_rows, one.train_rows)
-        np.testing.assert_array_equal(repeat.test_rows, one.test_rows)
+        single = core.split_holdout(y, 0.25, random_state=repeat.seed)
+        np.testing.assert_array_equal(repeat.train_rows, single.train_rows)
+        np.testing.assert_array_equal(repeat.test_rows, single.test_rows)
         assert np.bincount(y[repeat.test_rows]).tolist() == [5, 5, 5]
     assert len({tuple(repeat.test_rows) for repeat in repeats}) == 4
     flips = [core.inject_noise(y[:45], UNIFORM, random_state=repeat.seed).flipped for repeat in repeats]
     assert len({tuple(flipped) for flipped in flips}) == 4
 
 
-def test_more_repeats_begin_with_those_of_fewer():
+def test_more_repeats_start_with_the_same_splits():
     y = np.arange(30) % 2
     seeds = {seed: [repeat.seed for repeat in core.repeated_holdouts(y, 0.5, 5, seed)] for seed in (1, 2)}
     assert [repeat.seed for repeat in core.repeated_holdouts(y, 0.5, 2, 1)] == seeds[1][:2]
@@ -212,7 +212,7 @@ def test_more_repeats_begin_with_those_of_fewer():
 
 
 @pytest.mark.parametrize("n_folds", [-1, 0, 1, 5])
-def test_impossible_numbers_of_folds_are_refused(n_folds):
+def test_invalid_numbers_of_folds_are_rejected(n_folds):
     with pytest.raises(core.InvalidParameter, match="n_folds"):
         core.split_folds([0, 1, 0, 1], n_folds)
 
@@ -223,23 +223,23 @@ def test_impossible_numbers_of_folds_are_refused(n_folds):
     stratify=st.booleans(),
     seed=st.integers(0, 100),
 )
-def test_splits_cover_the_rows_once_and_keep_the_shares(counts, fraction, stratify, seed):
+def test_splits_cover_each_row_once_and_are_stratified(counts, fraction, stratify, seed):
     y = np.repeat(np.arange(len(counts)), counts)
     train, test = core.split_holdout(y, fraction, stratify, seed)
     assert sorted([*train, *test]) == list(range(len(y)))
     assert len(test) == min(max(round(fraction * len(y)), 1), len(y) - 1)
     if stratify:
-        held_out, of_class = np.bincount(y[test], minlength=len(counts)), np.array(counts)
-        shares = of_class * len(test) / len(y)
-        if (shares <= of_class - 1).all():
-            assert (abs(held_out - shares) < 1).all()
+        test_counts, class_counts = np.bincount(y[test], minlength=len(counts)), np.array(counts)
+        expected = class_counts * len(test) / len(y)
+        if (expected <= class_counts - 1).all():
+            assert (abs(test_counts - expected) < 1).all()
         if len(train) >= len(counts):
-            assert (held_out < of_class).all()
-    again = core.split_holdout(y, fraction, stratify, seed)
-    assert again.test_rows.tolist() == test.tolist()
+            assert (test_counts < class_counts).all()
+    repeated = core.split_holdout(y, fraction, stratify, seed)
+    assert repeated.test_rows.tolist() == test.tolist()
 
 
 @pytest.mark.parametrize("fraction", [0, 1, -0.5, 2, float("nan")])
-def test_impossible_shares_are_refused(fraction):
+def test_invalid_test_fractions_are_rejected(fraction):
     with pytest.raises(core.InvalidParameter, match="test_fraction"):
         core.split_holdout([0, 1], fraction)

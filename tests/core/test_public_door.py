@@ -1,4 +1,4 @@
-"""What `import core` offers, how fast, and the parameters that other programs read from it."""
+"""Public interfaces of `core`: names, imports, declared parameters and losses."""
 
 import inspect
 import json
@@ -18,8 +18,10 @@ DOORS = pytest.mark.parametrize("door", [core, service_api], ids=["core", "servi
 @DOORS
 def test_all_is_sorted_and_complete(door):
     assert door.__all__ == sorted(door.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
-    offered = {name for name, value in vars(door).items() if not name.startswith("_") and not inspect.ismodule(value)}
-    assert offered == set(door.__all__)
+    public_names = {
+        name for name, value in vars(door).items() if not name.startswith("_") and not inspect.ismodule(value)
+    }
+    assert public_names == set(door.__all__)
 
 
 @DOORS
@@ -31,21 +33,21 @@ def test_every_public_name_is_documented(door):
             assert not value.__doc__.startswith(f"{name}("), name
 
 
-def test_import_does_no_work():
+def test_import_starts_no_threads_and_does_not_import_scikit_learn():
     program = "import core, sys, threading; print(threading.active_count(), 'sklearn' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["1", "False"]
 
 
 @pytest.mark.parametrize("kind", core.ESTIMATORS)
-def test_parameters_are_the_constructor(kind):
+def test_described_parameters_match_the_constructor(kind):
     signature = inspect.signature(core.ESTIMATORS[kind])
     described = service_api.estimator_parameters(kind)
     assert [p.name for p in described] == list(signature.parameters)
     assert all(p.help for p in described)
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in signature.parameters.values())
-    with_fields_of_their_own = {"random_state", "correction"} & {p.name for p in described}
-    assert {p.name for p in described if p.server_side} == with_fields_of_their_own | {"n_jobs"}
+    separate_fields = {"random_state", "correction"} & {p.name for p in described}
+    assert {p.name for p in described if p.server_side} == separate_fields | {"n_jobs"}
     hints = typing.get_type_hints(core.ESTIMATORS[kind].__init__, include_extras=True)
     for parameter in described:
         assert parameter.default == signature.parameters[parameter.name].default
@@ -53,11 +55,11 @@ def test_parameters_are_the_constructor(kind):
         parameter.check(parameter.default, kind)
 
 
-def test_bounds_are_data():
+def test_parameter_bounds_are_described():
     by_name = {p.name: p for p in service_api.estimator_parameters("forest")}
     assert by_name["max_bins"].bounds == service_api.Bounds(ge=2, le=256)
     assert by_name["max_depth"].bounds == service_api.Bounds(ge=1, le=2**31 - 1)
-    assert [str(one) for one in by_name["max_features"].alternatives] == [
+    assert [str(alternative) for alternative in by_name["max_features"].alternatives] == [
         "an integer at least 1",
         "a number above 0 and at most 1",
         "'sqrt' or 'log2'",
@@ -66,24 +68,24 @@ def test_bounds_are_data():
     assert by_name["n_estimators"].default == 100
 
 
-def test_unknown_kinds_are_named():
+def test_error_names_an_unknown_kind():
     with pytest.raises(core.InvalidParameter, match="'stump'"):
         service_api.estimator_parameters("stump")
 
 
 @pytest.mark.parametrize("kind", core.LOSSES)
-def test_a_loss_is_the_same_in_all_its_forms(kind):
+def test_all_spellings_of_a_loss_are_equal(kind):
     loss = core.parse_loss(kind)
     spellings = [loss, loss.to_json(), {"kind": kind}, *loss.aliases, *({"kind": a} for a in loss.aliases)]
-    assert {repr(core.parse_loss(one)) for one in spellings} == {repr(loss)}
-    assert all(core.parse_loss(one) == loss for one in spellings)
+    assert {repr(core.parse_loss(spelling)) for spelling in spellings} == {repr(loss)}
+    assert all(core.parse_loss(spelling) == loss for spelling in spellings)
     assert json.loads(repr(loss)) == loss.to_json()
     assert [p.name for p in service_api.loss_parameters(kind)] == [key for key in loss.to_json() if key != "kind"]
     assert all(p.help for p in service_api.loss_parameters(kind))
     assert loss.help
 
 
-def test_lambda_is_lambda():
+def test_lambda_is_spelled_lambda_in_json():
     assert core.NegativeExponential(0.25) == core.parse_loss({"kind": "ne", "lambda": 0.25})
     assert core.NegativeExponential(1).to_json() == {"kind": "ne", "lambda": 1.0}
     assert core.parse_loss("ne").to_json() == {"kind": "ne", "lambda": 0.5}
@@ -96,7 +98,7 @@ def test_lambda_is_lambda():
 
 
 @pytest.mark.parametrize(
-    ("loss", "named"),
+    ("loss", "message"),
     [
         ("nope", "'nope'"),
         (3, "3"),
@@ -122,12 +124,12 @@ def test_lambda_is_lambda():
         ({"kind": "distribution", "parameters": [1]}, r"\[1\]"),
     ],
 )
-def test_bad_losses_are_named(loss, named):
-    with pytest.raises(core.InvalidLoss, match=named) as caught:
+def test_error_names_an_invalid_loss(loss, message):
+    with pytest.raises(core.InvalidLoss, match=message) as caught:
         core.TreeClassifier(loss=loss).fit([[0.0], [1.0]], [0, 1])
     assert caught.value.code == "invalid_loss"
 
 
-def test_get_params_gives_back_what_was_given():
+def test_get_params_returns_the_original_object():
     spec = {"kind": "ne", "lambda": 0.5}
     assert core.TreeClassifier(loss=spec).get_params()["loss"] is spec

@@ -1,4 +1,4 @@
-"""Golden values computed straight from the papers by independent code."""
+"""Comparison with reference values that independent code computed from the formulas of the papers."""
 
 import numpy as np
 import pytest
@@ -12,12 +12,12 @@ from tests.core.kernels.criteria_by_hand import node_impurity, split_gain
 from tests.shared_material import reference
 
 
-def loss_of(case, name):
+def case_loss(case, name):
     return {"kind": case[name], **case["params"]}
 
 
-def criterion_of(case, name, n_classes):
-    return core.parse_loss(loss_of(case, name)).criterion(n_classes)
+def case_criterion(case, name, n_classes):
+    return core.parse_loss(case_loss(case, name)).criterion(n_classes)
 
 
 def test_impurities_match():
@@ -26,9 +26,9 @@ def test_impurities_match():
     for counts_key, cases_key in [("counts", "cases"), ("weighted_counts", "weighted_cases")]:
         for case in vectors[cases_key]:
             for counts, expected in zip(vectors[counts_key], case["values"], strict=True):
-                criterion = criterion_of(case, "loss", len(counts))
-                got = node_impurity(criterion, np.array(counts, dtype=np.float64))
-                assert got == pytest.approx(expected, abs=1e-12), (case["loss"], case["params"], counts)
+                criterion = case_criterion(case, "loss", len(counts))
+                actual = node_impurity(criterion, np.array(counts, dtype=np.float64))
+                assert actual == pytest.approx(expected, abs=1e-12), (case["loss"], case["params"], counts)
                 checked += 1
     assert checked > 1000
 
@@ -37,7 +37,7 @@ def test_impurities_ignore_absent_classes():
     vectors = reference("impurities.json")
     for case in vectors["cases"]:
         for counts, expected in zip(vectors["counts"], case["values"], strict=True):
-            criterion = criterion_of(case, "loss", len(counts))
+            criterion = case_criterion(case, "loss", len(counts))
             present = np.array([count for count in counts if count > 0], dtype=np.float64)
             assert node_impurity(criterion, present) == pytest.approx(expected, abs=1e-12)
 
@@ -50,14 +50,15 @@ def node_data(dataset, node):
 
 
 def stump(case, dataset, node="all", min_samples_leaf=1):
-    """A one-split tree over all classes of the data set: absent ones come in through rows that a class weight of 0
-    drops.
+    """Return a tree with one split over all classes of the data set.
+
+    Classes that are absent from the node are added by rows of weight 0.
     """
     X, y, weights = node_data(dataset, node)
     absent = np.setdiff1d(np.arange(dataset["n_classes"]), y)
     X, y = np.vstack([X, np.zeros((len(absent), X.shape[1]))]), np.concatenate([y, absent])
     weights = np.concatenate([np.ones(len(X) - len(absent)) if weights is None else weights, np.zeros(len(absent))])
-    return core.TreeClassifier(loss=loss_of(case, "criterion"), max_depth=1, min_samples_leaf=min_samples_leaf).fit(
+    return core.TreeClassifier(loss=case_loss(case, "criterion"), max_depth=1, min_samples_leaf=min_samples_leaf).fit(
         X, y, sample_weight=weights
     )
 
@@ -77,9 +78,9 @@ def test_best_splits_match():
 
 
 def root_gain(tree, case):
-    """Gain of the root's split: from the stored impurities, or from the children where the gain has its own formula."""
+    """Return the gain of the root's split, from the impurities or from the separate formula of the criterion."""
     weights = tree.weighted_n_node_samples
-    if case["criterion"] in oracles.GAINS_OF_THEIR_OWN:
+    if case["criterion"] in oracles.CRITERIA_WITH_DIRECT_GAINS:
         left, right = ((tree.value[child, 0] * weights[child]).tolist() for child in (1, 2))
         return oracles.gain(case["criterion"], left, right, len(left), **case["params"])
     mass = weights * tree.impurity
@@ -94,27 +95,27 @@ def test_profiles_of_all_candidate_splits_match():
         X, y, weights = node_data(dataset, "all")
         weights = np.ones(len(y)) if weights is None else weights
         n_classes = dataset["n_classes"]
-        criterion = criterion_of(case, "criterion", n_classes)
+        criterion = case_criterion(case, "criterion", n_classes)
         parent = node_impurity(criterion, np.bincount(y, weights, n_classes))
         for feature, threshold, expected in case["splits"]:
             goes_left = X[:, int(feature)] <= threshold
             left = np.bincount(y[goes_left], weights[goes_left], n_classes)
             right = np.bincount(y[~goes_left], weights[~goes_left], n_classes)
-            got = split_gain(criterion, parent, left, right)
-            assert got == pytest.approx(expected, abs=1e-10)
+            actual = split_gain(criterion, parent, left, right)
+            assert actual == pytest.approx(expected, abs=1e-10)
 
 
-def test_thresholds_of_profiles_are_the_candidates():
+def test_profiles_contain_all_candidate_thresholds():
     vectors = reference("splits.json")
     datasets = {dataset["name"]: dataset for dataset in vectors["datasets"]}
     for case in vectors["profiles"]:
         X = np.array(datasets[case["data"]]["X"], dtype=float)
         bins = bin_features(X, 256)
-        found = set()
+        candidates = set()
         for feature in range(X.shape[1]):
             values = bins.bin_low[bins.bin_offsets[feature] : bins.bin_offsets[feature + 1]]
-            found |= {(feature, threshold) for threshold in (values[1:] + values[:-1]) / 2}
-        assert found == {(int(feature), threshold) for feature, threshold, _ in case["splits"]}
+            candidates |= {(feature, threshold) for threshold in (values[1:] + values[:-1]) / 2}
+        assert candidates == {(int(feature), threshold) for feature, threshold, _ in case["splits"]}
 
 
 def test_ties_go_to_the_lower_feature_then_the_lower_threshold():
@@ -125,7 +126,7 @@ def test_ties_go_to_the_lower_feature_then_the_lower_threshold():
             assert root_gain(tree, case) == pytest.approx(case["gain_node"], abs=1e-10)
 
 
-def test_symmetric_labels_tie_and_the_lower_threshold_wins():
+def test_mirrored_features_select_the_lower_threshold():
     mirrors = [case for case in reference("splits.json")["ties"] if case["kind"] == "mirror"]
     for case in mirrors:
         X = np.array(case["X"], dtype=float)
@@ -143,7 +144,7 @@ def expected_arrays(case):
         "children_right": [node.get("right", -1) for node in nodes],
         "feature": [node.get("feature", -2) for node in nodes],
         "n_node_samples": [node["n"] for node in nodes],
-        "threshold_of_inner": [node["threshold"] for node in inner],
+        "inner_thresholds": [node["threshold"] for node in inner],
         "counts": [node["counts"] for node in nodes],
         "impurity": [node.get("impurity") for node in nodes],
     }
@@ -154,14 +155,14 @@ def test_trees_match_node_for_node():
     assert len(cases) == 36
     for case in cases:
         classifier = core.TreeClassifier(
-            loss=loss_of(case, "criterion"),
+            loss=case_loss(case, "criterion"),
             max_depth=case["max_depth"],
             min_samples_leaf=case["min_samples_leaf"],
         ).fit(np.array(case["X"]), np.array(case["y"]), sample_weight=case["w"])
         tree, expected = classifier.tree_, expected_arrays(case)
         for name in ["children_left", "children_right", "feature", "n_node_samples"]:
             assert getattr(tree, name).tolist() == expected[name], (case["criterion"], name)
-        assert tree.threshold[tree.feature >= 0].tolist() == expected["threshold_of_inner"]
+        assert tree.threshold[tree.feature >= 0].tolist() == expected["inner_thresholds"]
         counts = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, np.newaxis]
         np.testing.assert_allclose(counts, expected["counts"], atol=1e-10)
         if case["criterion"] not in ("twoing", "ranking"):
@@ -175,38 +176,38 @@ def test_trees_match_node_for_node():
         assert classifier.predict(X_test).tolist() == case["y_test_pred"]
 
 
-def test_credal_entropy_fills_up_the_lowest_classes():
+def test_credal_entropy_raises_the_lowest_counts():
     for case in reference("impurities.json")["credal_s_above_1"]:
         criterion = core.CredalEntropy(case["s"]).criterion(len(case["counts"]))
-        got = node_impurity(criterion, np.array(case["counts"], dtype=float))
-        assert got == pytest.approx(case["waterfill"], abs=1e-12)
-        assert oracles.upper_entropy(case["counts"], len(case["counts"]), case["s"]) == pytest.approx(got, abs=1e-12)
+        actual = node_impurity(criterion, np.array(case["counts"], dtype=float))
+        assert actual == pytest.approx(case["waterfill"], abs=1e-12)
+        assert oracles.upper_entropy(case["counts"], len(case["counts"]), case["s"]) == pytest.approx(actual, abs=1e-12)
 
 
 def test_leaf_values_match():
     vectors = reference("impurities.json")
     for case in vectors["leaf_values"]:
-        loss = core.parse_loss(loss_of(case, "loss"))
+        loss = core.parse_loss(case_loss(case, "loss"))
         for counts, expected in zip(vectors["leaf_counts"], case["values"], strict=True):
             p = np.array([counts]) / sum(counts)
             np.testing.assert_allclose(loss.leaf_value(p)[0], expected, atol=1e-12)
 
 
-def test_distribution_losses_match_within_their_bound():
+def test_distribution_losses_match_within_the_error_bound():
     vectors = reference("impurities.json")
-    ours = {"bernoulli0": "bernoulli", "neg_exponential": "negative_exponential"}
+    our_names = {"bernoulli0": "bernoulli", "neg_exponential": "negative_exponential"}
     assert len(vectors["distribution_losses"]) > 6
     for case in vectors["distribution_losses"]:
-        name = ours.get(case["distribution"], case["distribution"])
+        name = our_names.get(case["distribution"], case["distribution"])
         loss = core.DistributionLoss(name, None if case["mu"] is None else {"mu": case["mu"]})
         losses_of_margins = named_cdf(name, loss.parameters).function(-np.array(vectors["margins"]))
         np.testing.assert_allclose(losses_of_margins, case["loss_of_margin"], atol=1e-12)
         for p, expected in zip(vectors["p_plus"], case["impurity"], strict=True):
-            got = node_impurity(loss.criterion(2), np.array([1 - p, p]))
-            assert got == pytest.approx(expected, abs=loss.error_bound + 1e-9)
+            actual = node_impurity(loss.criterion(2), np.array([1 - p, p]))
+            assert actual == pytest.approx(expected, abs=loss.error_bound + 1e-9)
 
 
-def test_corrected_labels_give_the_splits_of_the_paper():
+def test_backward_correction_gives_the_splits_of_the_paper():
     vectors = reference("correction.json")
     assert any(case["split_moved"] for case in vectors["backward_splits"])
     for case in vectors["backward_splits"]:

@@ -1,4 +1,4 @@
-"""What warming up promises: nothing is left to compile, and the estimator is left alone."""
+"""Warm-up of kernels: later calls compile nothing, and the estimator is unchanged."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 import core
 from core import service_api
 
-_COUNT = """
+_PREAMBLE = """
 import importlib, json, pkgutil, sys
 import numpy as np
 import core, core.kernels
@@ -28,21 +28,21 @@ y = rng.integers(3, size=900)
 """
 
 
-def left_to_compile(warm_up: str, work: str) -> str:
-    """Kernels and types that `work` meets for the first time after `warm_up`, in a new process."""
-    program = f"{_COUNT}\n{warm_up}\nbefore = signatures()\n{work}\nprint(sorted(map(str, signatures() - before)))"
+def newly_compiled(warm_up: str, work: str) -> str:
+    """Return the kernel signatures that `work` compiles after `warm_up` in a new process."""
+    program = f"{_PREAMBLE}\n{warm_up}\nbefore = signatures()\n{work}\nprint(sorted(map(str, signatures() - before)))"
     run = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, check=True)
     return run.stdout.strip()
 
 
-def test_a_model_from_a_file_predicts_with_warm_kernels(tmp_path):
+def test_loaded_model_predicts_without_compiling_after_warm_up(tmp_path):
     path = str(tmp_path / "model")
     X = [[0.0, 1.0], [1.0, 0.5], [2.0, 3.0]]
     core.save(core.ForestClassifier(n_estimators=3, random_state=0).fit(X, [0, 1, 2]), path)
     work = f"model = core.load({path!r})\nfor width in 'fd': model.predict_proba(X[:, :2].astype(width))"
-    assert left_to_compile("service_api.warm_up_predictions()", work) == "[]"
+    assert newly_compiled("service_api.warm_up_predictions()", work) == "[]"
     if "NUMBA_DISABLE_JIT" not in os.environ:
-        assert left_to_compile("", work) != "[]"
+        assert newly_compiled("", work) != "[]"
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_a_model_from_a_file_predicts_with_warm_kernels(tmp_path):
         "core.RMBoostClassifier(n_rounds=5)",
     ],
 )
-def test_a_fit_meets_warm_kernels(estimator):
+def test_fit_compiles_nothing_after_warm_up(estimator):
     assert (
-        left_to_compile(f"service_api.warm_up_fit({estimator})", f"core.evaluate({estimator}.fit(X, y), X, y)") == "[]"
+        newly_compiled(f"service_api.warm_up_fit({estimator})", f"core.evaluate({estimator}.fit(X, y), X, y)") == "[]"
     )
 
 
-def test_an_estimator_stays_as_it_was():
+def test_warm_up_does_not_change_the_estimator():
     estimator = core.ForestClassifier(loss="ranking", class_weight={"a": 2.0}, oob_score=True)
     before = estimator.get_params()
     service_api.warm_up_fit(estimator)

@@ -18,7 +18,7 @@ from core.kernels.prediction.traversal import WALKS
 from core.kernels.row_scans import has_infinity, narrow_exactly
 from tests.core.growth.grown_trees import compact, leaf_distributions
 from tests.core.kernels.search_twins import preorder, renumbered
-from tests.core.oracles import leaf_of
+from tests.core.oracles import find_leaf
 
 INF, NAN = math.inf, math.nan
 F32, F64 = np.dtype("f4"), np.dtype("f8")
@@ -77,7 +77,7 @@ def plain_votes(X, trees: Trees, vote=own_value):
     for row in X.astype(np.float64).tolist():
         sums = [0.0] * trees[0].impure_distributions.shape[1]
         for nodes, tree in zip(trees, shown, strict=True):
-            ballot = vote(leaf_distributions(nodes))[leaf_of(tree, row)].tolist()
+            ballot = vote(leaf_distributions(nodes))[find_leaf(tree, row)].tolist()
             sums = [a + b for a, b in zip(sums, ballot, strict=True)]
         out.append([total / len(trees) for total in sums])
     return np.array(out)
