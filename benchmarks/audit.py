@@ -142,7 +142,7 @@ def case_with_human_errors(folder: Path, n_rows: int | None) -> Case:
 
 
 def compare_human_checked(folder: Path, name: str) -> Result:
-    """Rank human-checked labels by ours and cleanlab's scores, from stored probabilities of a neural network.
+    """Rank human-checked labels by our quality and by cleanlab's scores, from stored probabilities of a neural network.
 
     Raises MissingData.
     """

@@ -18,7 +18,7 @@ WARM_UP_ROWS = 300
 
 
 class Pair(NamedTuple):
-    """Factories of an unfitted estimator of ours and of scikit-learn's."""
+    """Factories of our unfitted estimator and of scikit-learn's."""
 
     ours: EstimatorFactory
     theirs: EstimatorFactory

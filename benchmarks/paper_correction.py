@@ -62,7 +62,7 @@ CORRECTIONS = {None: "No Correction", "forward": "Forward", "backward": "Backwar
 N_FOLDS = 10
 
 
-class Fold(NamedTuple):
+class FoldData(NamedTuple):
     """Training and test part of a data set; training labels may be noisy, test labels are clean."""
 
     X: NDArray[np.float64]
@@ -77,27 +77,27 @@ class Published(NamedTuple):
     sd: float
 
 
-def folds(X: NDArray[np.float64], y: NDArray[np.int64], percent: int | None, seed: int) -> Iterator[Fold]:
+def noisy_folds(X: NDArray[np.float64], y: NDArray[np.int64], percent: int | None, seed: int) -> Iterator[FoldData]:
     """Yield the folds of a data set with uniform noise of a rate, or class-conditional noise if `percent` is None."""
     split = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
     spec = {"kind": "class_conditional"} if percent is None else {"kind": "uniform", "rate": percent / 100}
     noisy = core.inject_noise(y, spec, X=X, random_state=seed)
     for train, test in split.split(X, y):
-        yield Fold(X[train], noisy.labels[train], X[test], y[test], noisy.transition)
+        yield FoldData(X[train], noisy.labels[train], X[test], y[test], noisy.transition)
 
 
-def fold_scores(parts: list[Fold], new_model: Callable[[int, Fold], Any]) -> list[float]:
+def fold_scores(folds: list[FoldData], new_model: Callable[[int, FoldData], Any]) -> list[float]:
     """Return the weighted F1 of each fold; `new_model` is called with the number of the fold and the fold."""
     scores = []
-    for number, part in enumerate(parts):
-        predicted = new_model(number, part).fit(part.X, part.y).predict(part.X_test)
-        scores.append(f1_score(part.y_test, predicted, average="weighted"))
+    for number, fold in enumerate(folds):
+        predicted = new_model(number, fold).fit(fold.X, fold.y).predict(fold.X_test)
+        scores.append(f1_score(fold.y_test, predicted, average="weighted"))
     return scores
 
 
-def our_model(model: Model, correction: str | None, n_jobs: int) -> Callable[[int, Fold], Any]:
-    def new_model(number: int, part: Fold) -> Any:
-        spec = correction and {"kind": correction, "transition": part.transition}
+def our_model(model: Model, correction: str | None, n_jobs: int) -> Callable[[int, FoldData], Any]:
+    def new_model(number: int, fold: FoldData) -> Any:
+        spec = correction and {"kind": correction, "transition": fold.transition}
         parameters: dict[str, Any] = {"correction": spec, "random_state": number, "n_jobs": n_jobs}
         return core.ESTIMATORS[model.kind](**parameters, **model.parameters)
 
@@ -146,14 +146,16 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def line(parts: list[Fold], model: Model, targets: list[Published | None], n_jobs: int) -> tuple[list[str], list[bool]]:
+def line(
+    folds: list[FoldData], model: Model, targets: list[Published | None], n_jobs: int
+) -> tuple[list[str], list[bool]]:
     """Return the cells of one model, and whether those with a target are within one standard deviation of it."""
     cells, within = [], []
     for correction, target in zip(CORRECTIONS, targets, strict=True):
-        values = fold_scores(parts, our_model(model, correction, n_jobs))
+        values = fold_scores(folds, our_model(model, correction, n_jobs))
         cells.append(format_cell(values, target))
         within += [] if target is None else [not mark(float(np.mean(values)), target)]
-    their_scores = fold_scores(parts, lambda number, _: model.scikit_learn(random_state=number, **model.parameters))
+    their_scores = fold_scores(folds, lambda number, _: model.scikit_learn(random_state=number, **model.parameters))
     theirs = float(np.mean(their_scores))
     return [*cells, f"{theirs:.3f}{mark(theirs, targets[0])}"], within
 
@@ -167,13 +169,13 @@ def main() -> None:
     rates = [None] if arguments.class_conditional else arguments.rates
     for name, percent in itertools.product(arguments.data_sets, rates):
         X, y = read(data_folder(arguments.data), name, dtype=np.float64)
-        parts = [fold for seed in range(arguments.repeats) for fold in folds(X, y, percent, seed)]
+        folds = [fold for seed in range(arguments.repeats) for fold in noisy_folds(X, y, percent, seed)]
         if arguments.transition == "estimate":
-            parts = [part._replace(transition="estimate") for part in parts]
+            folds = [fold._replace(transition="estimate") for fold in folds]
         for title in arguments.only:
             model = MODELS[title]
             targets = [published.get((name, percent, model.published, theirs)) for theirs in CORRECTIONS.values()]
-            cells, line_within = line(parts, model, targets, arguments.threads)
+            cells, line_within = line(folds, model, targets, arguments.threads)
             within += line_within
             noise = "class-conditional" if percent is None else f"{percent} %"
             print(f"| {name} | {noise} | {title} | {' | '.join(cells)} |", flush=True)

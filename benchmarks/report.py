@@ -33,8 +33,10 @@ class Target(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Line of the report. The median of `values`, one per repeat, is compared with the target; `failed_condition` names
-    another requirement that was missed, if any.
+    """Line of the report.
+
+    The median of `values`, one per repeat, is compared with the target. `failed_condition` names another requirement
+    that was missed, if any.
     """
 
     workload: str
