@@ -1,1 +1,1 @@
-"""Classifiers that add up rules, one after the other: minimax boosting and the boosters it is compared with."""
+"""Boosted classifiers: minimax boosting (RMBoost) and the boosters that it is compared with."""

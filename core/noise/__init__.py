@@ -1,1 +1,1 @@
-"""Label noise as data: matrices and injections that say what they did."""
+"""Label noise: transition matrices, injection, estimation and loss correction."""

@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score
 import core
 from core import service_api
 from core.forests.noise_estimation_forest import min_rows
-from tests.core.noise.noisy_votes import drawn
+from tests.core.noise.noisy_votes import draw_noisy_votes
 from tests.core.noise.test_noise_estimation import UNEVEN, uniform
 
 
@@ -26,47 +26,47 @@ def small_forest(**parameters):
 
 
 def test_issues_are_exactly_the_flips_for_perfect_probabilities():
-    votes = drawn(UNEVEN, 900, 0)
-    issues = core.rank_label_issues(np.eye(3)[votes.clean], votes.given)
-    np.testing.assert_array_equal(issues.is_issue, votes.clean != votes.given)
+    votes = draw_noisy_votes(UNEVEN, 900, 0)
+    issues = core.rank_label_issues(np.eye(3)[votes.clean], votes.labels)
+    np.testing.assert_array_equal(issues.is_issue, votes.clean != votes.labels)
     np.testing.assert_array_equal(issues.suggested, votes.clean)
     assert issues.quality[issues.is_issue].max() < 0.5 < issues.quality[~issues.is_issue].min()
 
 
 def test_quality_is_calibrated():
-    votes = drawn(uniform(0.3, 4), 8000, 1)
-    quality = core.rank_label_issues(votes.probabilities, votes.given).quality
+    votes = draw_noisy_votes(uniform(0.3, 4), 8000, 1)
+    quality = core.rank_label_issues(votes.probabilities, votes.labels).quality
     for level in (0.1, 0.3, 0.5, 0.7, 0.9):
         near = np.abs(quality - level) < 0.1
-        assert np.mean((votes.given == votes.clean)[near]) == pytest.approx(quality[near].mean(), abs=0.1)
+        assert np.mean((votes.labels == votes.clean)[near]) == pytest.approx(quality[near].mean(), abs=0.1)
 
 
 def test_quality_ranks_class_conditional_flips_better_than_the_label_probability():
     transition = np.array([[0.95, 0.05], [0.4, 0.6]])
-    votes = drawn(transition, 4000, 2)
-    wrong, probabilities = votes.clean != votes.given, votes.probabilities @ transition
-    quality = core.rank_label_issues(probabilities, votes.given).quality
-    label_probability = probabilities[np.arange(4000), votes.given]
+    votes = draw_noisy_votes(transition, 4000, 2)
+    wrong, probabilities = votes.clean != votes.labels, votes.probabilities @ transition
+    quality = core.rank_label_issues(probabilities, votes.labels).quality
+    label_probability = probabilities[np.arange(4000), votes.labels]
     assert average_precision_score(wrong, -quality) > average_precision_score(wrong, -label_probability) + 0.02
 
 
 def test_issues_do_not_depend_on_the_row_order():
-    votes = drawn(UNEVEN, 700, 3)
+    votes = draw_noisy_votes(UNEVEN, 700, 3)
     order = np.random.default_rng(0).permutation(700)
-    original = core.rank_label_issues(votes.probabilities, votes.given)
-    permuted = core.rank_label_issues(votes.probabilities[order], votes.given[order])
+    original = core.rank_label_issues(votes.probabilities, votes.labels)
+    permuted = core.rank_label_issues(votes.probabilities[order], votes.labels[order])
     np.testing.assert_allclose(permuted.quality, original.quality[order], atol=1e-6)
     np.testing.assert_array_equal(permuted.suggested, original.suggested[order])
     np.testing.assert_array_equal(permuted.is_issue, original.is_issue[order])
 
 
 def test_rows_without_votes_are_never_issues():
-    votes = drawn(uniform(0.3, 3), 600, 4)
+    votes = draw_noisy_votes(uniform(0.3, 3), 600, 4)
     probabilities = votes.probabilities.copy()
     probabilities[::5] = np.nan
-    issues = core.rank_label_issues(probabilities, votes.given)
+    issues = core.rank_label_issues(probabilities, votes.labels)
     assert not issues.is_issue[::5].any()
-    np.testing.assert_array_equal(issues.suggested[::5], votes.given[::5])
+    np.testing.assert_array_equal(issues.suggested[::5], votes.labels[::5])
     assert ((issues.quality >= 0) & (issues.quality <= 1)).all()
     assert issues.quality[::5] == pytest.approx(0.7, abs=0.1)
 

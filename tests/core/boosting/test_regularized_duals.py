@@ -1,4 +1,4 @@
-"""The row weights that trees of minimax boosting grow on by default."""
+"""Regularized duals: the default row weights on which minimax boosting grows its trees."""
 
 import numpy as np
 import pytest
@@ -7,83 +7,83 @@ from sklearn.datasets import make_classification
 import core
 from core.boosting.linear_programs.minimax_program import MinimaxProgram
 from core.boosting.linear_programs.regularized_duals import RegularizedDuals
-from tests.core.boosting.test_minimax_program import table_of
+from tests.core.boosting.test_minimax_program import rule_table
 
 REGULARIZATION = 0.05
 
 
-def followed(kind, n_rounds=40):
-    """Twelve rules in the program and in the even duals, which follow it for some rounds, and the rules' outputs."""
+def converged_duals(kind, n_rounds=40):
+    """Return the program of twelve rules, regularized duals after some more rounds, and the rule outputs."""
     rng = np.random.default_rng(3)
     signs = rng.choice([-1.0, 1.0], 400)
     score = 0.7 * signs[:, np.newaxis] + rng.normal(size=(400, 12))
     outputs = np.sign(score) if kind == "signs" else np.round(np.tanh(score), 2)
-    table, shares = table_of(outputs), rng.dirichlet(np.full(400, 20.0))
-    program = MinimaxProgram(table, signs, shares, REGULARIZATION)
-    even = RegularizedDuals(table, signs, shares, REGULARIZATION)
+    table, row_shares = rule_table(outputs), rng.dirichlet(np.full(400, 20.0))
+    program = MinimaxProgram(table, signs, row_shares, REGULARIZATION)
+    regularized = RegularizedDuals(table, signs, row_shares, REGULARIZATION)
     for rule in range(outputs.shape[1]):
         program.add_rule(rule)
         program.solve()
-        even.follow(program.solution.rules)
+        regularized.follow(program.solution.rules)
     for _ in range(n_rounds):
-        even.follow(program.solution.rules)
-    return program, even, outputs
+        regularized.follow(program.solution.rules)
+    return program, regularized, outputs
 
 
-def test_they_are_feasible():
-    _, even, outputs = followed("grid")
-    assert np.abs(outputs.T @ even.signed_weights()).max() <= REGULARIZATION * 1.05
+def test_regularized_duals_are_feasible():
+    _, regularized, outputs = converged_duals("grid")
+    assert np.abs(outputs.T @ regularized.signed_weights()).max() <= REGULARIZATION * 1.05
 
 
 @pytest.mark.parametrize("kind", ["signs", "grid"])
-def test_they_bound_the_risk_from_below(kind):
-    program, even, _ = followed(kind)
-    found = program.solution
-    norm = np.abs(found.rule_weights).sum()
-    assert found.minimax_risk - 0.03 < even.lower_bound(0.0, norm) <= found.minimax_risk + 1e-9
-    better = REGULARIZATION + 0.01
-    assert even.lower_bound(better, norm) == pytest.approx(even.lower_bound(0.0, 0.0) - 0.01 * norm)
+def test_regularized_duals_bound_the_risk_from_below(kind):
+    program, regularized, _ = converged_duals(kind)
+    solution = program.solution
+    norm = np.abs(solution.rule_weights).sum()
+    assert solution.minimax_risk - 0.03 < regularized.lower_bound(0.0, norm) <= solution.minimax_risk + 1e-9
+    larger_price = REGULARIZATION + 0.01
+    assert regularized.lower_bound(larger_price, norm) == pytest.approx(regularized.lower_bound(0.0, 0.0) - 0.01 * norm)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_they_bound_the_risk_in_every_round_of_a_fit(seed, monkeypatch):
-    above = []
+def test_lower_bound_holds_in_every_round_of_a_fit(seed, monkeypatch):
+    excesses = []
 
-    def ended_round(self, rules):
+    def record_excess(self, rules):
         follow(self, rules)
-        above.append(self.lower_bound(0.0, norms[-1]) - risks[-1])
+        excesses.append(self.lower_bound(0.0, norms[-1]) - risks[-1])
 
-    def solved(self):
+    def record_solution(self):
         risks.append(solve(self).minimax_risk)
         norms.append(np.abs(self.solution.rule_weights).sum())
         return self.solution
 
     risks, norms, follow, solve = [], [], RegularizedDuals.follow, MinimaxProgram.solve
-    monkeypatch.setattr(RegularizedDuals, "follow", ended_round)
-    monkeypatch.setattr(MinimaxProgram, "solve", solved)
+    monkeypatch.setattr(RegularizedDuals, "follow", record_excess)
+    monkeypatch.setattr(MinimaxProgram, "solve", record_solution)
     rng = np.random.default_rng(seed)
     X = rng.choice([-1.0, 1.0], (2000, 6))
     y = rng.random(2000) < np.clip(0.5 + 0.09 * X.sum(axis=1), 0, 1)
     core.RMBoostClassifier(n_rounds=20, max_leaf_nodes=2, drop_rules=False).fit(X, y)
-    assert len(above) > 1
-    assert max(above) < 1e-9
+    assert len(excesses) > 1
+    assert max(excesses) < 1e-9
 
 
 @pytest.mark.parametrize("kind", ["signs", "grid"])
-def test_they_are_evener_than_those_of_the_solver(kind):
-    program, even, _ = followed(kind)
-    carried = np.abs(program.solution.margin_duals)
-    even_carried = np.abs(program.signed_weights() + program.solution.margin_duals - even.signed_weights())
-    assert np.count_nonzero(even_carried > 1e-9) > 2 * np.count_nonzero(carried > 1e-9)
-    assert even_carried.max() < carried.max() / 2
+def test_regularized_duals_are_spread_more_evenly_than_vertex_duals(kind):
+    program, regularized, _ = converged_duals(kind)
+    vertex_duals = np.abs(program.solution.margin_duals)
+    regularized_duals = np.abs(program.signed_weights() + program.solution.margin_duals - regularized.signed_weights())
+    assert np.count_nonzero(regularized_duals > 1e-9) > 2 * np.count_nonzero(vertex_duals > 1e-9)
+    assert regularized_duals.max() < vertex_duals.max() / 2
 
 
-def test_a_dropped_rule_leaves_no_trace():
-    program, even, outputs = followed("grid")
+def test_dropped_rule_has_no_influence():
+    program, regularized, outputs = converged_duals("grid")
     rules = program.solution.rules
     for _ in range(40):
-        even.follow(rules[1:])
-    assert np.abs(outputs[:, 1:].T @ even.signed_weights()).max() <= REGULARIZATION * 1.05
+        regularized.follow(rules[1:])
+    assert np.abs(outputs[:, 1:].T @ regularized.signed_weights()).max() <= REGULARIZATION * 1.05
 
 
 def noisy_problem(n_rows=400):
@@ -92,26 +92,26 @@ def noisy_problem(n_rows=400):
 
 
 @pytest.mark.parametrize("rule_output", ["sign", "confidence"])
-def test_they_lead_to_less_risk_than_those_of_the_solver(rule_output):
+def test_regularized_duals_reach_a_lower_risk_than_vertex_duals(rule_output):
     X, y = noisy_problem()
-    settings = {"n_rounds": 60, "rule_output": rule_output, "random_state": 0}
-    even = core.RMBoostClassifier(dual_solution="even", **settings).fit(X, y)
-    vertex = core.RMBoostClassifier(dual_solution="vertex", **settings).fit(X, y)
-    assert even.minimax_risk_ < vertex.minimax_risk_
-    assert (np.diff(even.risk_path_) <= 0).all()
+    parameters = {"n_rounds": 60, "rule_output": rule_output, "random_state": 0}
+    regularized = core.RMBoostClassifier(dual_solution="even", **parameters).fit(X, y)
+    vertex = core.RMBoostClassifier(dual_solution="vertex", **parameters).fit(X, y)
+    assert regularized.minimax_risk_ < vertex.minimax_risk_
+    assert (np.diff(regularized.risk_path_) <= 0).all()
 
 
-def test_tolerance_ends_the_rounds():
+def test_tolerance_stops_the_rounds():
     X, y = noisy_problem()
-    settings = {"n_rounds": 200, "random_state": 0}
-    near = core.RMBoostClassifier(tolerance=0.02, **settings).fit(X, y)
-    nearer = core.RMBoostClassifier(tolerance=0.0, **settings).fit(X, y)
-    assert near.stop_reason_ == "edge"
-    assert near.n_rounds_ < nearer.n_rounds_
-    assert near.minimax_risk_ < nearer.minimax_risk_ + 0.03
+    parameters = {"n_rounds": 200, "random_state": 0}
+    loose = core.RMBoostClassifier(tolerance=0.02, **parameters).fit(X, y)
+    strict = core.RMBoostClassifier(tolerance=0.0, **parameters).fit(X, y)
+    assert loose.stop_reason_ == "edge"
+    assert loose.n_rounds_ < strict.n_rounds_
+    assert loose.minimax_risk_ < strict.minimax_risk_ + 0.03
 
 
-def test_an_unknown_dual_solution_is_refused():
+def test_invalid_dual_solution_and_tolerance_are_refused():
     X, y = noisy_problem(50)
     with pytest.raises(core.InvalidParameter, match="dual_solution"):
         core.RMBoostClassifier(dual_solution="best").fit(X, y)

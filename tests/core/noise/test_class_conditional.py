@@ -1,4 +1,4 @@
-"""Noise between classes that look alike: how distances are computed, and how much is too much."""
+"""Class-conditional noise: Mahalanobis distances and limits of size."""
 
 import numpy as np
 import pytest
@@ -17,84 +17,86 @@ KIND = {"kind": "class_conditional"}
 
 
 def covariance(n_features, n_rows, seed=0):
-    """Of correlated features, (feature, feature), singular for fewer rows than features."""
+    """Return a covariance of correlated features (singular if rows are fewer) and a random mean difference."""
     generator = np.random.default_rng(seed)
     rows = generator.normal(size=(n_rows, n_features)) @ generator.normal(size=(n_features, n_features))
     return rows.T @ rows / n_rows, generator.normal(size=n_features)
 
 
-def defined(rows, codes):
-    """Distances by the definition, (class, class)."""
+def defined_distances(rows, codes):
+    """Return the distances between classes, computed directly from their definition."""
     classes = np.unique(codes)
     distances = np.zeros((len(classes), len(classes)))
     for i in classes:
         for j in classes[classes != i]:
             pair = rows[codes == i], rows[codes == j]
-            centred = np.vstack([of_class - of_class.mean(axis=0) for of_class in pair])
-            inverse = np.linalg.pinv(centred.T @ centred / (len(centred) - 2), hermitian=True)
-            apart = pair[0].mean(axis=0) - pair[1].mean(axis=0)
-            distances[i, j] = np.sqrt(apart @ inverse @ apart)
+            centered = np.vstack([class_rows - class_rows.mean(axis=0) for class_rows in pair])
+            inverse = np.linalg.pinv(centered.T @ centered / (len(centered) - 2), hermitian=True)
+            mean_difference = pair[0].mean(axis=0) - pair[1].mean(axis=0)
+            distances[i, j] = np.sqrt(mean_difference @ inverse @ mean_difference)
     return distances
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 7, 40])
 @pytest.mark.parametrize("seed", range(5))
-def test_cholesky_and_the_pseudo_inverse_agree(n_features, seed):
-    pooled, apart = covariance(n_features, 20 * n_features, seed)
-    squared = _cholesky_squared_distance(pooled, apart)
-    assert squared == pytest.approx(_pseudo_inverse_squared_distance(pooled, apart), rel=1e-9)
+def test_cholesky_and_pseudo_inverse_agree(n_features, seed):
+    pooled, mean_difference = covariance(n_features, 20 * n_features, seed)
+    squared = _cholesky_squared_distance(pooled, mean_difference)
+    assert squared == pytest.approx(_pseudo_inverse_squared_distance(pooled, mean_difference), rel=1e-9)
 
 
-@pytest.mark.parametrize("spoil", ["constant", "almost constant", "twice", "sum", "too few rows"])
-def test_covariances_that_are_singular_or_nearly_so_are_left_to_the_pseudo_inverse(spoil):
+@pytest.mark.parametrize("defect", ["constant", "almost constant", "duplicate", "sum", "too few rows"])
+def test_cholesky_rejects_singular_and_nearly_singular_covariances(defect):
     generator = np.random.default_rng(0)
-    rows = generator.normal(size=(4 if spoil == "too few rows" else 100, 6))
-    if spoil == "constant":
+    rows = generator.normal(size=(4 if defect == "too few rows" else 100, 6))
+    if defect == "constant":
         rows[:, 2] = 7.0
-    if spoil == "almost constant":
+    if defect == "almost constant":
         rows[:, 2] *= 1e-5
-    if spoil == "twice":
+    if defect == "duplicate":
         rows[:, 2] = rows[:, 4]
-    if spoil == "sum":
+    if defect == "sum":
         rows[:, 5] = rows[:, :5].sum(axis=1)
-    centred = rows - rows.mean(axis=0)
-    assert _cholesky_squared_distance(centred.T @ centred, np.ones(6)) is None
+    centered = rows - rows.mean(axis=0)
+    assert _cholesky_squared_distance(centered.T @ centered, np.ones(6)) is None
 
 
-@pytest.mark.parametrize("spoil", ["nothing", "constant", "twice", "sum", "constant in two classes", "few rows"])
-def test_distances_are_those_of_the_definition(spoil):
+@pytest.mark.parametrize("defect", ["nothing", "constant", "duplicate", "sum", "constant in two classes", "few rows"])
+def test_distances_match_their_definition(defect):
     generator = np.random.default_rng(1)
-    codes = np.arange(8 if spoil == "few rows" else 120) % 4
+    codes = np.arange(8 if defect == "few rows" else 120) % 4
     rows = generator.normal(size=(len(codes), 5)) + codes[:, np.newaxis] * [1.0, 0.5, 0.0, -0.2, 2.0]
-    if spoil == "constant":
+    if defect == "constant":
         rows[:, :2] = 3.0
-    if spoil == "twice":
+    if defect == "duplicate":
         rows[:, 2] = rows[:, 4]
-    if spoil == "sum":
+    if defect == "sum":
         rows[:, 4] = rows[:, :4].sum(axis=1)
-    if spoil == "constant in two classes":
+    if defect == "constant in two classes":
         rows[codes < 2, 3] = 1.0
-    np.testing.assert_allclose(mahalanobis_distances(rows, codes, np.arange(4)), defined(rows, codes), rtol=1e-9)
+    np.testing.assert_allclose(
+        mahalanobis_distances(rows, codes, np.arange(4)), defined_distances(rows, codes), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "n_features", "words"),
+    ("n_classes", "n_features", "message"),
     [
         (1000, 300, r"1000 classes and 300 features.*1\.3e\+13 steps.*limit is 1e\+13.*\"matrix\""),
         (3, 6700, r"3 classes and 6700 features.*134,670,000 cells.*limit is 134,217,728.*\"matrix\""),
     ],
     ids=str,
 )
-def test_what_would_take_too_long_or_too_much_memory_is_refused(n_classes, n_features, words):
-    with pytest.raises(core.InvalidNoise, match=words) as caught:
+def test_excessive_time_or_memory_is_refused(n_classes, n_features, message):
+    with pytest.raises(core.InvalidNoise, match=message) as error:
         service_api.check_noise(KIND, range(n_classes), n_features)
-    assert caught.value.parameter == "kind"
+    assert error.value.parameter == "kind"
     y = np.repeat(np.arange(n_classes), 2)
-    with pytest.raises(core.InvalidNoise, match=words):
+    with pytest.raises(core.InvalidNoise, match=message):
         core.inject_noise(y, KIND, X=np.ones((len(y), n_features)))
 
 
-def test_the_largest_sizes_are_taken():
+def test_largest_allowed_sizes_are_accepted():
     largest = int(np.sqrt(MAX_CELLS // 3))
     service_api.check_noise(KIND, range(3), largest)
     with pytest.raises(core.InvalidNoise):
@@ -105,6 +107,6 @@ def test_the_largest_sizes_are_taken():
         service_api.check_noise(KIND, range(1000), n_features + 1)
 
 
-def test_other_kinds_take_any_number_of_features():
+def test_other_kinds_accept_any_number_of_features():
     for spec in ({"kind": "uniform", "rate": 0.1}, {"kind": "adversarial", "rate": 0.1}):
         service_api.check_noise(spec, range(1000), 10**6)

@@ -1,4 +1,4 @@
-"""Loss correction: what leaves say, what grows, what is refused, and that all else goes on as before."""
+"""Loss correction with a known transition matrix: leaf values, splits, artifacts and refused input."""
 
 import warnings
 
@@ -14,11 +14,11 @@ from tests.shared_material import reference
 
 UNEVEN = [[0.7, 0.2, 0.1], [0.05, 0.9, 0.05], [0.3, 0.0, 0.7]]
 PAIR = [[0.9, 0.1], [0.4, 0.6]]
-LOPSIDED = [[0.55, 0.45, 0.0], [0.0, 0.95, 0.05], [0.05, 0.4, 0.55]]
+SKEWED = [[0.55, 0.45, 0.0], [0.0, 0.95, 0.05], [0.05, 0.4, 0.55]]
 
 
 def noisy_clusters(n_rows=900, transition=UNEVEN, seed=0):
-    """Three normal clusters, and their labels seen through `transition`."""
+    """Return three normal clusters, their clean classes, and labels with noise of `transition`."""
     generator = np.random.default_rng(seed)
     clean = np.arange(n_rows) % len(transition)
     X = generator.normal(size=(n_rows, 3)) + np.outer(1.5 * clean, [1.0, -0.5, 0.2])
@@ -31,16 +31,16 @@ def correction(kind="forward", transition=UNEVEN):
 
 
 def one_leaf(counts, **parameters):
-    """A tree of a lone root with these numbers of rows of each class."""
+    """Return a tree that has only a root, fitted to the given number of rows per class."""
     y = np.repeat(np.arange(len(counts)), counts)
     weights = np.ones(len(y))
-    for absent in np.flatnonzero(np.array(counts) == 0):
-        y, weights = np.append(y, absent), np.append(weights, 0.0)
+    for missing_class in np.flatnonzero(np.array(counts) == 0):
+        y, weights = np.append(y, missing_class), np.append(weights, 0.0)
     return core.TreeClassifier(**parameters).fit(np.zeros((len(y), 1)), y, sample_weight=weights)
 
 
 @pytest.mark.parametrize("kind", ["forward", "backward"])
-def test_leaf_values_of_the_reference(kind):
+def test_leaf_values_match_the_reference(kind):
     vectors = reference("correction.json")
     matrices = [matrix["T"] for matrix in vectors["matrices"]]
     for case in vectors["forward"]:
@@ -52,7 +52,7 @@ def test_leaf_values_of_the_reference(kind):
     assert vectors["forward"]
 
 
-def test_corrected_labels_of_the_reference():
+def test_corrected_labels_match_the_reference():
     vectors = reference("correction.json")
     for case in vectors["matrices"]:
         n_classes = len(case["T"])
@@ -61,7 +61,7 @@ def test_corrected_labels_of_the_reference():
     assert vectors["matrices"]
 
 
-def test_backward_splits_of_the_reference():
+def test_backward_splits_match_the_reference():
     vectors = reference("correction.json")
     for case in vectors["backward_splits"]:
         transition = vectors["matrices"][case["T"]]["T"]
@@ -88,7 +88,7 @@ def estimator(request):
     return clone(request.param)
 
 
-def test_forward_grows_the_same_trees_and_corrects_what_they_say(estimator):
+def test_forward_correction_grows_the_same_trees_and_corrects_leaf_values(estimator):
     X, _, y = noisy_clusters()
     plain, corrected = estimator.fit(X, y), clone(estimator).set_params(correction=correction()).fit(X, y)
     for one, other in zip(plain.trees_, corrected.trees_, strict=True):
@@ -101,19 +101,19 @@ def test_forward_grows_the_same_trees_and_corrects_what_they_say(estimator):
 
 
 @pytest.mark.parametrize("kind", ["forward", "backward"])
-def test_correction_brings_back_the_clean_classes(estimator, kind):
-    X, _, y = noisy_clusters(3000, LOPSIDED)
+def test_correction_recovers_the_clean_class_distribution(estimator, kind):
+    X, _, y = noisy_clusters(3000, SKEWED)
     X_test, clean_test, _ = noisy_clusters(3000, UNEVEN, seed=1)
     plain = estimator.fit(X, y)
 
-    corrected = clone(estimator).set_params(correction=correction(kind, LOPSIDED)).fit(X, y)
+    corrected = clone(estimator).set_params(correction=correction(kind, SKEWED)).fit(X, y)
     gap = {model: np.abs(model.predict_proba(X_test).mean(axis=0) - 1 / 3).max() for model in (plain, corrected)}
     assert gap[corrected] < 0.05 < gap[plain]
     assert corrected.score(X_test, clean_test) >= plain.score(X_test, clean_test)
 
 
 @pytest.mark.parametrize("kind", ["forward", "backward"])
-def test_no_noise_changes_nothing(estimator, kind):
+def test_identity_matrix_changes_nothing(estimator, kind):
     X, _, y = noisy_clusters()
     plain = estimator.fit(X, y).predict_proba(X)
     corrected = clone(estimator).set_params(correction=correction(kind, np.eye(3))).fit(X, y)
@@ -122,18 +122,18 @@ def test_no_noise_changes_nothing(estimator, kind):
 
 
 def test_uniform_noise_never_changes_the_predicted_class(estimator):
-    """Theorem 1 of the paper for forward correction; and with Gini, backward grows the same splits."""
+    """Theorem 1 of the paper, for forward correction; with Gini impurity, backward correction grows the same splits."""
     X, _, y = noisy_clusters()
-    estimator.set_params(**{"min_samples_leaf": 1, "max_depth": None})  # pure leaves, whose votes often tie
+    estimator.set_params(**{"min_samples_leaf": 1, "max_depth": None})  # pure leaves often produce tied votes
     plain = estimator.fit(X, y)
     for kind in ("forward", "backward"):
-        even = core.TransitionMatrix.uniform(0.3, [0, 1, 2])
-        corrected = clone(estimator).set_params(correction=correction(kind, even)).fit(X, y)
+        uniform = core.TransitionMatrix.uniform(0.3, [0, 1, 2])
+        corrected = clone(estimator).set_params(correction=correction(kind, uniform)).fit(X, y)
         X_test = noisy_clusters(seed=1)[0]
         np.testing.assert_array_equal(corrected.predict(X_test), plain.predict(X_test))
 
 
-def test_importances_of_backward_growth_are_shares(estimator):
+def test_backward_importances_are_nonnegative_and_sum_to_one(estimator):
     X, _, y = noisy_clusters()
     estimator.set_params(correction=correction("backward")).fit(X, y)
     assert (estimator.feature_importances_ >= 0).all()
@@ -141,10 +141,10 @@ def test_importances_of_backward_growth_are_shares(estimator):
 
 
 @pytest.mark.parametrize("kind", ["forward", "backward"])
-def test_artefacts_keep_the_correction(estimator, kind, tmp_path):
+def test_artifacts_keep_the_correction(estimator, kind, tmp_path):
     X, _, y = noisy_clusters(300)
-    for number, given in enumerate((UNEVEN, np.array(UNEVEN), core.TransitionMatrix.from_rows(UNEVEN))):
-        fitted = clone(estimator).set_params(correction=correction(kind, given), class_weight={0: 2.0}).fit(X, y)
+    for number, matrix in enumerate((UNEVEN, np.array(UNEVEN), core.TransitionMatrix.from_rows(UNEVEN))):
+        fitted = clone(estimator).set_params(correction=correction(kind, matrix), class_weight={0: 2.0}).fit(X, y)
         core.save(fitted, tmp_path / f"{number}")
         loaded = core.load(tmp_path / f"{number}")
         assert loaded.predict_proba(X).tobytes() == fitted.predict_proba(X).tobytes()
@@ -153,33 +153,33 @@ def test_artefacts_keep_the_correction(estimator, kind, tmp_path):
         np.testing.assert_allclose(clone(loaded).fit(X, y).predict_proba(X), fitted.predict_proba(X), atol=1e-9)
 
 
-def test_a_file_from_before_there_were_corrections_is_read(tmp_path):
+def test_artifact_without_a_correction_field_is_readable(tmp_path):
     X, _, y = noisy_clusters(60)
     tree = core.TreeClassifier(max_depth=2).fit(X, y)
     core.save(tree, tmp_path / "new")
 
-    def forget(header):
+    def remove_correction(header):
         del header["correction"], header["params"]["correction"]
 
-    (tmp_path / "old").write_bytes(forged((tmp_path / "new").read_bytes(), forget))
+    (tmp_path / "old").write_bytes(forged((tmp_path / "new").read_bytes(), remove_correction))
     loaded = core.load(tmp_path / "old")
     assert (loaded.correction, loaded.correction_) == (None, None)
     np.testing.assert_array_equal(loaded.predict_proba(X), tree.predict_proba(X))
 
 
 @pytest.mark.parametrize(
-    "given", [{"kind": "sideways", "labels": np.eye(3).tolist()}, {"kind": "forward"}, {"labels": []}, [], 7], ids=str
+    "invalid", [{"kind": "sideways", "labels": np.eye(3).tolist()}, {"kind": "forward"}, {"labels": []}, [], 7], ids=str
 )
-def test_a_file_with_an_impossible_correction_is_refused(given, tmp_path):
+def test_artifact_with_an_invalid_correction_is_refused(invalid, tmp_path):
     X, _, y = noisy_clusters(60)
     core.save(core.TreeClassifier(max_depth=2, correction=correction()).fit(X, y), tmp_path / "good")
-    forgery = forged((tmp_path / "good").read_bytes(), set_in("correction", to=given))
+    forgery = forged((tmp_path / "good").read_bytes(), set_in("correction", to=invalid))
     (tmp_path / "bad").write_bytes(forgery)
     with pytest.raises(core.ArtifactError):
         core.load(tmp_path / "bad")
 
 
-def test_what_was_fitted_does_not_follow_a_changed_parameter():
+def test_fitted_model_ignores_later_parameter_changes():
     X, _, y = noisy_clusters(300)
     tree = core.TreeClassifier(max_depth=3, correction=correction()).fit(X, y)
     before = tree.predict_proba(X)
@@ -190,7 +190,7 @@ def test_what_was_fitted_does_not_follow_a_changed_parameter():
 @pytest.mark.parametrize(
     "rows", [[[1.0]], [[1, 0, 0], [0, 1, 0], [0, 0, 2]], [["x"] * 3] * 3, [[1e300, -1e300, 1]] * 3]
 )
-def test_a_hostile_correction_in_a_file_is_refused(rows, tmp_path):
+def test_hostile_corrected_labels_are_refused(rows, tmp_path):
     X, _, y = noisy_clusters(60)
     tree = core.TreeClassifier(max_depth=2, correction=correction()).fit(X, y)
     tree.correction_ = tree.correction_._replace(labels=np.array(rows))
@@ -199,20 +199,20 @@ def test_a_hostile_correction_in_a_file_is_refused(rows, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["forward", "backward"])
-def test_class_weights_are_undone_before_the_correction_and_done_again_after(kind):
-    """A leaf that holds the classes as the matrix makes them says the clean shares, weighted by what rows weigh."""
+def test_class_weights_are_removed_before_correction_and_reapplied_after(kind):
+    """A leaf whose class counts follow the matrix returns the clean class distribution, weighted by the row weights."""
     transition, clean = np.array(PAIR), np.array([300, 700])
     counts = np.rint(clean @ transition).astype(int)
     weights = np.array([2.0, 5.0])
     tree = one_leaf(counts, correction=correction(kind, PAIR), class_weight={0: 2.0, 1: 5.0})
     weighted = clean * (transition @ weights)
     np.testing.assert_allclose(tree.tree_.value[0, 0], weighted / weighted.sum(), atol=1e-12)
-    even = one_leaf(counts, correction=correction(kind, PAIR), class_weight={0: 3.0, 1: 3.0})
-    np.testing.assert_allclose(even.tree_.value[0, 0], [0.3, 0.7], atol=1e-12)
+    uniform = one_leaf(counts, correction=correction(kind, PAIR), class_weight={0: 3.0, 1: 3.0})
+    np.testing.assert_allclose(uniform.tree_.value[0, 0], [0.3, 0.7], atol=1e-12)
     one_leaf(counts, correction=correction(kind, PAIR), class_weight="balanced")
 
 
-def test_weights_are_rows_written_out():
+def test_integer_weights_equal_repeated_rows():
     X, _, y = noisy_clusters(300)
     weights = np.random.default_rng(0).integers(0, 4, len(y))
     for kind in ("forward", "backward"):
@@ -223,7 +223,7 @@ def test_weights_are_rows_written_out():
 
 
 @pytest.mark.parametrize("kind", ["forward", "backward"])
-def test_limited_leaves_random_cuts_and_any_number_of_threads(kind):
+def test_leaf_limit_and_random_splits_are_equal_for_any_number_of_threads(kind):
     X, _, y = noisy_clusters(600)
     for parameters in ({"max_leaf_nodes": 6}, {"splitter": "random"}):
         forest = core.ForestClassifier(n_estimators=6, random_state=1, correction=correction(kind), **parameters)
@@ -248,7 +248,7 @@ def test_out_of_bag_votes_are_corrected(kind):
 
 
 @pytest.mark.parametrize("selection", ["holdout", "auto"])
-def test_adaptive_losses_are_tuned_as_without_and_corrected_after(selection):
+def test_adaptive_losses_are_tuned_before_the_correction(selection):
     X, _, y = noisy_clusters(600)
     loss = {"kind": "adaptive_ne", "grid": [0.5, 1.0], "selection": selection}
     plain = core.ForestClassifier(n_estimators=8, loss=loss, random_state=0).fit(X, y)
@@ -258,7 +258,7 @@ def test_adaptive_losses_are_tuned_as_without_and_corrected_after(selection):
     np.testing.assert_array_equal(corrected.predict(X), values.argmax(axis=1))
 
 
-def test_a_loss_that_computes_with_probabilities_gets_them():
+def test_losses_that_need_probabilities_receive_clipped_values():
     p = np.array([[0.6, 0.1, 0.3], [0.0, 1.0, 0.0]])
     corrected = core.parse_correction(correction(), core.parse_loss("gini")).corrected_labels(np.arange(3), np.ones(3))
     values = np.maximum(p @ np.linalg.inv(UNEVEN), 0)
@@ -271,14 +271,14 @@ def test_a_loss_that_computes_with_probabilities_gets_them():
         )
 
 
-def test_the_trees_of_a_forest_are_corrected_too():
+def test_trees_of_a_forest_are_corrected():
     X, _, y = noisy_clusters(300)
     forest = core.ForestClassifier(n_estimators=3, max_depth=3, random_state=0, correction=correction()).fit(X, y)
     values = np.mean([tree.tree_.value[tree.tree_.apply(X), 0] for tree in forest.estimators_], axis=0)
     np.testing.assert_array_equal(forest.predict(X), values.argmax(axis=1))
 
 
-def test_a_matrix_that_names_its_classes_may_order_them_as_it_likes():
+def test_matrix_with_class_names_may_order_its_classes_freely():
     named = core.TransitionMatrix.from_rows([[0.6, 0.4], [0.1, 0.9]], classes=["yes", "no"])
     y = np.array(["no"] * 58 + ["yes"] * 42)
     ours = core.TreeClassifier(correction=correction(transition=named)).fit(np.zeros((100, 1)), y)
@@ -289,7 +289,7 @@ def test_a_matrix_that_names_its_classes_may_order_them_as_it_likes():
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("invalid", "message"),
     [
         ("forward", "must be a mapping"),
         ({"kind": "forward"}, "must be a mapping"),
@@ -304,33 +304,33 @@ def test_a_matrix_that_names_its_classes_may_order_them_as_it_likes():
     ],
     ids=str,
 )
-def test_bad_corrections_are_refused(given, words):
+def test_invalid_corrections_are_refused(invalid, message):
     X, _, y = noisy_clusters(60)
-    with pytest.raises(core.InvalidNoise, match=words):
-        core.TreeClassifier(correction=given).fit(X, y)
+    with pytest.raises(core.InvalidNoise, match=message):
+        core.TreeClassifier(correction=invalid).fit(X, y)
 
 
-def test_a_condition_number_within_the_limit_is_taken():
-    near = [[0.502, 0.498, 0], [0.4999, 0.5001, 0], [0, 0, 1]]
-    assert 400 < np.linalg.cond(near) < 1000
+def test_condition_number_within_the_limit_is_accepted():
+    ill_conditioned = [[0.502, 0.498, 0], [0.4999, 0.5001, 0], [0, 0, 1]]
+    assert 400 < np.linalg.cond(ill_conditioned) < 1000
     X, _, y = noisy_clusters(60)
-    core.TreeClassifier(correction=correction(transition=near)).fit(X, y)
+    core.TreeClassifier(correction=correction(transition=ill_conditioned)).fit(X, y)
 
 
 @pytest.mark.parametrize("loss", [name for name in core.LOSSES if name != "gini"])
-def test_backward_needs_squared_loss(loss):
-    with pytest.raises(core.InvalidNoise, match="requires loss") as caught:
+def test_backward_correction_requires_squared_loss(loss):
+    with pytest.raises(core.InvalidNoise, match="requires loss") as error:
         core.TreeClassifier(loss=loss, correction=correction("backward")).phases()
-    assert caught.value.parameter == "kind"
+    assert error.value.parameter == "kind"
     core.TreeClassifier(loss=loss, correction=correction("forward")).phases()
     core.TreeClassifier(loss="mse", correction=correction("backward")).phases()
 
 
-def test_a_class_without_weight_cannot_be_corrected_for():
+def test_correction_refuses_a_class_of_zero_weight():
     with pytest.raises(core.InvalidParameter, match="class_weight of class 1 is 0"):
         one_leaf([5, 5], correction=correction(transition=PAIR), class_weight={0: 1.0, 1: 0.0})
 
 
-def test_warming_up_takes_a_correction_of_any_size():
+def test_warm_up_accepts_corrections_of_any_size():
     for kind in ("forward", "backward"):
         service_api.warm_up_fit(core.TreeClassifier(correction=correction(kind)))

@@ -1,4 +1,4 @@
-"""Corrections whose matrix is estimated from the labels of the fit."""
+"""Loss correction whose transition matrix is estimated from the training labels."""
 
 import numpy as np
 import pytest
@@ -30,8 +30,8 @@ def estimating(request, estimator):
     return estimator.set_params(correction={"kind": request.param, "transition": "estimate"})
 
 
-def blobs(n_rows=900, transition=UNEVEN, seed=0):
-    """Groups that hardly overlap, and their labels seen through `transition`."""
+def separated_clusters(n_rows=900, transition=UNEVEN, seed=0):
+    """Return clusters that hardly overlap, their clean classes, and labels with noise of `transition`."""
     generator = np.random.default_rng(seed)
     clean = np.arange(n_rows) % len(transition)
     X = generator.normal(size=(n_rows, 4)) + 4.0 * np.eye(4)[clean]
@@ -44,9 +44,9 @@ def same_trees(one, other):
     return all(a.tobytes() == b.tobytes() for nodes in pairs for a, b in zip(*nodes, strict=True))
 
 
-def test_the_estimate_is_near_the_truth_and_brings_back_the_clean_classes(estimating):
-    X, _, y = blobs(2000)
-    X_test, clean_test, _ = blobs(2000, seed=1)
+def test_estimate_is_accurate_and_recovers_the_clean_classes(estimating):
+    X, _, y = separated_clusters(2000)
+    X_test, clean_test, _ = separated_clusters(2000, seed=1)
     plain = clone(estimating).set_params(correction=None).fit(X, y)
     corrected = estimating.fit(X, y)
     noise = corrected.noise_estimate_
@@ -57,18 +57,18 @@ def test_the_estimate_is_near_the_truth_and_brings_back_the_clean_classes(estima
     assert corrected.score(X_test, clean_test) > 0.95
 
 
-def test_the_model_is_that_of_the_matrix_given(estimating):
-    X, _, y = blobs()
+def test_model_equals_the_one_fitted_with_the_estimated_matrix(estimating):
+    X, _, y = separated_clusters()
     estimated = clone(estimating).fit(X, y)
     matrix = estimated.noise_estimate_.transition
-    given = estimating.set_params(correction={**estimating.correction, "transition": matrix}).fit(X, y)
-    assert same_trees(estimated, given)
-    assert estimated.predict_proba(X).tobytes() == given.predict_proba(X).tobytes()
-    assert not hasattr(given, "noise_estimate_")
+    known = estimating.set_params(correction={**estimating.correction, "transition": matrix}).fit(X, y)
+    assert same_trees(estimated, known)
+    assert estimated.predict_proba(X).tobytes() == known.predict_proba(X).tobytes()
+    assert not hasattr(known, "noise_estimate_")
 
 
-def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(estimating, tmp_path):
-    X, _, y = blobs()
+def test_equal_seeds_give_equal_bytes_for_any_number_of_threads(estimating, tmp_path):
+    X, _, y = separated_clusters()
     for n_jobs in (1, 2, 3):
         core.save(clone(estimating).set_params(n_jobs=n_jobs).fit(X, y), tmp_path / f"{n_jobs}")
     assert len({(tmp_path / f"{n_jobs}").read_bytes() for n_jobs in (1, 2, 3)}) == 1
@@ -76,8 +76,8 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(estimating
     assert another.noise_rate != estimating.fit(X, y).noise_estimate_.noise_rate
 
 
-def test_the_estimate_is_of_rows_and_seed_alone():
-    X, _, y = blobs()
+def test_estimate_depends_only_on_rows_and_seed():
+    X, _, y = separated_clusters()
     weights = np.random.default_rng(0).random(len(y))
     tree = core.TreeClassifier(correction=FORWARD, random_state=0).fit(X, y)
     others = [
@@ -94,7 +94,7 @@ def test_the_estimate_is_of_rows_and_seed_alone():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("load", [load_iris, load_wine], ids=lambda load: load.__name__)
-def test_clean_labels_are_hardly_corrected(estimator, load, kind):
+def test_clean_labels_lead_to_almost_no_correction(estimator, load, kind):
     X, y = load(return_X_y=True)
     plain = clone(estimator).fit(X, y)
     corrected = estimator.set_params(correction={"kind": kind, "transition": "estimate"}).fit(X, y)
@@ -102,8 +102,8 @@ def test_clean_labels_are_hardly_corrected(estimator, load, kind):
     np.testing.assert_allclose(corrected.predict_proba(X), plain.predict_proba(X), atol=0.05)
 
 
-def test_artefacts_keep_what_predictions_need(estimating, tmp_path):
-    X, _, y = blobs(300)
+def test_artifacts_keep_all_that_predictions_need(estimating, tmp_path):
+    X, _, y = separated_clusters(300)
     fitted = estimating.fit(X, np.array(["ash", "birch", "cedar"])[y])
     core.save(fitted, tmp_path / "model")
     loaded = core.load(tmp_path / "model")
@@ -115,16 +115,16 @@ def test_artefacts_keep_what_predictions_need(estimating, tmp_path):
     assert not hasattr(loaded, "noise_estimate_")
 
 
-def test_another_fit_forgets_the_estimate(estimating):
-    X, _, y = blobs(300)
+def test_refitting_removes_the_estimate(estimating):
+    X, _, y = separated_clusters(300)
     estimating.fit(X, y)
     estimating.set_params(correction=None).fit(X, y)
     assert not hasattr(estimating, "noise_estimate_")
 
 
 @pytest.mark.parametrize("loss", ["gini", "adaptive_ne", {"kind": "adaptive_ne", "selection": "holdout"}], ids=str)
-def test_a_monitor_hears_of_the_estimation_first(loss):
-    X, _, y = blobs(300)
+def test_monitor_is_told_of_the_estimation_phase_first(loss):
+    X, _, y = separated_clusters(300)
     monitor = Recorder()
     forest = core.ForestClassifier(n_estimators=2, loss=loss, correction=FORWARD, random_state=0)
     forest.fit(X, y, monitor=monitor)
@@ -133,8 +133,8 @@ def test_a_monitor_hears_of_the_estimation_first(loss):
 
 
 @pytest.mark.parametrize("stop_after", [3, N_TREES])
-def test_the_estimation_can_be_stopped(estimating, stop_after):
-    X, _, y = blobs(300)
+def test_estimation_can_be_stopped(estimating, stop_after):
+    X, _, y = separated_clusters(300)
     monitor = Recorder(stop_after)
     with pytest.raises(core.FitStopped):
         estimating.set_params(n_jobs=1).fit(X, y, monitor=monitor)
@@ -142,16 +142,16 @@ def test_the_estimation_can_be_stopped(estimating, stop_after):
     assert not hasattr(estimating, "trees_")
 
 
-def test_missing_values_and_two_classes(estimating):
-    X, clean, y = blobs(1200, [[0.7, 0.3], [0.05, 0.95]])
+def test_missing_values_with_two_classes_are_supported(estimating):
+    X, clean, y = separated_clusters(1200, [[0.7, 0.3], [0.05, 0.95]])
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     fitted = estimating.fit(X, y == 1)
     np.testing.assert_allclose(fitted.noise_estimate_.transition.rows, [[0.7, 0.3], [0.05, 0.95]], atol=0.08)
     assert fitted.score(X, clean == 1) > 0.9
 
 
-def test_a_class_of_one_row_and_a_class_without_rows(estimating):
-    X, _, y = blobs(400, np.eye(2))
+def test_classes_with_one_row_or_none_are_supported(estimating):
+    X, _, y = separated_clusters(400, np.eye(2))
     y[17] = 2
     estimate = estimating.fit(X, y).noise_estimate_
     assert estimate.noise_rate < 0.05
@@ -162,49 +162,50 @@ def test_a_class_of_one_row_and_a_class_without_rows(estimating):
     assert np.isfinite(estimating.predict_proba(X)).all()
 
 
-def test_one_class_has_no_noise(estimating):
-    X = blobs(60)[0]
+def test_single_class_has_no_noise(estimating):
+    X = separated_clusters(60)[0]
     fitted = estimating.fit(X, ["only"] * 60)
     assert (fitted.noise_estimate_.noise_rate, fitted.predict_proba(X).min()) == (0.0, 1.0)
 
 
 def test_too_few_rows_are_refused(estimating):
-    X, clean, _ = blobs(19)
+    X, clean, _ = separated_clusters(19)
     with pytest.raises(
         core.InvalidNoise, match=r"19 rows of 3 classes are too few .* 20 are needed\. .* matrix"
-    ) as caught:
+    ) as error:
         estimating.fit(X, clean)
-    assert caught.value.parameter == "transition"
+    assert error.value.parameter == "transition"
 
 
-def test_as_few_rows_as_there_may_be_are_hardly_corrected(estimating):
-    X, clean, _ = blobs(min_rows(2), np.eye(2))
+def test_fewest_allowed_rows_lead_to_almost_no_correction(estimating):
+    X, clean, _ = separated_clusters(min_rows(2), np.eye(2))
     np.testing.assert_allclose(estimating.fit(X, clean).noise_estimate_.transition.rows, np.eye(2), atol=0.01)
 
 
 @pytest.mark.parametrize("n_rows", [min_rows(2), 24, 60])
-def test_labels_that_votes_do_not_know_are_not_swapped(estimating, n_rows):
-    """Trees that lack a row have seen one label of its class less: in lone roots and small samples all votes are
-    against each label, and the likeliest matrix of all would swap the classes.
+def test_labels_that_votes_cannot_predict_are_not_swapped(estimating, n_rows):
+    """Out-of-bag votes have a leave-one-out bias: trees that exclude a row saw one fewer example of its class. In
+    small samples and trees without splits, all votes then disagree with the labels, and the matrix of maximum
+    likelihood would swap the classes.
     """
     clean = np.arange(n_rows) % 2
-    X = np.zeros((n_rows, 2)) if n_rows == 60 else blobs(n_rows, np.eye(2))[0]
+    X = np.zeros((n_rows, 2)) if n_rows == 60 else separated_clusters(n_rows, np.eye(2))[0]
     transition = estimating.set_params(min_samples_leaf=2).fit(X, clean).noise_estimate_.transition.rows
     assert transition.argmax(axis=0).tolist() == [0, 1]
     uncorrected = clone(estimating).set_params(correction=None).fit(X, clean)
     np.testing.assert_array_equal(estimating.predict(X), uncorrected.predict(X))
 
 
-def test_an_ill_conditioned_estimate_is_refused():
-    near = core.TransitionMatrix.from_rows([[0.5005, 0.4995], [0.4999, 0.5001]])
+def test_ill_conditioned_estimate_is_refused():
+    ill_conditioned = core.TransitionMatrix.from_rows([[0.5005, 0.4995], [0.4999, 0.5001]])
     correction = parse_correction(FORWARD, core.parse_loss("gini"))
     with pytest.raises(core.InvalidNoise, match=r"estimated from .* condition number 1667.*pass the matrix"):
-        correction.with_estimate(near)
+        correction.with_estimate(ill_conditioned)
     assert correction.with_estimate(core.TransitionMatrix.uniform(0.2, [0, 1])).transition is not None
 
 
-def test_a_class_without_weight_is_refused_before_anything_grows():
-    X, _, y = blobs(60)
+def test_class_of_zero_weight_is_refused_before_the_fit_starts():
+    X, _, y = separated_clusters(60)
     monitor = Recorder()
     with pytest.raises(core.InvalidParameter, match="class_weight of class 1 is 0"):
         core.TreeClassifier(correction=FORWARD, class_weight={1: 0.0}).fit(X, y, monitor=monitor)
@@ -212,6 +213,6 @@ def test_a_class_without_weight_is_refused_before_anything_grows():
 
 
 @pytest.mark.parametrize("loss", [name for name in core.LOSSES if name != "gini"])
-def test_backward_needs_squared_loss_here_too(loss):
+def test_estimated_backward_correction_requires_squared_loss(loss):
     with pytest.raises(core.InvalidNoise, match="requires loss"):
         core.TreeClassifier(loss=loss, correction={"kind": "backward", "transition": "estimate"}).phases()

@@ -1,4 +1,4 @@
-"""Injected label noise: what it changes, how much, and what it refuses."""
+"""Injection of label noise: rates, matrices, refused input and declarations."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_uniform_matrices_match_the_reference():
 
 
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [0, 1], [True, False]], ids=str)
-def test_the_share_of_flips_is_the_rate_for_every_class(labels):
+def test_fraction_of_flips_equals_the_rate_in_every_class(labels):
     y = np.array(labels * 4000)
     noisy = core.inject_noise(y, {"kind": "uniform", "rate": 0.3}, random_state=0)
     assert noisy.labels.dtype == y.dtype
@@ -30,20 +30,20 @@ def test_the_share_of_flips_is_the_rate_for_every_class(labels):
 
 
 def clusters(n_rows, n_classes, seed=0):
-    """Normal clusters whose means are not equally far from each other."""
+    """Return normal clusters whose means have unequal distances."""
     generator = np.random.default_rng(seed)
     y = np.arange(n_rows) % n_classes
     return generator.normal(size=(n_rows, 3)) + np.outer(2.0 * y + 0.3 * y**2, [1.0, 0.5, -0.2]), y
 
 
-#: kind -> noise for three classes, or two
-THREE = {
+#: kind -> noise for three classes, and for two
+THREE_CLASS_NOISE = {
     "uniform": {"kind": "uniform", "rate": 0.3},
     "one_sided": {"kind": "one_sided", "class": 1, "rate": 0.4},
     "matrix": {"kind": "matrix", "transition": [[0.7, 0.1, 0.2], [0.0, 1.0, 0.0], [0.3, 0.3, 0.4]]},
     "class_conditional": {"kind": "class_conditional"},
 }
-TWO = {
+BINARY_NOISE = {
     "pairwise": {"kind": "pairwise", "rates": [0.1, 0.3]},
     "one_sided": {"kind": "one_sided", "class": 1, "rate": 0.4},
     "matrix": {"kind": "matrix", "transition": np.array([[0.9, 0.1], [0.45, 0.55]])},
@@ -51,9 +51,11 @@ TWO = {
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "spec"), [(n, spec) for n, specs in ((3, THREE), (2, TWO)) for spec in specs.values()], ids=str
+    ("n_classes", "spec"),
+    [(n, spec) for n, specs in ((3, THREE_CLASS_NOISE), (2, BINARY_NOISE)) for spec in specs.values()],
+    ids=str,
 )
-def test_rates_are_those_of_the_matrix(n_classes, spec):
+def test_observed_rates_match_the_matrix(n_classes, spec):
     X, y = clusters(24_000, n_classes)
     noisy = core.inject_noise(y, spec, X=X, random_state=3)
     np.testing.assert_array_equal(noisy.flipped, noisy.labels != y)
@@ -64,15 +66,15 @@ def test_rates_are_those_of_the_matrix(n_classes, spec):
     assert noisy.flipped.mean() == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / len(y)))
 
 
-def test_the_matrix_says_what_was_asked_for():
+def test_matrix_matches_the_requested_noise():
     y = np.array(["a", "b"] * 50)
-    pair = core.inject_noise(y, TWO["pairwise"]).transition
+    pair = core.inject_noise(y, BINARY_NOISE["pairwise"]).transition
     assert pair == core.TransitionMatrix.from_rows([[0.9, 0.1], [0.3, 0.7]], classes=["a", "b"])
     one = core.inject_noise(np.array(["a", "b", "c"]), {"kind": "one_sided", "class": "b", "rate": 0.4}).transition
     np.testing.assert_allclose(one.rows, [[1, 0, 0], [0.2, 0.6, 0.2], [0, 0, 1]])
 
 
-def test_matrices_of_the_reference():
+def test_pairwise_and_pushed_forward_matrices_match_the_reference():
     vectors = reference("noise.json")
     for case in vectors["binary"]:
         rates = [case["rate_0_to_1"], case["rate_1_to_0"]]
@@ -85,7 +87,7 @@ def test_matrices_of_the_reference():
     assert vectors["pushforward"]
 
 
-def test_class_conditional_matrices_of_the_reference():
+def test_class_conditional_matrices_match_the_reference():
     cases = reference("noise.json")["algorithm1"]
     for case in cases:
         X, y = np.array(case["X"]), np.array(case["y"])
@@ -97,7 +99,7 @@ def test_class_conditional_matrices_of_the_reference():
     assert cases
 
 
-def test_class_conditional_noise_takes_constant_and_missing_features():
+def test_class_conditional_noise_accepts_constant_and_missing_features():
     X, y = clusters(300, 4)
     plain = core.class_conditional_transition(X, y)
     constant = np.column_stack([X, np.full(300, 7.0), X[:, 0]])
@@ -108,7 +110,7 @@ def test_class_conditional_noise_takes_constant_and_missing_features():
     assert sorted({round(v, 9) for v in (rows.diagonal().min(), rows.diagonal().max())}) == [0.5, 0.9]
 
 
-def test_adversarial_noise_flips_the_rows_of_largest_margin():
+def test_adversarial_noise_flips_the_rows_with_the_largest_margins():
     X, y = clusters(400, 2)
     y = np.where(np.arange(400) % 11 == 0, 1 - y, y)
     noisy = core.inject_noise(y, {"kind": "adversarial", "rate": 0.1}, X=X)
@@ -119,7 +121,7 @@ def test_adversarial_noise_flips_the_rows_of_largest_margin():
     assert noisy.transition.noise_rate(np.bincount(y)) == pytest.approx(0.1)
 
 
-def test_adversarial_noise_of_more_classes_names_the_runner_up():
+def test_multiclass_adversarial_noise_flips_to_the_second_best_class():
     X, y = clusters(300, 3)
     names = np.array(["a", "b", "c"])[y]
     noisy = core.inject_noise(names, {"kind": "adversarial", "rate": 0.2}, X=X)
@@ -133,23 +135,23 @@ def test_adversarial_noise_of_more_classes_names_the_runner_up():
     np.testing.assert_array_equal(noisy.labels, expected)
 
 
-def test_seeds_and_zero_rate():
+def test_seed_determines_the_labels_and_zero_rate_flips_none():
     y = np.arange(300) % 3
     draws = [core.inject_noise(y, {"kind": "uniform", "rate": 0.5}, random_state=s).labels.tobytes() for s in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
     assert not core.inject_noise(y, {"kind": "uniform", "rate": 0}).flipped.any()
 
 
-def test_classes_that_no_label_has_count():
-    noisy = core.inject_noise([0, 1] * 500, THREE["matrix"], random_state=0, classes=[0, 1, 2])
+def test_classes_without_rows_are_included():
+    noisy = core.inject_noise([0, 1] * 500, THREE_CLASS_NOISE["matrix"], random_state=0, classes=[0, 1, 2])
     assert set(noisy.labels.tolist()) == {0, 1, 2}
     with pytest.raises(core.InvalidNoise, match="label 5"):
-        core.inject_noise([0, 5], THREE["matrix"], classes=[0, 1, 2])
+        core.inject_noise([0, 5], THREE_CLASS_NOISE["matrix"], classes=[0, 1, 2])
 
 
-def test_a_matrix_that_names_its_classes_may_order_them_as_it_likes():
-    given = core.TransitionMatrix.from_rows([[1, 0], [0.4, 0.6]], classes=["yes", "no"])
-    noisy = core.inject_noise(["no", "yes"], {"kind": "matrix", "transition": given})
+def test_matrix_with_class_names_may_order_its_classes_freely():
+    matrix = core.TransitionMatrix.from_rows([[1, 0], [0.4, 0.6]], classes=["yes", "no"])
+    noisy = core.inject_noise(["no", "yes"], {"kind": "matrix", "transition": matrix})
     np.testing.assert_allclose(noisy.transition.rows, [[0.6, 0.4], [0, 1]])
     other = core.TransitionMatrix.from_rows(np.eye(2), classes=["yes", "maybe"])
     with pytest.raises(core.InvalidNoise, match="same classes"):
@@ -187,16 +189,16 @@ def test_a_matrix_that_names_its_classes_may_order_them_as_it_likes():
     ],
     ids=str,
 )
-def test_bad_noise_is_refused(spec):
-    with pytest.raises(core.InvalidNoise) as caught:
+def test_invalid_noise_is_refused(spec):
+    with pytest.raises(core.InvalidNoise) as error:
         core.inject_noise([0, 1, 1], spec, X=[[0.0], [1.0], [2.0]])
-    assert caught.value.code == "invalid_noise"
+    assert error.value.code == "invalid_noise"
     with pytest.raises(core.InvalidNoise):
         service_api.check_noise(spec, [0, 1])
 
 
 @pytest.mark.parametrize(
-    ("spec", "classes", "parameter", "words"),
+    ("spec", "classes", "parameter", "message"),
     [
         ({"kind": "pairwise", "rates": [0.1, 0.2]}, "abc", "kind", "3 classes.*matrix"),
         ({"kind": "uniform", "rate": 0.7}, "abc", "rate", "below 0.666667"),
@@ -208,21 +210,23 @@ def test_bad_noise_is_refused(spec):
     ],
     ids=str,
 )
-def test_refusals_name_the_key_and_the_rule(spec, classes, parameter, words):
-    with pytest.raises(core.InvalidNoise, match=words) as caught:
+def test_errors_name_the_parameter_and_the_rule(spec, classes, parameter, message):
+    with pytest.raises(core.InvalidNoise, match=message) as error:
         service_api.check_noise(spec, list(classes))
-    assert caught.value.parameter == parameter
+    assert error.value.parameter == parameter
 
 
-@pytest.mark.parametrize("spec", [THREE["class_conditional"], {"kind": "adversarial", "rate": 0.1}], ids=str)
-def test_kinds_that_look_at_features_need_them(spec):
+@pytest.mark.parametrize(
+    "spec", [THREE_CLASS_NOISE["class_conditional"], {"kind": "adversarial", "rate": 0.1}], ids=str
+)
+def test_kinds_that_depend_on_features_require_them(spec):
     with pytest.raises(core.InvalidNoise, match="depends on the features; pass X"):
         core.inject_noise([0, 1, 2], spec)
     with pytest.raises(core.InvalidInput):
         core.inject_noise([0, 1, 2], spec, X=[[1.0], [2.0]])
 
 
-def test_classes_that_no_distance_tells_apart():
+def test_classes_without_distinct_distances_are_refused():
     y = np.arange(300) % 3
     with pytest.raises(core.InvalidNoise, match="classes 0 and 1 have the same mean"):
         core.inject_noise(y, {"kind": "class_conditional"}, X=np.ones((300, 2)))
@@ -235,17 +239,17 @@ def test_classes_that_no_distance_tells_apart():
 @pytest.mark.parametrize(
     "rows", [[[0.5, 0.4], [0, 1]], [[1.5, -0.5], [0, 1]], [[1, 0]], [1, 0], [["x"]], [], [[np.nan, 1], [0, 1]]], ids=str
 )
-def test_bad_matrices_are_refused(rows):
+def test_invalid_matrices_are_refused(rows):
     with pytest.raises(core.InvalidNoise):
         core.TransitionMatrix.from_rows(rows)
 
 
-def test_a_transposed_matrix_is_explained():
+def test_error_for_a_transposed_matrix_suggests_transposing_it():
     with pytest.raises(core.InvalidNoise, match=r"row 0 .* sums to 1.1.*transpose"):
         core.TransitionMatrix.from_rows([[0.9, 0.2], [0.1, 0.8]])
 
 
-def test_matrices_are_values():
+def test_matrices_compare_by_value_and_are_read_only():
     one = core.TransitionMatrix.from_rows([[0.9, 0.1], [0.2, 0.8]], classes=["no", "yes"])
     assert one == core.TransitionMatrix.from_rows([[0.9, 0.1], [0.2, 0.8]], classes=["no", "yes"])
     assert one != core.TransitionMatrix.from_rows([[0.9, 0.1], [0.2, 0.8]])
@@ -254,7 +258,7 @@ def test_matrices_are_values():
 
 
 @pytest.mark.parametrize("kind", core.NOISE_KINDS)
-def test_kinds_declare_what_requests_and_progress_are_derived_from(kind):
+def test_noise_kinds_declare_help_and_amount_of_work(kind):
     noise = core.NOISE_KINDS[kind]
     assert noise.kind == kind
     assert noise.help
@@ -262,16 +266,16 @@ def test_kinds_declare_what_requests_and_progress_are_derived_from(kind):
     assert (noise.work_in_trees > 0.01) == noise.needs_features
 
 
-def test_expected_rates_and_phases_of_an_injection():
+def test_expected_noise_rate_and_phases():
     y = np.repeat([0, 1], [100, 300])
-    noisy = core.inject_noise(y, TWO["pairwise"], random_state=0)
-    assert service_api.expected_noise_rate(TWO["pairwise"], noisy, y) == pytest.approx(0.25 * 0.1 + 0.75 * 0.3)
-    even = core.inject_noise(y, THREE["uniform"], random_state=0)
-    assert service_api.expected_noise_rate(THREE["uniform"], even, y) == 0.3
-    assert service_api.injection_phases(THREE["uniform"]) == {"injecting": 0.01}
+    noisy = core.inject_noise(y, BINARY_NOISE["pairwise"], random_state=0)
+    assert service_api.expected_noise_rate(BINARY_NOISE["pairwise"], noisy, y) == pytest.approx(0.25 * 0.1 + 0.75 * 0.3)
+    uniform = core.inject_noise(y, THREE_CLASS_NOISE["uniform"], random_state=0)
+    assert service_api.expected_noise_rate(THREE_CLASS_NOISE["uniform"], uniform, y) == 0.3
+    assert service_api.injection_phases(THREE_CLASS_NOISE["uniform"]) == {"injecting": 0.01}
 
 
-def test_parameters_of_noise_are_described():
+def test_noise_parameters_have_help_and_bounds():
     assert [p.name for p in service_api.correction_parameters()] == ["kind", "transition"]
     (rate,) = service_api.noise_parameters("uniform")
     assert (rate.name, rate.bounds) == ("rate", service_api.Bounds(ge=0, lt=1))

@@ -1,4 +1,4 @@
-"""Who puts noise into labels, or estimates it, can be watched and stopped."""
+"""Progress and stopping of noise injection, noise estimation and audits."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from core.noise.adversarial import N_ROUNDS
 from core.noise.estimation import fit_noise
 from core.noise.label_probabilities import check_label_probabilities
 from tests.core.forests.test_fitting import Recorder
-from tests.core.noise.noisy_votes import drawn
+from tests.core.noise.noisy_votes import draw_noisy_votes
 from tests.core.noise.test_noise import clusters
 
 UNIFORM = {"kind": "uniform", "rate": 0.2}
@@ -17,7 +17,7 @@ ADVERSARIAL = {"kind": "adversarial", "rate": 0.1}
 
 
 class StopsInPhase:
-    """A monitor that asks to stop as soon as a phase begins."""
+    """Monitor that requests a stop as soon as a phase begins."""
 
     def __init__(self, phase):
         self.stop_flag = np.zeros(1, dtype=np.uint8)
@@ -31,21 +31,21 @@ class StopsInPhase:
         self.advanced += bool(self.stop_flag[0])
 
 
-class SetAfter(np.ndarray):
-    """A stop flag that is set after so many reads, as another thread would."""
+class SetAfterReads(np.ndarray):
+    """Stop flag that becomes set after a number of reads, as if another thread had set it."""
 
     def __new__(cls, n_reads):
         flag = np.zeros(1, dtype=np.uint8).view(cls)
-        flag.left = n_reads
+        flag.reads_left = n_reads
         return flag
 
-    def __getitem__(self, place):
-        self.left -= 1
-        return self.left < 0
+    def __getitem__(self, index):
+        self.reads_left -= 1
+        return self.reads_left < 0
 
 
 @pytest.mark.parametrize(
-    ("spec", "heard"),
+    ("spec", "calls"),
     [
         (UNIFORM, [("injecting", 300, "labels"), 300]),
         (CLASS_CONDITIONAL, [("injecting", 10, "pairs of classes"), *range(1, 11)]),
@@ -53,16 +53,16 @@ class SetAfter(np.ndarray):
     ],
     ids=str,
 )
-def test_a_monitor_hears_of_one_phase_and_changes_nothing(spec, heard):
+def test_monitor_is_told_of_one_phase_and_leaves_labels_unchanged(spec, calls):
     X, y = clusters(300, 5)
     monitor = Recorder()
-    watched = core.inject_noise(y, spec, X=X, random_state=0, monitor=monitor)
-    assert monitor.heard == heard
-    np.testing.assert_array_equal(watched.labels, core.inject_noise(y, spec, X=X, random_state=0).labels)
+    monitored = core.inject_noise(y, spec, X=X, random_state=0, monitor=monitor)
+    assert monitor.heard == calls
+    np.testing.assert_array_equal(monitored.labels, core.inject_noise(y, spec, X=X, random_state=0).labels)
 
 
 @pytest.mark.parametrize("spec", [CLASS_CONDITIONAL, ADVERSARIAL], ids=str)
-def test_an_injection_is_stopped_before_its_first_step(spec):
+def test_injection_can_be_stopped_before_its_first_step(spec):
     X, y = clusters(300, 5)
     monitor = StopsInPhase("injecting")
     with pytest.raises(core.FitStopped, match="stopped by its monitor; nothing was kept"):
@@ -71,7 +71,7 @@ def test_an_injection_is_stopped_before_its_first_step(spec):
 
 
 @pytest.mark.parametrize("spec", [CLASS_CONDITIONAL, ADVERSARIAL], ids=str)
-def test_an_injection_is_stopped_after_the_step_it_is_at(spec):
+def test_injection_stops_after_the_current_step(spec):
     X, y = clusters(300, 5)
     monitor = Recorder(stop_after=4)
     with pytest.raises(core.FitStopped):
@@ -80,16 +80,16 @@ def test_an_injection_is_stopped_after_the_step_it_is_at(spec):
 
 
 @pytest.mark.parametrize("n_reads", [0, 1, 7])
-def test_the_estimation_reads_the_flag_once_a_round(n_reads):
-    votes = drawn([[0.9, 0.1, 0.0], [0.15, 0.6, 0.25], [0.05, 0.15, 0.8]], 500, 0)
-    flag = SetAfter(n_reads)
+def test_estimation_reads_the_stop_flag_once_per_iteration(n_reads):
+    votes = draw_noisy_votes([[0.9, 0.1, 0.0], [0.15, 0.6, 0.25], [0.05, 0.15, 0.8]], 500, 0)
+    flag = SetAfterReads(n_reads)
     with pytest.raises(core.FitStopped, match="stopped by its monitor; nothing was kept"):
-        fit_noise(check_label_probabilities(votes.probabilities, votes.given, None), flag)
-    assert flag.left == -1
+        fit_noise(check_label_probabilities(votes.probabilities, votes.labels, None), flag)
+    assert flag.reads_left == -1
 
 
 @pytest.mark.parametrize("folds", [None, 2])
-def test_an_audit_is_stopped_while_it_judges(folds):
+def test_audit_can_be_stopped_while_it_estimates_noise(folds):
     X, y = clusters(200, 3)
     monitor = StopsInPhase("judging")
     with pytest.raises(core.FitStopped):
