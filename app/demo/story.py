@@ -123,7 +123,7 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", client: DemoClient, lo
         if waited > READY_SECONDS:
             raise DemoFailed(f"the service was not ready after {READY_SECONDS:.0f} s; see {log_file}")
         if waited > EXPLAIN_AFTER_SECONDS and not explained:
-            print("The first start of a version compiles kernels, which takes some seconds", flush=True)
+            print("The first start compiles numerical kernels, so it and the first jobs take longer", flush=True)
             explained = True
         time.sleep(POLL_SECONDS)
 
