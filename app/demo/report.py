@@ -23,6 +23,7 @@ def print_models(contenders: Sequence[Labeled], models: Sequence[Any]) -> None:
             f"{contender.label:<16}{_loss(model):<28}{metrics['test']['accuracy']:>13.1%}"
             f"{metrics['train_noisy']['accuracy']:>15.1%}{model['fit_seconds']:>7.2f} s"
         )
+    print("NE: negative exponential loss; λ = 0 fits the training labels closely, λ = 1 is most robust to label noise.")
 
 
 def _loss(model: Any) -> str:
@@ -42,5 +43,5 @@ def print_audit(audit: Any, flagged_csv: str, digits: MislabeledDigits) -> None:
         f"\nThe audit saw only the training labels. It estimates that {audit['noise_rate']:.1%}{interval} of them "
         f"are wrong; {n_flipped / audit['n_rows']:.1%} were changed.\n"
         f"It flagged {len(flagged):,} labels and found {n_found:,} of the {n_flipped:,} changed ones "
-        f"({n_found / n_flipped:.1%}); {len(flagged) - n_found:,} flagged labels are right."
+        f"({n_found / n_flipped:.1%}); {len(flagged) - n_found:,} flagged labels are correct."
     )

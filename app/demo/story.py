@@ -54,7 +54,7 @@ AUDIT_LABEL = "label audit"
 
 
 def run_demo(settings: Settings, *, exit_when_done: bool) -> None:
-    """Start the service, tell the story, and keep the service running until Ctrl-C unless `exit_when_done`.
+    """Start the service, run the comparison, and keep the service running until Ctrl-C unless `exit_when_done`.
 
     Raises:
         StartRefused: the port is taken.
@@ -183,10 +183,10 @@ def _job_error(job: Any) -> str:
 def _print_predictions(client: DemoClient, rows: list[dict[str, Any]]) -> None:
     digits = [row.pop(TARGET) for row in rows]
     one = client.get("/predict", {"model": BEST, **rows[0]})
-    print(f"\nGET  /predict?model={BEST}&px0={rows[0]['px0']}&px1={rows[0]['px1']}&…   (a {digits[0]})")
+    print(f"\nGET  /predict?model={BEST}&px0={rows[0]['px0']}&px1={rows[0]['px1']}&…   (true digit: {digits[0]})")
     print(f"     {_answer(one)}")
     many = client.post_json("/predict", {"model": BEST, "rows": rows})
-    print(f'POST /predict {{"model": "{BEST}", "rows": […]}}   (a {", a ".join(map(str, digits))})')
+    print(f'POST /predict {{"model": "{BEST}", "rows": […]}}   (true digits: {", ".join(map(str, digits))})')
     for prediction in many["predictions"]:
         print(f"     {_answer(prediction)}")
 
