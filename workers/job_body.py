@@ -9,7 +9,7 @@ from app.jobs.lease import Claim
 from workers.monitor import JobMonitor
 
 
-class JobResult(Protocol):
+class StorableResult(Protocol):
     """Result of a job body, not yet in the database."""
 
     def store(self, session: Session, context: ServiceContext) -> dict[str, Any]:
@@ -22,4 +22,4 @@ class JobResult(Protocol):
 class JobBody(Protocol):
     """Function that does the work of one kind of job."""
 
-    def __call__(self, context: ServiceContext, claim: Claim, monitor: JobMonitor, /) -> JobResult: ...
+    def __call__(self, context: ServiceContext, claim: Claim, monitor: JobMonitor, /) -> StorableResult: ...

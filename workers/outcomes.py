@@ -12,7 +12,7 @@ from app.jobs import state_machine
 from app.jobs.lease import Claim
 from app.jobs.states import JobState
 from core import CoreError
-from workers.job_body import JobResult
+from workers.job_body import StorableResult
 from workers.monitor import JobMonitor, StopReason, finished
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class Success:
 
     context: ServiceContext
     monitor: JobMonitor
-    result: JobResult
+    result: StorableResult
 
     def write(self, session: Session, claim: Claim) -> None:
         with session.begin_nested() as savepoint:

@@ -12,7 +12,7 @@ from app.datasets.reading import MISSING_TEXTS, TableReader
 
 
 class ColumnKind(StrEnum):
-    """How a column is used as a feature."""
+    """Kind of a column that is used as a feature."""
 
     NUMERIC = "numeric"
     CATEGORICAL = "categorical"

@@ -17,7 +17,7 @@ from app.requests.label_text import label_text
 
 @dataclass(frozen=True)
 class Leniency:
-    """How to handle inputs that are refused by default."""
+    """Treatment of inputs that are refused by default."""
 
     on_unknown: Literal["error", "missing"] = "error"
     on_missing: Literal["error", "missing"] = "error"

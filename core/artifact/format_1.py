@@ -3,7 +3,7 @@
     node            0   1   2   3   4
     children_left   1  -1   3  -1  -1     preorder as in format 2, but with both children of each node
     children_right  2  -1   4  -1  -1
-    value           class distribution of each node, (node, class); the compact form stores those of mixed leaves only
+    value           class distribution of each node, (node, class); the compact form stores those of impure leaves only
 
 This module checks what the compact form cannot express; the rest is checked as for any other file. The trees are
 copies, so processes do not share such a model until it is saved again.
@@ -75,18 +75,18 @@ def _compact(nodes: Mapping[str, NDArray[Any]]) -> TreeNodes:
     if not ((n_samples >= 0) & (n_samples <= _MOST_SAMPLES)).all():
         raise ArtifactError("a node has an invalid number of rows.")
     check_distributions(nodes["value"])
-    link, mixed = nodes["children_right"].copy(), nodes["value"][leaf]
-    link[leaf], is_mixed = _links(mixed)
+    link, distributions = nodes["children_right"].copy(), nodes["value"][leaf]
+    link[leaf], is_impure = _links(distributions)
     return TreeNodes(
         **{name: nodes[name] for name in _UNCHANGED},
         link=link,
         n_node_samples=n_samples.astype(np.int32),
-        impure_distributions=mixed[is_mixed],
+        impure_distributions=distributions[is_impure],
     )
 
 
 def _links(leaf_distributions: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the link of each leaf, and whether it keeps a class distribution of its own because it is mixed."""
+    """Return the link of each leaf, and whether it keeps a class distribution of its own because it is impure."""
     n_classes = leaf_distributions.shape[1]
-    is_mixed = (leaf_distributions.max(axis=1) != 1) | (np.count_nonzero(leaf_distributions, axis=1) != 1)
-    return np.where(is_mixed, n_classes + np.cumsum(is_mixed) - 1, leaf_distributions.argmax(axis=1)), is_mixed
+    is_impure = (leaf_distributions.max(axis=1) != 1) | (np.count_nonzero(leaf_distributions, axis=1) != 1)
+    return np.where(is_impure, n_classes + np.cumsum(is_impure) - 1, leaf_distributions.argmax(axis=1)), is_impure

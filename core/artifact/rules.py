@@ -27,7 +27,7 @@ def booster_metadata(estimator: BoostedClassifier) -> dict[str, Any]:
     return {
         "weights": weighted.weights.tolist(),
         "columns": weighted.columns.tolist(),
-        "found": estimator.fit_facts(),
+        "found": estimator.fitted_attributes(),
     }
 
 
@@ -42,7 +42,7 @@ def restore_booster(estimator: BoostedClassifier, metadata: dict[str, Any], tree
         raise ArtifactError("a rule contributes to a score that does not exist.")
     rules = tuple(Rule(nodes, output) for nodes, output in zip(trees, outputs, strict=True))
     estimator.weighted_rules_ = WeightedRules(rules, weights, columns, n_scores)
-    estimator.restore_fit_facts(metadata["found"])
+    estimator.restore_fitted_attributes(metadata["found"])
 
 
 def split_by_tree(outputs: NDArray[Any], trees: Trees) -> Pieces:

@@ -23,7 +23,7 @@ from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 Pieces = list[NDArray[Any]]
 
 TREE_OFFSETS = "tree_offsets"
-_MIXED_OFFSETS, _MIXED = "mixed_offsets", "mixed"
+_IMPURE_OFFSETS, _IMPURE = "mixed_offsets", "mixed"
 _SUM_TOLERANCE = 1e-6
 #: Arrays with one entry per node.
 _NODE_DTYPES = {
@@ -41,9 +41,9 @@ def tree_arrays(trees: Trees) -> dict[str, Pieces]:
     """Return the arrays of the file by name, in their order."""
     return {
         TREE_OFFSETS: [_offsets([len(nodes.feature) for nodes in trees])],
-        _MIXED_OFFSETS: [_offsets([len(nodes.impure_distributions) for nodes in trees])],
+        _IMPURE_OFFSETS: [_offsets([len(nodes.impure_distributions) for nodes in trees])],
         **{name: [getattr(nodes, name) for nodes in trees] for name in _NODE_DTYPES},
-        _MIXED: [nodes.impure_distributions for nodes in trees],
+        _IMPURE: [nodes.impure_distributions for nodes in trees],
     }
 
 
@@ -53,24 +53,24 @@ def _offsets(lengths: list[int]) -> NDArray[np.int64]:
 
 def trees_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Trees:
     """Return trees as views of the arrays of a file; the caller has to check their nodes. Raises ArtifactError."""
-    if set(arrays) != {TREE_OFFSETS, _MIXED_OFFSETS, *_NODE_DTYPES, _MIXED}:
+    if set(arrays) != {TREE_OFFSETS, _IMPURE_OFFSETS, *_NODE_DTYPES, _IMPURE}:
         raise ArtifactError("the arrays are not those of a forest.")
-    columns, mixed = {name: arrays[name] for name in _NODE_DTYPES}, arrays[_MIXED]
+    columns, impure = {name: arrays[name] for name in _NODE_DTYPES}, arrays[_IMPURE]
     n_nodes = len(columns["feature"])
     if any(len(column) != n_nodes for column in columns.values()):
         raise ArtifactError("the arrays of the nodes differ in length.")
-    node_offsets, mixed_offsets = arrays[TREE_OFFSETS], arrays[_MIXED_OFFSETS]
+    node_offsets, impure_offsets = arrays[TREE_OFFSETS], arrays[_IMPURE_OFFSETS]
     check_offsets(TREE_OFFSETS, node_offsets, n_nodes, np.greater)
-    check_offsets(_MIXED_OFFSETS, mixed_offsets, len(mixed), np.greater_equal)
-    if len(node_offsets) != len(mixed_offsets):
+    check_offsets(_IMPURE_OFFSETS, impure_offsets, len(impure), np.greater_equal)
+    if len(node_offsets) != len(impure_offsets):
         raise ArtifactError("the numbers of node offsets and distribution offsets differ.")
     return tuple(
         TreeNodes(
             **{name: column[first:last] for name, column in columns.items()},
-            impure_distributions=mixed[first_mixed:last_mixed],
+            impure_distributions=impure[first_impure:last_impure],
         )
-        for (first, last), (first_mixed, last_mixed) in zip(
-            pairwise(node_offsets.tolist()), pairwise(mixed_offsets.tolist()), strict=True
+        for (first, last), (first_impure, last_impure) in zip(
+            pairwise(node_offsets.tolist()), pairwise(impure_offsets.tolist()), strict=True
         )
     )
 
@@ -79,7 +79,7 @@ def check_nodes(nodes: TreeNodes, n_features: int, n_classes: int) -> None:
     """Raise ArtifactError unless growth could have made this tree and it is safe to traverse."""
     for name, dtype in _NODE_DTYPES.items():
         _check_array(name, getattr(nodes, name), (len(nodes.feature),), dtype)
-    _check_array(_MIXED, nodes.impure_distributions, (len(nodes.impure_distributions), n_classes), np.float64)
+    _check_array(_IMPURE, nodes.impure_distributions, (len(nodes.impure_distributions), n_classes), np.float64)
     _check_children(nodes)
     _check_leaves(nodes)
     _check_numbers(nodes, n_features)
@@ -131,9 +131,9 @@ def _check_children(nodes: TreeNodes) -> None:
 
 
 def _check_leaves(nodes: TreeNodes) -> None:
-    n_mixed, n_classes = nodes.impure_distributions.shape
+    n_impure, n_classes = nodes.impure_distributions.shape
     linked = nodes.link[nodes.feature == NO_FEATURE]
-    if not ((linked >= 0) & (linked < n_classes + n_mixed)).all():
+    if not ((linked >= 0) & (linked < n_classes + n_impure)).all():
         raise ArtifactError("a leaf refers to a class distribution that does not exist.")
     check_distributions(nodes.impure_distributions)
 

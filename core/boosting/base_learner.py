@@ -138,8 +138,9 @@ def _weight_unit(largest: float) -> float:
 
 
 def resample(signed_weights: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
-    """Weights that count how often each row is counts, with a chance proportional to its weight, in as many draws as
-    there are rows; signs stay.
+    """Return how often each row is drawn, in as many draws as there are rows, with the sign of its weight.
+
+    The probability of a row is proportional to the absolute value of its weight.
     """
     weights = np.abs(signed_weights)
     counts = generator.multinomial(len(weights), weights / weights.sum())

@@ -181,21 +181,21 @@ class BoostedClassifier(ClassifierContract):
         Only minimax boosting has metrics and a certificate.
         """
         self._check_is_fitted("weighted_rules_")
-        facts = growth_summary(self.loss_, self.trees_)
-        return FitSummary({**facts, "n_rounds": self.n_rounds_, "stop_reason": self.stop_reason_}, {}, None)
+        summary = growth_summary(self.loss_, self.trees_)
+        return FitSummary({**summary, "n_rounds": self.n_rounds_, "stop_reason": self.stop_reason_}, {}, None)
 
-    def fit_facts(self) -> dict[str, Any]:
-        """Return the fitted attributes other than the rules, as JSON, for `restore_fit_facts`."""
+    def fitted_attributes(self) -> dict[str, Any]:
+        """Return the fitted attributes other than the rules, as JSON, for `restore_fitted_attributes`."""
         return {"n_rounds": self.n_rounds_, "stop_reason": self.stop_reason_}
 
-    def restore_fit_facts(self, facts: dict[str, Any]) -> None:
-        """Set the fitted attributes from the result of `fit_facts`.
+    def restore_fitted_attributes(self, attributes: dict[str, Any]) -> None:
+        """Set the fitted attributes from the result of `fitted_attributes`.
 
-        Raises KeyError, TypeError and ValueError for values that `fit_facts` cannot return.
+        Raises KeyError, TypeError and ValueError for values that `fitted_attributes` cannot return.
         """
-        if not isinstance(facts["stop_reason"], str):
+        if not isinstance(attributes["stop_reason"], str):
             raise TypeError("stop_reason is not a string")
-        self.n_rounds_, self.stop_reason_ = parse_count(facts["n_rounds"]), facts["stop_reason"]
+        self.n_rounds_, self.stop_reason_ = parse_count(attributes["n_rounds"]), attributes["stop_reason"]
 
     def _set_fitted(self, results: list[BoostingResult]) -> None:
         columns = np.repeat(np.arange(len(results)), [len(result.rules) for result in results])

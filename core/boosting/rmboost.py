@@ -153,7 +153,7 @@ class RMBoostClassifier(BoostedClassifier):
         """Return the summary of the fit. For two classes and rows of equal weight it includes the certificate for a
         share `noise_rate` of wrong training labels.
         """
-        facts = super().fit_summary().fitted
+        fitted = super().fit_summary().fitted
         metrics = {
             "minimax_risk": self.minimax_risk_,
             "class_risks": self.class_risks_.tolist(),
@@ -161,7 +161,7 @@ class RMBoostClassifier(BoostedClassifier):
         }
         is_certified = len(self.class_risks_) == 1 and not self.is_weighted_
         certificate = self.certificate(noise_rate=noise_rate).to_json() if is_certified else None
-        return FitSummary({**facts, "regularization": self.regularization_}, metrics, certificate)
+        return FitSummary({**fitted, "regularization": self.regularization_}, metrics, certificate)
 
     def _fitted_classifier(self) -> FittedClassifier:
         return FittedClassifier(
@@ -208,9 +208,9 @@ class RMBoostClassifier(BoostedClassifier):
         self.minimax_risk_ = float(self.class_risks_.sum())
         self.risk_path_ = _summed_paths([result.details["path"] for result in results])
 
-    def fit_facts(self) -> dict[str, Any]:
+    def fitted_attributes(self) -> dict[str, Any]:
         return {
-            **super().fit_facts(),
+            **super().fitted_attributes(),
             "class_risks": self.class_risks_.tolist(),
             "risk_path": self.risk_path_.tolist(),
             "regularization": self.regularization_,
@@ -219,16 +219,16 @@ class RMBoostClassifier(BoostedClassifier):
             "most_leaves": self.most_leaves_,
         }
 
-    def restore_fit_facts(self, facts: dict[str, Any]) -> None:
-        super().restore_fit_facts(facts)
-        self.class_risks_ = parse_numbers(facts["class_risks"])
-        self.risk_path_ = parse_numbers(facts["risk_path"])
+    def restore_fitted_attributes(self, attributes: dict[str, Any]) -> None:
+        super().restore_fitted_attributes(attributes)
+        self.class_risks_ = parse_numbers(attributes["class_risks"])
+        self.risk_path_ = parse_numbers(attributes["risk_path"])
         self.minimax_risk_ = float(self.class_risks_.sum())
         if len(self.class_risks_) != self.weighted_rules_.n_scores:
             raise ValueError("class_risks must have one entry per binary problem")
-        self.is_weighted_ = bool(facts["is_weighted"])
-        self.n_rows_, self.most_leaves_ = parse_count(facts["n_rows"]), parse_count(facts["most_leaves"])
-        (self.regularization_,) = parse_numbers([facts["regularization"]]).tolist()
+        self.is_weighted_ = bool(attributes["is_weighted"])
+        self.n_rows_, self.most_leaves_ = parse_count(attributes["n_rows"]), parse_count(attributes["most_leaves"])
+        (self.regularization_,) = parse_numbers([attributes["regularization"]]).tolist()
         is_possible = self.regularization_ > 0 and self.n_rows_ > 0 and 2 <= self.most_leaves_ <= MAX_LEAVES
         if not is_possible or self.class_risks_.min() < 0 or self.class_risks_.max() > MARGIN_LIMIT:
             raise ValueError("the values are outside the range of a fit")

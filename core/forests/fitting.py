@@ -29,7 +29,7 @@ class Fit(NamedTuple):
     correction: CorrectedLabels | None = None
 
 
-class GrowthResult(NamedTuple):
+class GrownTrees(NamedTuple):
     """Trees of a fit, the loss that they were grown with, and fitted attributes found while choosing that loss."""
 
     loss: Loss

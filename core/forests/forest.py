@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidParameter
-from core.forests.fitting import Fit, GrowthResult
+from core.forests.fitting import Fit, GrownTrees
 from core.forests.grown_classifier import GrownClassifier
 from core.forests.tree import TreeClassifier
 from core.growth.growing import grow_in_threads, grow_on_bootstrap, grow_tree, thread_count
@@ -109,7 +109,7 @@ class GrownForest(GrownClassifier):
                 "set bootstrap=True or oob_score=False."
             )
 
-    def _attributes_from_training_rows(self, result: GrowthResult, fit: Fit) -> dict[str, Any]:
+    def _attributes_from_training_rows(self, result: GrownTrees, fit: Fit) -> dict[str, Any]:
         if not self.oob_score:
             return {}
         votes = self._out_of_bag_votes(result, fit)
@@ -121,7 +121,7 @@ class GrownForest(GrownClassifier):
             "oob_decision_function_": votes.mean,
         }
 
-    def _out_of_bag_votes(self, result: GrowthResult, fit: Fit) -> OutOfBagVotes:
+    def _out_of_bag_votes(self, result: GrownTrees, fit: Fit) -> OutOfBagVotes:
         """Return the votes on all rows that the caller passed, including those of weight zero."""
         rows = fit.data.input_rows
         weights = np.zeros(len(rows.is_training), dtype=np.float64)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.class_votes import winning_classes
 from core.classifier_contract import ClassifierContract
 from core.fit_summary import FitSummary, growth_summary
-from core.forests.fitting import Fit, Grower, GrowthResult
+from core.forests.fitting import Fit, Grower, GrownTrees
 from core.forests.noise_estimation_forest import ESTIMATING, N_TREES, estimate_noise
 from core.forests.tuning import LossStrategy, loss_strategy
 from core.growth.growing import thread_count
@@ -161,7 +161,7 @@ class GrownClassifier(ClassifierContract):
         """Return whether each tree grows on a bootstrap sample, which leaves rows out."""
         return False
 
-    def _attributes_from_training_rows(self, result: GrowthResult, fit: Fit) -> dict[str, Any]:
+    def _attributes_from_training_rows(self, result: GrownTrees, fit: Fit) -> dict[str, Any]:
         """Return fitted attributes that are computed from the trees and their training rows."""
         return {}
 
@@ -170,15 +170,15 @@ class GrownClassifier(ClassifierContract):
         return growth_problem(data, settings, thread_count(self.n_jobs))
 
     def fit_summary(self, noise_rate: float | None = None) -> FitSummary:
-        """Return the facts of the fit. There is no certificate, whatever the noise rate."""
+        """Return the fit summary. There is no certificate, whatever the noise rate."""
         self._check_is_fitted("trees_")
-        facts = growth_summary(self.loss_, self.trees_)
+        summary = growth_summary(self.loss_, self.trees_)
         if hasattr(self, "lambda_"):
             scores = [{"lambda": lam, "accuracy": score} for lam, score in self.tuning_scores_.items()]
-            facts |= {"lambda": self.lambda_, "tuning_scores": scores}
+            summary |= {"lambda": self.lambda_, "tuning_scores": scores}
         if math.isfinite(getattr(self, "oob_score_", math.nan)):
-            facts["oob_score"] = self.oob_score_
-        return FitSummary(facts, {}, None)
+            summary["oob_score"] = self.oob_score_
+        return FitSummary(summary, {}, None)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the mean vote of the leaves of each row of X, (row, class), columns in the order of `classes_`.

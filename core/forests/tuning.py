@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.class_votes import winning_classes
 from core.exceptions import InvalidLoss
-from core.forests.fitting import Fit, Grower, GrowthResult
+from core.forests.fitting import Fit, Grower, GrownTrees
 from core.growth.out_of_bag import Bootstrap, accuracy, out_of_bag_votes
 from core.growth.tree_structure import Trees
 from core.growth.voting import Vote, votes
@@ -32,7 +32,7 @@ class LossStrategy(Protocol):
     def phases(self, n_trees: int) -> dict[str, int]:
         """Return the phases of the growth of `n_trees` trees in order, with the number of trees that each grows."""
 
-    def grow(self, grower: Grower) -> GrowthResult:
+    def grow(self, grower: Grower) -> GrownTrees:
         """Grow the trees of the fit, and others that the choice of the loss needs."""
 
 
@@ -44,9 +44,9 @@ class FixedLoss(NamedTuple):
     def phases(self, n_trees: int) -> dict[str, int]:
         return {GROWING: n_trees}
 
-    def grow(self, grower: Grower) -> GrowthResult:
+    def grow(self, grower: Grower) -> GrownTrees:
         progress = Progress(grower.fit.monitor, GROWING, grower.n_trees)
-        return GrowthResult(self.loss, grower.grow(self.loss, grower.fit.data.weights, progress), {})
+        return GrownTrees(self.loss, grower.grow(self.loss, grower.fit.data.weights, progress), {})
 
 
 class TunedLambda(NamedTuple):
@@ -62,14 +62,14 @@ class TunedLambda(NamedTuple):
         tuning = {TUNING: len(self.search.grid) * n_trees}
         return tuning if self.out_of_bag else {**tuning, GROWING: n_trees}
 
-    def grow(self, grower: Grower) -> GrowthResult:
+    def grow(self, grower: Grower) -> GrownTrees:
         progress = Progress(grower.fit.monitor, TUNING, len(self.search.grid) * grower.n_trees)
         tuned = choose_lambda(
             self.search, lambda loss, weights: grower.grow(loss, weights, progress), self._selection(grower)
         )
         loss = self.search.loss_at(tuned.lambda_)
         trees = tuned.trees or FixedLoss(loss).grow(grower).trees
-        return GrowthResult(loss, trees, {"lambda_": tuned.lambda_, "tuning_scores_": tuned.scores})
+        return GrownTrees(loss, trees, {"lambda_": tuned.lambda_, "tuning_scores_": tuned.scores})
 
     def _selection(self, grower: Grower) -> "Selection":
         fit = grower.fit

@@ -22,7 +22,7 @@ from app.storage.database import writing
 from app.trained_models.errors import ArtifactMissing
 from core.exceptions import InvalidInput
 from tests.factories import job, make_job
-from workers.job_body import JobResult
+from workers.job_body import StorableResult
 from workers.lifecycle import run_job
 from workers.monitor import JobMonitor, StopReason
 from workers.outcomes import INTERNAL_ERROR
@@ -54,7 +54,7 @@ def _never() -> bool:
     return False
 
 
-def _work_until_stopped(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> JobResult:
+def _work_until_stopped(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> StorableResult:
     monitor.plan({"growing": 1})
     monitor.begin("growing", 1000, "trees")
     deadline = time.monotonic() + 20
@@ -94,7 +94,7 @@ def test_a_second_message_for_a_finished_job_does_nothing(context: ServiceContex
     job_id = make_job(context)
     run_job(context, job_id, lambda *_: Result(), _never)
 
-    def work(*_: object) -> JobResult:
+    def work(*_: object) -> StorableResult:
         raise AssertionError("the work ran twice")
 
     run_job(context, job_id, work, _never)
@@ -104,7 +104,7 @@ def test_a_second_message_for_a_finished_job_does_nothing(context: ServiceContex
 def test_a_known_error_is_stored_with_its_code(context: ServiceContext, caplog: pytest.LogCaptureFixture) -> None:
     job_id = make_job(context)
 
-    def work(*_: object) -> JobResult:
+    def work(*_: object) -> StorableResult:
         raise InvalidInput("X holds infinity in row 3; remove it")
 
     run_job(context, job_id, work, _never)
@@ -118,7 +118,7 @@ def test_a_known_error_is_stored_with_its_code(context: ServiceContext, caplog: 
 def test_a_bug_is_stored_without_its_trace(context: ServiceContext, caplog: pytest.LogCaptureFixture) -> None:
     job_id = make_job(context)
 
-    def work(*_: object) -> JobResult:
+    def work(*_: object) -> StorableResult:
         raise KeyError("/secret/path")
 
     run_job(context, job_id, work, _never)
@@ -174,7 +174,7 @@ def test_a_lost_lease_replaces_any_other_stop_reason() -> None:
 def test_running_out_of_memory_fails_with_advice(context: ServiceContext) -> None:
     job_id = make_job(context)
 
-    def work(*_: object) -> JobResult:
+    def work(*_: object) -> StorableResult:
         raise MemoryError
 
     run_job(context, job_id, work, _never)
@@ -194,7 +194,7 @@ def test_a_job_is_cancelled_only_once_its_work_has_stopped(context: ServiceConte
 def test_a_cancellation_after_the_work_drops_the_result(context: ServiceContext) -> None:
     job_id = make_job(context)
 
-    def work(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> JobResult:
+    def work(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> StorableResult:
         with writing(context.sessions) as session:
             JobService(session, context.settings.limits).cancel(job_id)
         return Result(DONE)
@@ -218,7 +218,7 @@ def test_a_worker_that_shuts_down_returns_the_job_to_the_queue(context: ServiceC
 def test_the_lease_is_renewed_for_as_long_as_the_work_takes(context: ServiceContext) -> None:
     job_id = make_job(context)
 
-    def work(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> JobResult:
+    def work(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> StorableResult:
         time.sleep(3 * context.settings.jobs.lease_seconds)
         return Result()
 
@@ -245,7 +245,7 @@ def test_the_outcome_of_a_lost_lease_is_dropped(context: ServiceContext) -> None
 def test_a_result_after_the_lease_was_lost_is_not_stored(context: ServiceContext) -> None:
     job_id = make_job(context)
 
-    def work(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> JobResult:
+    def work(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> StorableResult:
         with writing(context.sessions) as session:
             session.execute(update(JobRow).where(JobRow.id == job_id).values(attempt=2))
         return Result(DONE)

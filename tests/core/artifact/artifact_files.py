@@ -29,7 +29,7 @@ def parts(content):
 
 
 def forged(content, change):
-    """The file with its header changed by `change`, arrays where they were, and a right checksum."""
+    """Return the file with its header changed by `change`, the arrays in place, and a valid checksum."""
     header, arrays, length = parts(content)
     change(header)
     text = json.dumps(header).encode()
@@ -46,17 +46,22 @@ def signed(body):
 
 
 def laid_out(header, arrays):
-    """A whole file by hand: these arrays under this header, which is told where they lie."""
-    room = 2**12 - 16 + len(json.dumps(header))
-    room += -(room + 16) % 64
+    """Return a complete file of these arrays with this header, to which their offsets are added."""
+    header_length = 2**12 - 16 + len(json.dumps(header))
+    header_length += -(header_length + 16) % 64
     listed, body = [], b""
     for name, array in arrays.items():
-        place = {"name": name, "dtype": array.dtype.str, "shape": list(array.shape), "offset": 16 + room + len(body)}
+        place = {
+            "name": name,
+            "dtype": array.dtype.str,
+            "shape": list(array.shape),
+            "offset": 16 + header_length + len(body),
+        }
         listed.append(place)
         body += array.tobytes()
         body += bytes(-len(body) % 64)
-    text = json.dumps({**header, "arrays": listed}).encode().ljust(room)
-    return signed(MAGIC + room.to_bytes(8, "little") + text + body)
+    text = json.dumps({**header, "arrays": listed}).encode().ljust(header_length)
+    return signed(MAGIC + header_length.to_bytes(8, "little") + text + body)
 
 
 def array_entry(header, name):
@@ -74,7 +79,7 @@ def set_in(*keys, to):
 
 
 def arrays_in(content):
-    """The arrays of a file by name, read as the header says and without this library."""
+    """Return the arrays of a file by name, read according to its header and without this library."""
     header, _, _ = parts(content)
     return {
         entry["name"]: np.frombuffer(

@@ -1,4 +1,4 @@
-"""The artefact file: round trips, reproducible bytes, and what is refused on writing."""
+"""Artifact files: round trips, reproducible bytes, and refusals on writing."""
 
 import tracemalloc
 from itertools import pairwise

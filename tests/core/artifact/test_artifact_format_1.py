@@ -31,7 +31,7 @@ def path(tmp_path):
 
 
 def old_arrays(model):
-    """What format 1 held of a fitted model."""
+    """Return the arrays that format 1 stored for a fitted model."""
     trees = [Tree(nodes, model.n_features_in_) for nodes in model.trees_]
     offsets = np.cumsum([0, *(tree.node_count for tree in trees)], dtype=np.int64)
     columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in COLUMNS}
@@ -183,7 +183,7 @@ def test_other_arrays_are_refused(path, model, change):
 
 
 def places(arrays):
-    """A node of each sort: where every other node is."""
+    """Return a node of each type."""
     inner = np.flatnonzero(arrays["feature"] != NO_FEATURE)
     return {"root": 0, "inner": inner[1], "leaf": np.flatnonzero(arrays["feature"] == NO_FEATURE)[0]}
 

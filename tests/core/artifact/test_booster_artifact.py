@@ -51,7 +51,7 @@ def test_a_model_without_a_rule_of_weight(tmp_path):
 
 
 def changed(path, change):
-    """The file with a header that `change` changed and a checksum that matches."""
+    """Return the file with its header changed by `change` and a matching checksum."""
     content = path.read_bytes()[:-32]
     length = int.from_bytes(content[8:16], "little")
     header = json.loads(content[16 : 16 + length])

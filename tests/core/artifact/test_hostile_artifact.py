@@ -1,4 +1,4 @@
-"""Artefact files that were damaged or made to harm: an error, and never a crash or a walk out of an array."""
+"""Damaged and hostile artifact files raise an error; they never cause a crash or a read outside of an array."""
 
 import numpy as np
 import pytest
@@ -125,7 +125,7 @@ def test_the_last_node_has_no_children(path, content):
 
 
 def test_a_node_has_one_parent(path, content):
-    """Where both children are the same node, its subtree would count twice on every level."""
+    """If both children were the same node, its subtree would count twice on every level."""
     arrays = arrays_in(content)
     second = np.flatnonzero(arrays["feature"] != -2)[1]
     path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(second, array[0])))
