@@ -51,7 +51,7 @@ class Limits(_Group):
 
 
 class JobSettings(_Group):
-    """Timing of leases and of the maintenance that every process runs; see docs/explanation/architecture.md."""
+    """Timing of leases and of the maintenance that every process runs; see docs/explanation/durability.md."""
 
     lease_seconds: float = Field(20.0, gt=0)
     renew_interval_seconds: float = Field(1.0, gt=0)
