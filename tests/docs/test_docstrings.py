@@ -1,4 +1,4 @@
-"""Docstrings become reStructuredText without losing a character."""
+"""Conversion of docstrings to reStructuredText."""
 
 from docs.generation.docstrings import to_restructured_text
 

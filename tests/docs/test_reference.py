@@ -1,4 +1,4 @@
-"""The generated reference holds what the code declares now, and nothing of it is missing."""
+"""Generated reference: it is up to date and complete."""
 
 import difflib
 import re
@@ -27,12 +27,12 @@ def test_committed_file_is_up_to_date(path: Path) -> None:
         pytest.fail(f"{path.relative_to(DOCS.parent)} is out of date; run `make reference` and commit it.\n{shown}")
 
 
-def test_every_section_stands_in_some_page() -> None:
+def test_every_generated_section_is_in_a_page() -> None:
     marked = [name for text in EXPECTED.values() for name in re.findall(r"<!-- generated: ([\w ]+) -->", text)]
     assert sorted(marked) == sorted(SECTIONS)
 
 
-def test_every_tag_of_the_api_has_a_page() -> None:
+def test_every_api_tag_has_a_page() -> None:
     placeholders = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("reference/http/*.md"))
     shown = re.findall(r"http operations; ([\w ]+) -->", placeholders)
     assert sorted(shown) == sorted(http_pages.tags(openapi_document()))
@@ -53,21 +53,21 @@ def test_every_setting_has_a_description() -> None:
     assert re.findall(r"^\|.*\|  \|$", settings(), re.MULTILINE) == []
 
 
-def test_every_parameter_has_values_and_a_meaning() -> None:
+def test_every_parameter_has_values_and_a_description() -> None:
     declared = [
         parameter
-        for read, kinds in (
+        for list_parameters, kinds in (
             (estimator_parameters, core.ESTIMATORS),
             (loss_parameters, core.LOSSES),
             (noise_parameters, core.NOISE_KINDS),
         )
         for kind in kinds
-        for parameter in read(kind)
+        for parameter in list_parameters(kind)
     ]
     assert [parameter.name for parameter in declared if not (parameter.help and shown_values(parameter))] == []
 
 
-def test_values_of_a_parameter_are_in_words_of_json() -> None:
+def test_parameter_values_are_written_in_json_terms() -> None:
     declared = {parameter.name: parameter for parameter in estimator_parameters("forest")}
     shown = shown_values(declared["max_features"])
     assert shown == 'integer at least 1, or number above 0, at most 1, or `"sqrt"`, `"log2"`, or null'

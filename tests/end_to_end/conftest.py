@@ -9,7 +9,7 @@ import pytest
 from tests.databases import fresh_database
 from tests.service_process import RunningService
 
-#: A dead worker's job comes back within seconds instead of the default twenty.
+#: Jobs of a killed worker return to the queue within seconds instead of the default twenty.
 QUICK_LEASES = {
     "BRISTLECONE_LEASE_SECONDS": "2",
     "BRISTLECONE_RENEW_INTERVAL_SECONDS": "0.2",

@@ -1,6 +1,4 @@
-"""Boosters over HTTP: every kind from the request to predictions, what minimax boosting guarantees, and jobs that are
-cut short.
-"""
+"""Boosters over HTTP: training and prediction of every kind, certificates, and interrupted jobs."""
 
 import signal
 from typing import Any
@@ -9,11 +7,11 @@ import numpy as np
 import pytest
 
 import core
-from tests.end_to_end.test_main_job import ROW, artifact, model_of, submit, upload, wait_for_progress
+from tests.end_to_end.test_main_job import ROW, artifact, submit, trained_model, upload, wait_for_progress
 from tests.service_process import RunningService
 
 KINDS = [kind for kind in core.ESTIMATORS if "boost" in kind]
-#: Linear programs of two seconds and more.
+#: Its linear programs take two seconds or more.
 LONG_MODEL = {"kind": "rmboost", "n_rounds": 80}
 ENDLESS_MODEL = {"kind": "rmboost", "n_rounds": 3000, "regularization": 0.001, "drop_rules": False}
 
@@ -24,7 +22,7 @@ def dataset(service: RunningService, table_csv: bytes) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def two_classes() -> dict[str, Any]:
+def binary_rows() -> dict[str, Any]:
     generator = np.random.default_rng(3)
     x = generator.normal(size=(2000, 3)).round(3)
     y = np.where(x[:, 0] > 0.3, "yes", "no")
@@ -33,9 +31,9 @@ def two_classes() -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_learns_three_classes(service: RunningService, dataset: dict[str, Any], kind: str) -> None:
-    n_rounds = 40 if kind == "lpboost" else 15  # whose first rounds say little
+    n_rounds = 40 if kind == "lpboost" else 15  # the first rounds of LPBoost are weak
     job = submit(service, dataset, name=f"boosted-{kind}", model={"kind": kind, "n_rounds": n_rounds})
-    model = model_of(service, service.wait_for_job(job["id"]))
+    model = trained_model(service, service.wait_for_job(job["id"]))
     assert model["metrics"]["test"]["accuracy"] > 0.7
     assert model["fitted"]["stop_reason"] in ("n_rounds", "edge", "time")
     assert 0 < model["fitted"]["n_rounds"] <= n_rounds
@@ -49,19 +47,19 @@ def test_every_kind_learns_three_classes(service: RunningService, dataset: dict[
     assert many["predictions"] == [{name: single[name] for name in ("label", "probabilities")}]
 
 
-def test_minimax_boosting_shows_its_risk_and_its_certificate(
-    service: RunningService, two_classes: dict[str, Any]
+def test_minimax_boosting_reports_its_risk_and_certificate(
+    service: RunningService, binary_rows: dict[str, Any]
 ) -> None:
     body = {
         "name": "certified",
-        "data": two_classes,
+        "data": binary_rows,
         "model": {"kind": "rmboost", "n_rounds": 10, "max_leaf_nodes": 2},
         "noise": {"inject": {"kind": "uniform", "rate": 0.1}},
         "evaluation": {"kind": "none"},
     }
     status, job = service.request("POST", "/train", body)
     assert status == 202, job
-    model = model_of(service, service.wait_for_job(job["id"]))
+    model = trained_model(service, service.wait_for_job(job["id"]))
     metrics, certificate = model["metrics"], model["certificate"]
     assert metrics["risk_path"] == sorted(metrics["risk_path"], reverse=True)
     assert metrics["risk_path"][-1] == pytest.approx(metrics["minimax_risk"], abs=1e-9)
@@ -73,19 +71,20 @@ def test_minimax_boosting_shows_its_risk_and_its_certificate(
     assert "risk_path" not in listed[0]["metrics"]
 
 
-def test_a_killed_worker_costs_one_attempt_only(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_killed_worker_costs_one_attempt(service: RunningService, dataset: dict[str, Any]) -> None:
     request = {"model": LONG_MODEL, "evaluation": {"kind": "none"}, "seed": 5}
-    undisturbed = artifact(service, model_of(service, service.wait_for_job(submit(service, dataset, **request)["id"])))
+    finished = service.wait_for_job(submit(service, dataset, **request)["id"])
+    uninterrupted = artifact(service, trained_model(service, finished))
     job = submit(service, dataset, **request)
     wait_for_progress(service, job["id"])
     for process in service.processes("workers"):
         process.send_signal(signal.SIGKILL)
     finished = service.wait_for_job(job["id"])
     assert finished["attempt"] == 2
-    assert artifact(service, model_of(service, finished)) == undisturbed
+    assert artifact(service, trained_model(service, finished)) == uninterrupted
 
 
-def test_a_running_fit_is_cancelled(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_running_fit_can_be_cancelled(service: RunningService, dataset: dict[str, Any]) -> None:
     job = submit(service, dataset, name="never-boosted", model=ENDLESS_MODEL)
     wait_for_progress(service, job["id"])
     assert service.request("POST", f"/jobs/{job['id']}/cancel")[0] == 202

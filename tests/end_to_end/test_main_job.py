@@ -37,16 +37,16 @@ def submit(service: RunningService, dataset: dict[str, Any], **request: Any) -> 
 
 
 def wait_for_progress(service: RunningService, job_id: str) -> None:
-    def under_way() -> bool:
+    def has_progress() -> bool:
         job = service.request("GET", f"/jobs/{job_id}")[1]
         assert job["state"] in ("queued", "running"), job
         phase = job["progress"]["phase"] or ""
         return phase.endswith(("growing", "boosting")) and job["progress"]["completed"] > 0
 
-    wait_until(under_way, 60, f"progress of job {job_id}")
+    wait_until(has_progress, 60, f"progress of job {job_id}")
 
 
-def model_of(service: RunningService, job: dict[str, Any]) -> dict[str, Any]:
+def trained_model(service: RunningService, job: dict[str, Any]) -> dict[str, Any]:
     assert job["state"] == "succeeded", job
     status, model = service.request("GET", f"/models/{job['model_id']}")
     assert status == 200, model
@@ -63,7 +63,7 @@ def dataset(service: RunningService, table_csv: bytes) -> dict[str, Any]:
     return upload(service, table_csv)
 
 
-def test_from_upload_to_prediction(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_uploaded_table_is_trained_on_and_predicted(service: RunningService, dataset: dict[str, Any]) -> None:
     assert [entry["label"] for entry in dataset["classes"]] == ["fair", "good", "poor"]
     request = {
         "name": "quality",
@@ -71,7 +71,7 @@ def test_from_upload_to_prediction(service: RunningService, dataset: dict[str, A
         "noise": {"inject": {"kind": "uniform", "rate": 0.3}},
         "seed": 3,
     }
-    model = model_of(service, service.wait_for_job(submit(service, dataset, **request)["id"]))
+    model = trained_model(service, service.wait_for_job(submit(service, dataset, **request)["id"]))
     injected = model["noise"]["injected"]
     assert (injected["kind"], injected["rate"]) == ("uniform", 0.3)
     assert abs(injected["observed_rate"] - 0.3) < 0.04
@@ -88,15 +88,15 @@ def test_from_upload_to_prediction(service: RunningService, dataset: dict[str, A
     assert [prediction["probabilities"] for prediction in many["predictions"]] == [single["probabilities"]] * 2
 
 
-def test_adaptive_loss_reports_what_it_chose(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_adaptive_loss_reports_the_chosen_lambda(service: RunningService, dataset: dict[str, Any]) -> None:
     job = submit(service, dataset, model={"kind": "forest", "n_estimators": 10, "loss": "adaptive_ne"})
-    model = model_of(service, service.wait_for_job(job["id"]))
+    model = trained_model(service, service.wait_for_job(job["id"]))
     tried = [entry["lambda"] for entry in model["fitted"]["tuning_scores"]]
     assert tried == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert model["fitted"]["lambda"] in tried
 
 
-def test_progress_rises_to_the_end(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_progress_rises_until_completion(service: RunningService, dataset: dict[str, Any]) -> None:
     job = submit(service, dataset, model=LONG_MODEL, evaluation={"kind": "none"})
     seen = []
     while (job := service.request("GET", f"/jobs/{job['id']}")[1])["state"] in ("queued", "running"):
@@ -108,7 +108,7 @@ def test_progress_rises_to_the_end(service: RunningService, dataset: dict[str, A
     assert job["progress"]["fraction"] == 1.0
 
 
-def test_cancelling_a_running_job(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_running_job_can_be_cancelled(service: RunningService, dataset: dict[str, Any]) -> None:
     job = submit(service, dataset, name="never-made", model=LONG_MODEL)
     wait_for_progress(service, job["id"])
     status, cancelled = service.request("POST", f"/jobs/{job['id']}/cancel")
@@ -118,18 +118,18 @@ def test_cancelling_a_running_job(service: RunningService, dataset: dict[str, An
     assert service.request("POST", f"/jobs/{job['id']}/cancel")[0] == 202
 
 
-def test_a_finished_job_cannot_be_cancelled(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_finished_job_cannot_be_cancelled(service: RunningService, dataset: dict[str, Any]) -> None:
     job = service.wait_for_job(submit(service, dataset, model={"kind": "tree"})["id"])
     status, problem = service.request("POST", f"/jobs/{job['id']}/cancel")
     assert (status, problem["code"]) == (409, "job_already_finished")
 
 
-def test_the_same_seed_gives_the_same_bytes(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_equal_seeds_give_equal_bytes(service: RunningService, dataset: dict[str, Any]) -> None:
     request = {"model": {"kind": "forest", "n_estimators": 20}, "seed": 11}
     models = [
-        model_of(service, service.wait_for_job(submit(service, dataset, name=name, **request)["id"]))
+        trained_model(service, service.wait_for_job(submit(service, dataset, name=name, **request)["id"]))
         for name in ("first-name", "second-name")
     ]
     assert artifact(service, models[0]) == artifact(service, models[1])
     other = submit(service, dataset, model=request["model"], seed=12)
-    assert artifact(service, model_of(service, service.wait_for_job(other["id"]))) != artifact(service, models[0])
+    assert artifact(service, trained_model(service, service.wait_for_job(other["id"]))) != artifact(service, models[0])

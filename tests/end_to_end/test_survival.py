@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.test_main_job import LONG_MODEL, artifact, model_of, submit, upload, wait_for_progress
+from tests.end_to_end.test_main_job import LONG_MODEL, artifact, submit, trained_model, upload, wait_for_progress
 from tests.service_process import RunningService, wait_until
 
 REQUEST = {"model": LONG_MODEL, "evaluation": {"kind": "none"}, "seed": 5}
@@ -17,9 +17,9 @@ def dataset(service: RunningService, table_csv: bytes) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(service: RunningService, dataset: dict[str, Any]) -> bytes:
-    """Digest of the artifact of an undisturbed job."""
-    return artifact(service, model_of(service, service.wait_for_job(submit(service, dataset, **REQUEST)["id"])))
+def uninterrupted(service: RunningService, dataset: dict[str, Any]) -> bytes:
+    """Artifact of an uninterrupted job."""
+    return artifact(service, trained_model(service, service.wait_for_job(submit(service, dataset, **REQUEST)["id"])))
 
 
 def signal_workers(service: RunningService, number: signal.Signals) -> None:
@@ -29,19 +29,19 @@ def signal_workers(service: RunningService, number: signal.Signals) -> None:
         process.send_signal(number)
 
 
-def test_a_killed_worker_costs_one_attempt_only(
-    service: RunningService, dataset: dict[str, Any], undisturbed: bytes
+def test_killed_worker_costs_one_attempt(
+    service: RunningService, dataset: dict[str, Any], uninterrupted: bytes
 ) -> None:
     job = submit(service, dataset, **REQUEST)
     wait_for_progress(service, job["id"])
     signal_workers(service, signal.SIGKILL)
     finished = service.wait_for_job(job["id"])
     assert finished["attempt"] == 2
-    assert artifact(service, model_of(service, finished)) == undisturbed
+    assert artifact(service, trained_model(service, finished)) == uninterrupted
 
 
-def test_a_worker_that_is_stopped_returns_its_job_to_the_queue(
-    service: RunningService, dataset: dict[str, Any], undisturbed: bytes
+def test_terminated_worker_returns_its_job_to_the_queue(
+    service: RunningService, dataset: dict[str, Any], uninterrupted: bytes
 ) -> None:
     job = submit(service, dataset, **REQUEST)
     wait_for_progress(service, job["id"])
@@ -49,32 +49,30 @@ def test_a_worker_that_is_stopped_returns_its_job_to_the_queue(
     parent.terminate()
     finished = service.wait_for_job(job["id"])
     assert finished["attempt"] == 2
-    assert artifact(service, model_of(service, finished)) == undisturbed
+    assert artifact(service, trained_model(service, finished)) == uninterrupted
 
 
-def test_a_job_is_accepted_and_run_after_the_broker_was_killed(
-    service: RunningService, dataset: dict[str, Any]
-) -> None:
+def test_job_is_accepted_and_run_after_the_broker_was_killed(service: RunningService, dataset: dict[str, Any]) -> None:
     redis = service.processes("redis-server")
     assert redis
     for process in redis:
         process.kill()
     job = submit(service, dataset, model={"kind": "tree"})
     assert service.wait_for_job(job["id"])["state"] == "succeeded"
-    wait_until(lambda: service.request("GET", "/readyz")[0] == 200, 30, "readiness after the broker's death")
+    wait_until(lambda: service.request("GET", "/readyz")[0] == 200, 30, "readiness after the broker was killed")
 
 
-def test_a_job_continues_when_the_api_is_killed(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_job_continues_when_the_api_is_killed(service: RunningService, dataset: dict[str, Any]) -> None:
     job = submit(service, dataset, **REQUEST)
     wait_for_progress(service, job["id"])
     for process in service.processes("app.cli api") or service.processes(" api"):
         process.kill()
-    wait_until(lambda: _answers(service), 60, "the API coming back")
+    wait_until(lambda: _is_healthy(service), 60, "the API to restart")
     finished = service.wait_for_job(job["id"])
     assert (finished["state"], finished["attempt"]) == ("succeeded", 1)
 
 
-def _answers(service: RunningService) -> bool:
+def _is_healthy(service: RunningService) -> bool:
     try:
         return service.request("GET", "/healthz")[0] == 200
     except OSError:

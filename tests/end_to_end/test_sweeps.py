@@ -1,4 +1,4 @@
-"""Sweeps on two worker processes: concurrent cells, lost workers and cancellation."""
+"""Sweeps on two worker processes: concurrent cells, killed workers and cancellation."""
 
 import signal
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.end_to_end.test_main_job import upload
 from tests.end_to_end.test_survival import signal_workers
 from tests.service_process import RunningService, wait_until
 
-#: With the loss that workers compile at their start. A cell takes about a second: it is met while it runs.
+#: Uses the loss that workers compile at start-up. A cell takes about a second, long enough to observe it running.
 FOREST = {"kind": "forest", "n_estimators": 200}
 GRID = {
     "models": [FOREST, {"kind": "tree", "max_depth": 4}],
@@ -36,9 +36,9 @@ def dataset(service: RunningService, table_csv: bytes) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(service: RunningService, dataset: dict[str, Any]) -> dict[str, Any]:
-    """An undisturbed sweep."""
-    return ended(service, submit(service, dataset, **GRID))
+def uninterrupted(service: RunningService, dataset: dict[str, Any]) -> dict[str, Any]:
+    """Sweep that ran without interruption."""
+    return finished_sweep(service, submit(service, dataset, **GRID))
 
 
 def submit(service: RunningService, dataset: dict[str, Any], **request: Any) -> str:
@@ -47,12 +47,12 @@ def submit(service: RunningService, dataset: dict[str, Any], **request: Any) -> 
     return job["id"]
 
 
-def ended(service: RunningService, sweep_id: str) -> dict[str, Any]:
+def finished_sweep(service: RunningService, sweep_id: str) -> dict[str, Any]:
     service.wait_for_job(sweep_id)
     return service.request("GET", f"/sweeps/{sweep_id}")[1]
 
 
-def cells_of(service: RunningService, sweep_id: str) -> list[dict[str, Any]]:
+def cell_jobs(service: RunningService, sweep_id: str) -> list[dict[str, Any]]:
     """Return the jobs of the cells."""
     return service.request("GET", f"/jobs?parent_id={sweep_id}&sort=created_at")[1]["items"]
 
@@ -60,49 +60,50 @@ def cells_of(service: RunningService, sweep_id: str) -> list[dict[str, Any]]:
 def wait_for_fits(service: RunningService, sweep_id: str) -> None:
     """Wait until both workers run a cell."""
 
-    def under_way() -> bool:
-        phases = [cell["progress"]["phase"] or "" for cell in cells_of(service, sweep_id) if cell["state"] == "running"]
+    def both_workers_are_fitting() -> bool:
+        jobs = cell_jobs(service, sweep_id)
+        phases = [job["progress"]["phase"] or "" for job in jobs if job["state"] == "running"]
         return sum(phase.startswith("repeat") for phase in phases) == 2
 
-    wait_until(under_way, 60, f"two cells of sweep {sweep_id} running")
+    wait_until(both_workers_are_fitting, 60, f"two cells of sweep {sweep_id} running")
 
 
 def scores(sweep: dict[str, Any]) -> list[Any]:
     return [(cell["metric"], cell["mean"], cell["sd"], cell["values"]) for cell in sweep["cells"]]
 
 
-def test_cells_run_concurrently_and_fill_the_grid(service: RunningService, undisturbed: dict[str, Any]) -> None:
-    assert (undisturbed["state"], undisturbed["progress"]["completed"]) == ("succeeded", 6)
-    accuracy = [cell["mean"] for cell in undisturbed["cells"] if cell["metric"] == "accuracy"]
+def test_cells_run_concurrently_and_fill_the_grid(service: RunningService, uninterrupted: dict[str, Any]) -> None:
+    assert (uninterrupted["state"], uninterrupted["progress"]["completed"]) == ("succeeded", 6)
+    accuracy = [cell["mean"] for cell in uninterrupted["cells"] if cell["metric"] == "accuracy"]
     assert accuracy[0] > 0.75
     assert accuracy[0] > accuracy[2]
-    assert all(len(cell["values"]) == 3 and cell["sd"] > 0 for cell in undisturbed["cells"])
-    jobs = cells_of(service, undisturbed["id"])
+    assert all(len(cell["values"]) == 3 and cell["sd"] > 0 for cell in uninterrupted["cells"])
+    jobs = cell_jobs(service, uninterrupted["id"])
     assert {job["attempt"] for job in jobs} == {1}
     spans = sorted((job["started_at"], job["finished_at"]) for job in jobs)
     assert any(later[0] < earlier[1] for earlier, later in pairwise(spans))
-    assert undisturbed["started_at"] <= spans[0][0]
-    assert undisturbed["finished_at"] >= max(finished for _, finished in spans)
+    assert uninterrupted["started_at"] <= spans[0][0]
+    assert uninterrupted["finished_at"] >= max(finished for _, finished in spans)
 
 
-def test_killed_workers_cost_attempts_only(
-    service: RunningService, dataset: dict[str, Any], undisturbed: dict[str, Any]
+def test_killed_workers_cost_attempts_but_no_results(
+    service: RunningService, dataset: dict[str, Any], uninterrupted: dict[str, Any]
 ) -> None:
     sweep_id = submit(service, dataset, **GRID)
     wait_for_fits(service, sweep_id)
     signal_workers(service, signal.SIGKILL)
-    sweep = ended(service, sweep_id)
+    sweep = finished_sweep(service, sweep_id)
     assert sweep["state"] == "succeeded", sweep
-    assert max(job["attempt"] for job in cells_of(service, sweep_id)) == 2
-    assert scores(sweep) == scores(undisturbed)
+    assert max(job["attempt"] for job in cell_jobs(service, sweep_id)) == 2
+    assert scores(sweep) == scores(uninterrupted)
 
 
-def test_cancelling_stops_every_cell(service: RunningService, dataset: dict[str, Any]) -> None:
+def test_cancelling_a_sweep_stops_every_cell(service: RunningService, dataset: dict[str, Any]) -> None:
     sweep_id = submit(service, dataset, **LONG)
     wait_for_fits(service, sweep_id)
     status, job = service.request("POST", f"/jobs/{sweep_id}/cancel")
     assert (status, job["state"]) == (202, "cancelling")
-    assert {cell["state"] for cell in cells_of(service, sweep_id)} <= {"cancelling", "cancelled"}
-    sweep = ended(service, sweep_id)
+    assert {cell["state"] for cell in cell_jobs(service, sweep_id)} <= {"cancelling", "cancelled"}
+    sweep = finished_sweep(service, sweep_id)
     assert (sweep["state"], {cell["state"] for cell in sweep["cells"]}) == ("cancelled", {"cancelled"})
     assert {cell["mean"] for cell in sweep["cells"]} == {None}

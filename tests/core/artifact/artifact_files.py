@@ -1,4 +1,4 @@
-"""Fitted estimators to save, and files whose headers or arrays were changed while the checksum stays right."""
+"""Fitted estimators to save, and artifact files with changed headers or arrays but valid checksums."""
 
 import hashlib
 import json
@@ -9,58 +9,60 @@ import core
 from core.artifact.format import MAGIC
 
 
-def data(n_rows=150, seed=0):
+def training_rows(n_rows=150, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 4))
     X[rng.random(X.shape) < 0.1] = np.nan
     return X, np.nan_to_num(X).argmax(axis=1)
 
 
-def fitted(kind="forest", **parameters):
-    X, y = data()
+def fitted_model(kind="forest", **parameters):
+    X, y = training_rows()
     y = y % 2 if parameters.get("loss") == "ranking" else y
     small = {"n_estimators": 5} if kind != "tree" else {}
     return core.ESTIMATORS[kind](**{"random_state": 0, **small, **parameters}).fit(X, y)
 
 
-def parts(content):
+def split_artifact(content):
+    """Return the header, the bytes of the arrays, and the length of the header."""
     length = int.from_bytes(content[8:16], "little")
     return json.loads(content[16 : 16 + length]), content[16 + length : -32], length
 
 
 def forged(content, change):
     """Return the file with its header changed by `change`, the arrays in place, and a valid checksum."""
-    header, arrays, length = parts(content)
+    header, arrays, length = split_artifact(content)
     change(header)
     text = json.dumps(header).encode()
-    grown = max(length, len(text) + -(len(text) + 16) % 64)
+    new_length = max(length, len(text) + -(len(text) + 16) % 64)
     for entry in header["arrays"] if isinstance(header.get("arrays"), list) else []:
         if isinstance(entry, dict) and isinstance(entry.get("offset"), int):
-            entry["offset"] += grown - length
-    text = json.dumps(header).encode().ljust(grown)
+            entry["offset"] += new_length - length
+    text = json.dumps(header).encode().ljust(new_length)
     return signed(MAGIC + len(text).to_bytes(8, "little") + text + arrays)
 
 
 def signed(body):
+    """Return the body followed by its checksum."""
     return body + hashlib.sha256(body).digest()
 
 
-def laid_out(header, arrays):
+def build_artifact(header, arrays):
     """Return a complete file of these arrays with this header, to which their offsets are added."""
     header_length = 2**12 - 16 + len(json.dumps(header))
     header_length += -(header_length + 16) % 64
-    listed, body = [], b""
+    entries, body = [], b""
     for name, array in arrays.items():
-        place = {
+        entry = {
             "name": name,
             "dtype": array.dtype.str,
             "shape": list(array.shape),
             "offset": 16 + header_length + len(body),
         }
-        listed.append(place)
+        entries.append(entry)
         body += array.tobytes()
         body += bytes(-len(body) % 64)
-    text = json.dumps({**header, "arrays": listed}).encode().ljust(header_length)
+    text = json.dumps({**header, "arrays": entries}).encode().ljust(header_length)
     return signed(MAGIC + header_length.to_bytes(8, "little") + text + body)
 
 
@@ -69,6 +71,8 @@ def array_entry(header, name):
 
 
 def set_in(*keys, to):
+    """Return a function that sets the header entry under `keys` to the value `to`."""
+
     def change(header):
         target = header
         for key in keys[:-1]:
@@ -80,7 +84,7 @@ def set_in(*keys, to):
 
 def arrays_in(content):
     """Return the arrays of a file by name, read according to its header and without this library."""
-    header, _, _ = parts(content)
+    header, _, _ = split_artifact(content)
     return {
         entry["name"]: np.frombuffer(
             content, dtype=entry["dtype"], count=int(np.prod(entry["shape"])), offset=entry["offset"]
@@ -90,7 +94,8 @@ def arrays_in(content):
 
 
 def with_array(content, name, change):
-    header, _, _ = parts(content)
+    """Return the file with one array changed by `change`, and a valid checksum."""
+    header, _, _ = split_artifact(content)
     entry = array_entry(header, name)
     body = bytearray(content[:-32])
     array = np.frombuffer(body, dtype=entry["dtype"], count=int(np.prod(entry["shape"])), offset=entry["offset"])
@@ -99,8 +104,8 @@ def with_array(content, name, change):
 
 
 def assert_safe_to_walk(model):
-    """Ask a model of `data` everything that walks its trees."""
-    X = np.vstack([data()[0], np.full((1, 4), np.nan)])
+    """Call everything that traverses the trees of a model of `training_rows`."""
+    X = np.vstack([training_rows()[0], np.full((1, 4), np.nan)])
     assert np.isfinite(model.predict_proba(X)).all()
     for tree in [estimator.tree_ for estimator in getattr(model, "estimators_", [model])]:
         assert (tree.feature[tree.apply(X)] == -2).all()

@@ -8,7 +8,7 @@ import pytest
 
 import core
 from core.artifact import format as artifact
-from tests.core.artifact.artifact_files import arrays_in, data, fitted
+from tests.core.artifact.artifact_files import arrays_in, fitted_model, training_rows
 from tests.core.growth.grown_trees import node_bytes
 
 
@@ -36,10 +36,10 @@ def path(tmp_path):
     ids=str,
 )
 def test_round_trip(path, kind, parameters):
-    model = fitted(kind, **parameters)
+    model = fitted_model(kind, **parameters)
     core.save(model, path, schema={"columns": ["a", "b"]})
     loaded = core.load(path)
-    X, _ = data(seed=1)
+    X, _ = training_rows(seed=1)
     assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
     assert loaded.schema_ == {"columns": ["a", "b"]}
     assert repr(loaded.loss_) == repr(model.loss_)
@@ -60,12 +60,12 @@ def test_round_trip(path, kind, parameters):
     ids=str,
 )
 def test_labels_keep_their_types(path, labels):
-    X, y = data()
+    X, y = training_rows()
     named = np.empty(len(y), dtype=object)
     named[:] = [labels[k] for k in y]
     plain = len({type(k) for k in labels}) == 1 and not isinstance(labels[0], float)
-    for given_labels in [named, named.tolist()] if plain else [named]:
-        model = core.TreeClassifier().fit(X, given_labels)
+    for class_labels in [named, named.tolist()] if plain else [named]:
+        model = core.TreeClassifier().fit(X, class_labels)
         core.save(model, path)
         restored = core.load(path).classes_
         assert restored.tolist() == model.classes_.tolist()
@@ -73,53 +73,53 @@ def test_labels_keep_their_types(path, labels):
 
 
 def test_bytes_depend_on_data_parameters_and_seed_only(path):
-    X, y = data()
-    written = []
+    X, y = training_rows()
+    contents = []
     for n_jobs in [1, 2]:
         core.save(core.ForestClassifier(n_estimators=5, random_state=0, n_jobs=n_jobs).fit(X, y), path)
-        written.append(path.read_bytes())
+        contents.append(path.read_bytes())
     core.save(core.load(path), path.with_suffix(".again"))
-    assert written[0] == written[1] == path.with_suffix(".again").read_bytes()
+    assert contents[0] == contents[1] == path.with_suffix(".again").read_bytes()
     core.save(core.ForestClassifier(n_estimators=5, random_state=1).fit(X, y), path)
-    assert path.read_bytes() != written[0]
+    assert path.read_bytes() != contents[0]
 
 
-def test_the_file_lays_the_trees_end_to_end(path):
-    model = fitted()
+def test_file_stores_trees_contiguously(path):
+    model = fitted_model()
     core.save(model, path)
     arrays = arrays_in(path.read_bytes())
     offsets = {name: list(pairwise(arrays.pop(f"{name}_offsets"))) for name in ("tree", "mixed")}
-    pieces = [
+    node_columns = [
         array[slice(*offsets["mixed" if name == "mixed" else "tree"][tree])].tobytes()
         for tree in range(len(model.trees_))
         for name, array in arrays.items()
     ]
-    assert pieces == node_bytes(model) == node_bytes(core.load(path))
+    assert node_columns == node_bytes(model) == node_bytes(core.load(path))
     assert list(arrays) == [*model.trees_[0]._fields[:-1], "mixed"]
 
 
-def test_neither_writing_nor_reading_holds_the_trees_twice(path):
+def test_saving_and_loading_make_no_copy_of_the_trees(path):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1000, 3)), rng.integers(5, size=1000)
     model = core.ForestClassifier(n_estimators=40, random_state=0).fit(X, y)
-    for work in [lambda: core.save(model, path), lambda: core.load(path)]:
+    for operation in [lambda: core.save(model, path), lambda: core.load(path)]:
         tracemalloc.start()
-        work()
+        operation()
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 0.25 * path.stat().st_size
 
 
 def test_arrays_are_mapped_and_aligned(path):
-    core.save(fitted(), path)
+    core.save(fitted_model(), path)
     trees = core.load(path).trees_
     assert not any(array.flags.owndata for nodes in trees for array in nodes)
     assert all(array.ctypes.data % 64 == 0 for array in trees[0])
-    for nodes, later in pairwise(trees):
-        assert [array.ctypes.data + array.nbytes for array in nodes] == [array.ctypes.data for array in later]
+    for nodes, next_nodes in pairwise(trees):
+        assert [array.ctypes.data + array.nbytes for array in nodes] == [array.ctypes.data for array in next_nodes]
 
 
-def test_an_unfitted_estimator_cannot_be_saved(path):
+def test_unfitted_estimator_cannot_be_saved(path):
     with pytest.raises(AttributeError, match=r"trees_|loss_"):
         core.save(core.TreeClassifier(), path)
     assert not path.exists()
@@ -129,8 +129,8 @@ def test_an_unfitted_estimator_cannot_be_saved(path):
     ("name", "number"),
     [("impurity", np.inf), ("threshold", np.nan), ("weighted_n_node_samples", np.inf), ("impure_distributions", 2.0)],
 )
-def test_nothing_is_written_that_could_not_be_read(path, name, number):
-    model = fitted(min_samples_leaf=20)
+def test_saving_refuses_models_that_loading_would_refuse(path, name, number):
+    model = fitted_model(min_samples_leaf=20)
     getattr(model.trees_[-1], name)[0] = number
     with pytest.raises(core.ArtifactError):
         core.save(model, path)
@@ -140,21 +140,21 @@ def test_nothing_is_written_that_could_not_be_read(path, name, number):
 @pytest.mark.parametrize(
     "schema", [{"mean": float("nan")}, {"values": {1, 2}}, {"text": "x" * 2**25}], ids=["nan", "set", "long"]
 )
-def test_a_schema_that_could_not_be_read_is_refused(path, schema):
+def test_saving_refuses_schemas_that_loading_would_refuse(path, schema):
     with pytest.raises(core.ArtifactError):
-        core.save(fitted(), path, schema=schema)
+        core.save(fitted_model(), path, schema=schema)
     assert not path.exists()
 
 
-def test_a_feature_name_is_kept(path):
-    model = fitted("tree")
+def test_feature_names_are_kept(path):
+    model = fitted_model("tree")
     model.feature_names_in_ = np.array(list("abcd"), dtype=object)
     core.save(model, path)
     assert core.load(path).feature_names_in_.tolist() == list("abcd")
 
 
-def test_the_out_of_bag_score_is_kept_and_its_votes_are_not(path):
-    model = fitted(oob_score=True, n_estimators=30)
+def test_out_of_bag_score_is_kept_but_its_votes_are_not(path):
+    model = fitted_model(oob_score=True, n_estimators=30)
     core.save(model, path)
     loaded = core.load(path)
     assert loaded.oob_score_ == model.oob_score_
@@ -163,14 +163,14 @@ def test_the_out_of_bag_score_is_kept_and_its_votes_are_not(path):
 
 
 @pytest.mark.filterwarnings("ignore:.*out-of-bag votes")
-def test_an_unknown_out_of_bag_score_is_not_kept(path):
+def test_undefined_out_of_bag_score_is_not_kept(path):
     model = core.ForestClassifier(n_estimators=3, oob_score=True).fit([[1.0]], [0])
     assert np.isnan(model.oob_score_)
     core.save(model, path)
     assert not hasattr(core.load(path), "oob_score_")
 
 
-def test_a_loaded_model_may_be_saved_over_its_own_file(tmp_path):
+def test_loaded_model_can_be_saved_over_its_own_file(tmp_path):
     path = tmp_path / "model"
     X, y = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 3
     core.save(core.TreeClassifier(random_state=0).fit(X, y), path)
@@ -179,21 +179,21 @@ def test_a_loaded_model_may_be_saved_over_its_own_file(tmp_path):
     core.save(loaded, path)
     assert path.read_bytes() == before
     assert loaded.predict(X).tolist() == y.tolist()
-    assert [found.name for found in tmp_path.iterdir()] == ["model"]
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
 
 
-def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+def test_failed_save_leaves_the_old_file_unchanged(tmp_path, monkeypatch):
     path = tmp_path / "model"
     path.write_bytes(b"old")
     X, y = np.arange(6.0)[:, np.newaxis], np.arange(6) % 2
     model = core.TreeClassifier(random_state=0).fit(X, y)
 
-    def full(*_):
+    def failing_chunks(*_):
         yield b"half of it"
         raise OSError("no space left")
 
-    monkeypatch.setattr(artifact, "_chunks", full)
+    monkeypatch.setattr(artifact, "_chunks", failing_chunks)
     with pytest.raises(OSError, match="no space left"):
         core.save(model, path)
     assert path.read_bytes() == b"old"
-    assert [found.name for found in tmp_path.iterdir()] == ["model"]
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]

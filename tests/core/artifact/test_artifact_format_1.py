@@ -1,4 +1,4 @@
-"""Files of format 1, laid out by hand from fitted models: read as they were, written as today, refused if hostile."""
+"""Files of format 1, built from fitted models: loading, saving in the newest format, and refusal of hostile files."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 import core
 from core.growth.tree_structure import Tree
 from core.kernels.growth.tree_nodes import NO_FEATURE
-from tests.core.artifact.artifact_files import arrays_in, assert_safe_to_walk, data, fitted, laid_out, parts, signed
+from tests.core.artifact.artifact_files import (
+    arrays_in,
+    assert_safe_to_walk,
+    build_artifact,
+    fitted_model,
+    signed,
+    split_artifact,
+    training_rows,
+)
 from tests.core.growth.grown_trees import node_bytes
 
 LATER_PARAMETERS = ["oob_score", "max_leaf_nodes", "splitter"]
@@ -30,7 +38,7 @@ def path(tmp_path):
     return tmp_path / "model.bristlecone"
 
 
-def old_arrays(model):
+def arrays_of_format_1(model):
     """Return the arrays that format 1 stored for a fitted model."""
     trees = [Tree(nodes, model.n_features_in_) for nodes in model.trees_]
     offsets = np.cumsum([0, *(tree.node_count for tree in trees)], dtype=np.int64)
@@ -38,30 +46,30 @@ def old_arrays(model):
     return {"tree_offsets": offsets, **columns, "value": columns["value"][:, 0, :]}
 
 
-def old_header(model, path, **facts):
+def header_of_format_1(model, path, **fields):
     core.save(model, path, schema={"columns": ["a"]})
-    header, _, _ = parts(path.read_bytes())
-    return {**header, "format": 1, **facts}
+    header, _, _ = split_artifact(path.read_bytes())
+    return {**header, "format": 1, **fields}
 
 
-def old_file(model, path):
-    path.write_bytes(laid_out(old_header(model, path), old_arrays(model)))
+def save_as_format_1(model, path):
+    path.write_bytes(build_artifact(header_of_format_1(model, path), arrays_of_format_1(model)))
     return path
 
 
 @pytest.fixture(scope="module")
 def model():
-    return fitted(min_samples_leaf=8)
+    return fitted_model(min_samples_leaf=8)
 
 
 @pytest.mark.parametrize("kind", ["tree", "forest", "extra_trees"])
 @pytest.mark.parametrize(
     "parameters", [{}, {"min_samples_leaf": 8}, {"loss": "adaptive_ne"}, {"max_leaf_nodes": 9, "max_depth": 1}], ids=str
 )
-def test_a_model_reads_as_it_was(path, kind, parameters):
-    model = fitted(kind, **parameters)
-    loaded = core.load(old_file(model, path))
-    X, _ = data(seed=1)
+def test_loaded_model_equals_the_saved_one(path, kind, parameters):
+    model = fitted_model(kind, **parameters)
+    loaded = core.load(save_as_format_1(model, path))
+    X, _ = training_rows(seed=1)
     assert loaded.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
     assert node_bytes(loaded) == node_bytes(model)
     assert loaded.get_params() == {**model.get_params(), "n_jobs": None}
@@ -70,50 +78,50 @@ def test_a_model_reads_as_it_was(path, kind, parameters):
         np.testing.assert_allclose(Tree(old, 4).value, Tree(nodes, 4).value, rtol=1e-12)
 
 
-def test_saved_anew_it_has_the_newest_format(path, model):
-    anew, straight = path.with_suffix(".anew"), path.with_suffix(".straight")
-    core.save(core.load(old_file(model, path)), anew)
-    core.save(model, straight, schema={"columns": ["a"]})
-    assert parts(anew.read_bytes())[0]["format"] == 2
-    assert anew.read_bytes() == straight.read_bytes()
+def test_saving_again_writes_the_newest_format(path, model):
+    resaved, directly_saved = path.with_suffix(".anew"), path.with_suffix(".straight")
+    core.save(core.load(save_as_format_1(model, path)), resaved)
+    core.save(model, directly_saved, schema={"columns": ["a"]})
+    assert split_artifact(resaved.read_bytes())[0]["format"] == 2
+    assert resaved.read_bytes() == directly_saved.read_bytes()
 
 
-def test_the_first_files_lack_later_parameters(path, model):
-    header = old_header(model, path)
+def test_early_files_may_lack_later_parameters(path, model):
+    header = header_of_format_1(model, path)
     header.pop("oob_score")
     for name in LATER_PARAMETERS:
         header["params"].pop(name)
-    path.write_bytes(laid_out(header, old_arrays(model)))
+    path.write_bytes(build_artifact(header, arrays_of_format_1(model)))
     loaded = core.load(path)
     assert loaded.get_params() == {**model.get_params(), "n_jobs": None}
     assert not hasattr(loaded, "oob_score_")
 
 
-def test_a_lone_root_is_read(path):
+def test_tree_without_splits_is_readable(path):
     model = core.TreeClassifier().fit([[1.0], [2.0]], ["a", "a"])
-    loaded = core.load(old_file(model, path))
+    loaded = core.load(save_as_format_1(model, path))
     assert loaded.predict([[1.0]]).tolist() == ["a"]
 
 
-@pytest.mark.parametrize("missing", ["loss", "max_depth"])
-def test_newer_formats_need_all_parameters(path, model, missing):
-    header = old_header(model, path)
-    header["params"].pop(missing)
-    path.write_bytes(laid_out(header, old_arrays(model)))
+@pytest.mark.parametrize("parameter", ["loss", "max_depth"])
+def test_original_parameters_are_required(path, model, parameter):
+    header = header_of_format_1(model, path)
+    header["params"].pop(parameter)
+    path.write_bytes(build_artifact(header, arrays_of_format_1(model)))
     with pytest.raises(core.ArtifactError, match="parameters"):
         core.load(path)
 
 
-def test_files_of_today_need_later_parameters_too(path, model):
-    header = old_header(model, path, format=2)
+def test_format_2_requires_later_parameters(path, model):
+    header = header_of_format_1(model, path, format=2)
     header["params"].pop("splitter")
-    path.write_bytes(laid_out(header, arrays_in(path.read_bytes())))
+    path.write_bytes(build_artifact(header, arrays_in(path.read_bytes())))
     with pytest.raises(core.ArtifactError, match="parameters"):
         core.load(path)
 
 
 @pytest.mark.parametrize(
-    "facts",
+    "fields",
     [
         {"kind": ["forest"]},
         {"kind": "os.system"},
@@ -128,8 +136,12 @@ def test_files_of_today_need_later_parameters_too(path, model):
     ],
     ids=str,
 )
-def test_a_forged_header_is_refused(path, model, facts):
-    path.write_bytes(laid_out(old_header(model, path, **facts), old_arrays(model) if "arrays" not in facts else {}))
+def test_forged_headers_are_refused(path, model, fields):
+    path.write_bytes(
+        build_artifact(
+            header_of_format_1(model, path, **fields), arrays_of_format_1(model) if "arrays" not in fields else {}
+        )
+    )
     with pytest.raises(core.ArtifactError):
         core.load(path)
 
@@ -157,38 +169,38 @@ def one_hot(n_rows, n_classes):
         ("tree_offsets", lambda offsets: np.insert(offsets, 1, 1)),
     ],
 )
-def test_arrays_of_another_shape_or_type_are_refused(path, model, name, change):
-    arrays = old_arrays(model)
-    path.write_bytes(laid_out(old_header(model, path), {**arrays, name: change(arrays[name])}))
+def test_arrays_of_wrong_shape_or_type_are_refused(path, model, name, change):
+    arrays = arrays_of_format_1(model)
+    path.write_bytes(build_artifact(header_of_format_1(model, path), {**arrays, name: change(arrays[name])}))
     with pytest.raises(core.ArtifactError):
         core.load(path)
 
 
-def test_arrays_without_end_are_refused(path, model):
-    """No bytes of the file stand behind them."""
+def test_huge_arrays_without_bytes_are_refused(path, model):
+    """Arrays of shape (2**39, 0) have no bytes in the file."""
     for width in (0, 1):
         arrays = {name: np.empty((2**39, 0)) for name in ["value", *COLUMNS[:width]]}
-        path.write_bytes(laid_out(old_header(model, path), {**old_arrays(model), **arrays}))
+        path.write_bytes(build_artifact(header_of_format_1(model, path), {**arrays_of_format_1(model), **arrays}))
         with pytest.raises(core.ArtifactError):
             core.load(path)
 
 
 @pytest.mark.parametrize("change", [lambda arrays: arrays.pop("value"), lambda arrays: arrays.update(link=np.zeros(3))])
-def test_other_arrays_are_refused(path, model, change):
-    arrays = old_arrays(model)
+def test_missing_and_unknown_arrays_are_refused(path, model, change):
+    arrays = arrays_of_format_1(model)
     change(arrays)
-    path.write_bytes(laid_out(old_header(model, path), arrays))
+    path.write_bytes(build_artifact(header_of_format_1(model, path), arrays))
     with pytest.raises(core.ArtifactError, match="forest"):
         core.load(path)
 
 
-def places(arrays):
+def example_nodes(arrays):
     """Return a node of each type."""
     inner = np.flatnonzero(arrays["feature"] != NO_FEATURE)
     return {"root": 0, "inner": inner[1], "leaf": np.flatnonzero(arrays["feature"] == NO_FEATURE)[0]}
 
 
-@pytest.mark.parametrize("place", ["root", "inner", "leaf"])
+@pytest.mark.parametrize("node_type", ["root", "inner", "leaf"])
 @pytest.mark.parametrize(
     ("name", "number"),
     [
@@ -212,44 +224,44 @@ def places(arrays):
         ("weighted_n_node_samples", np.inf),
     ],
 )
-def test_nodes_that_no_tree_holds_are_refused(path, model, name, number, place):
-    arrays = old_arrays(model)
-    arrays[name][places(arrays)[place]] = number
-    path.write_bytes(laid_out(old_header(model, path), arrays))
+def test_invalid_nodes_are_refused(path, model, name, number, node_type):
+    arrays = arrays_of_format_1(model)
+    arrays[name][example_nodes(arrays)[node_type]] = number
+    path.write_bytes(build_artifact(header_of_format_1(model, path), arrays))
     with pytest.raises(core.ArtifactError):
         core.load(path)
 
 
 @pytest.mark.parametrize("change", [{"children_left": -1}, {"children_right": -1}, {"feature": NO_FEATURE}], ids=str)
-def test_an_inner_node_that_is_half_a_leaf_is_refused(path, model, change):
-    for place in ("root", "inner"):
-        arrays = old_arrays(model)
+def test_inner_node_with_leaf_fields_is_refused(path, model, change):
+    for node_type in ("root", "inner"):
+        arrays = arrays_of_format_1(model)
         for name, number in change.items():
-            arrays[name][places(arrays)[place]] = number
-        path.write_bytes(laid_out(old_header(model, path), arrays))
+            arrays[name][example_nodes(arrays)[node_type]] = number
+        path.write_bytes(build_artifact(header_of_format_1(model, path), arrays))
         with pytest.raises(core.ArtifactError, match="child"):
             core.load(path)
 
 
-def test_a_leaf_that_is_nearly_of_one_class_keeps_its_distribution(path, model):
-    arrays = old_arrays(model)
-    leaf = places(arrays)["leaf"]
+def test_nearly_pure_leaf_keeps_its_distribution(path, model):
+    arrays = arrays_of_format_1(model)
+    leaf = example_nodes(arrays)["leaf"]
     arrays["value"][leaf] = [1.0, 2e-9, 0.0, 0.0]
-    path.write_bytes(laid_out(old_header(model, path), arrays))
+    path.write_bytes(build_artifact(header_of_format_1(model, path), arrays))
     assert core.load(path).estimators_[0].tree_.value[leaf, 0].tolist() == [1.0, 2e-9, 0.0, 0.0]
 
 
 @pytest.fixture(scope="module")
 def tree_path(tmp_path_factory):
-    return old_file(fitted("tree", min_samples_leaf=8), tmp_path_factory.mktemp("format_1") / "model")
+    return save_as_format_1(fitted_model("tree", min_samples_leaf=8), tmp_path_factory.mktemp("format_1") / "model")
 
 
 @settings(max_examples=200, deadline=None)
-@given(at=st.floats(0, 1, exclude_max=True), flips=st.lists(st.integers(1, 255), min_size=1, max_size=8))
-def test_bytes_flipped_under_a_right_checksum_never_crash(tmp_path_factory, tree_path, at, flips):
+@given(position=st.floats(0, 1, exclude_max=True), flips=st.lists(st.integers(1, 255), min_size=1, max_size=8))
+def test_flipped_bytes_with_a_valid_checksum_never_crash(tmp_path_factory, tree_path, position, flips):
     body = bytearray(tree_path.read_bytes()[:-32])
     for i, flip in enumerate(flips):
-        body[(int(at * len(body)) + i) % len(body)] ^= flip
+        body[(int(position * len(body)) + i) % len(body)] ^= flip
     path = tmp_path_factory.mktemp("sign") / "model"
     path.write_bytes(signed(bytes(body)))
     try:

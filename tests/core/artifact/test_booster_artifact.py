@@ -1,4 +1,4 @@
-"""Boosters on disk: they come back as they were, and changed files are refused."""
+"""Artifact files of boosters: round trips, and refusal of changed headers."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ import core
 BOOSTERS = [kind for kind in core.ESTIMATORS if "boost" in kind]
 
 
-def fitted(kind, n_classes=2, **parameters):
+def fitted_booster(kind, n_classes=2, **parameters):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     y = np.digitize(X[:, 0] + 0.5 * X[:, 1], np.linspace(-1, 1, n_classes + 1)[1:-1])
@@ -21,36 +21,36 @@ def fitted(kind, n_classes=2, **parameters):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kind", BOOSTERS)
 def test_round_trip(kind, n_classes, tmp_path):
-    model, X = fitted(kind, n_classes)
+    model, X = fitted_booster(kind, n_classes)
     core.save(model, tmp_path / "model", schema={"a": 1})
-    again = core.load(tmp_path / "model")
-    assert type(again) is type(model)
-    assert again.decision_function(X).tobytes() == model.decision_function(X).tobytes()
-    assert again.predict(X).tolist() == model.predict(X).tolist()
-    assert again.rule_outputs(X).tobytes() == model.rule_outputs(X).tobytes()
-    assert again.feature_importances_.tobytes() == model.feature_importances_.tobytes()
-    assert (again.n_rounds_, again.stop_reason_, again.schema_) == (model.n_rounds_, model.stop_reason_, {"a": 1})
-    core.save(again, tmp_path / "again")
+    loaded = core.load(tmp_path / "model")
+    assert type(loaded) is type(model)
+    assert loaded.decision_function(X).tobytes() == model.decision_function(X).tobytes()
+    assert loaded.predict(X).tolist() == model.predict(X).tolist()
+    assert loaded.rule_outputs(X).tobytes() == model.rule_outputs(X).tobytes()
+    assert loaded.feature_importances_.tobytes() == model.feature_importances_.tobytes()
+    assert (loaded.n_rounds_, loaded.stop_reason_, loaded.schema_) == (model.n_rounds_, model.stop_reason_, {"a": 1})
+    core.save(loaded, tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
 
 
-def test_what_minimax_boosting_found_comes_back(tmp_path):
-    model, _ = fitted("rmboost", rule_output="confidence")
+def test_fit_summary_of_minimax_boosting_is_kept(tmp_path):
+    model, _ = fitted_booster("rmboost", rule_output="confidence")
     core.save(model, tmp_path / "model")
-    again = core.load(tmp_path / "model")
-    assert again.minimax_risk_ == model.minimax_risk_
-    assert again.risk_path_.tolist() == model.risk_path_.tolist()
-    assert again.certificate(0.1, 0.2) == model.certificate(0.1, 0.2)
-    assert again.get_params() == {**model.get_params(), "n_jobs": None}
+    loaded = core.load(tmp_path / "model")
+    assert loaded.minimax_risk_ == model.minimax_risk_
+    assert loaded.risk_path_.tolist() == model.risk_path_.tolist()
+    assert loaded.certificate(0.1, 0.2) == model.certificate(0.1, 0.2)
+    assert loaded.get_params() == {**model.get_params(), "n_jobs": None}
 
 
-def test_a_model_without_a_rule_of_weight(tmp_path):
-    model, X = fitted("rmboost", regularization=2.0)
+def test_model_without_rules_is_readable(tmp_path):
+    model, X = fitted_booster("rmboost", regularization=2.0)
     core.save(model, tmp_path / "model")
     assert (core.load(tmp_path / "model").predict_proba(X) == 0.5).all()
 
 
-def changed(path, change):
+def rewrite_header(path, change):
     """Return the file with its header changed by `change` and a matching checksum."""
     content = path.read_bytes()[:-32]
     length = int.from_bytes(content[8:16], "little")
@@ -85,8 +85,8 @@ def changed(path, change):
     ],
 )
 def test_changed_headers_are_refused(change, tmp_path):
-    model, _ = fitted("rmboost")
+    model, _ = fitted_booster("rmboost")
     core.save(model, tmp_path / "model")
-    changed(tmp_path / "model", change)
+    rewrite_header(tmp_path / "model", change)
     with pytest.raises(core.ArtifactError):
         core.load(tmp_path / "model")

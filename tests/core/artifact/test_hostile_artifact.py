@@ -11,12 +11,12 @@ from tests.core.artifact.artifact_files import (
     array_entry,
     arrays_in,
     assert_safe_to_walk,
-    fitted,
+    build_artifact,
+    fitted_model,
     forged,
-    laid_out,
-    parts,
     set_in,
     signed,
+    split_artifact,
     with_array,
 )
 
@@ -28,9 +28,9 @@ def path(tmp_path):
 
 @pytest.fixture(scope="module")
 def content_path(tmp_path_factory):
-    """A path, because Hypothesis prints its arguments and warns of 46 kB ones."""
+    """Path of a file; Hypothesis prints its arguments and warns about large ones, such as 46 kB of bytes."""
     path = tmp_path_factory.mktemp("artifact") / "model"
-    core.save(fitted(loss="adaptive_ne", min_samples_leaf=8), path, schema={"columns": []})
+    core.save(fitted_model(loss="adaptive_ne", min_samples_leaf=8), path, schema={"columns": []})
     return path
 
 
@@ -39,7 +39,7 @@ def content(content_path):
     return content_path.read_bytes()
 
 
-def test_forging_nothing_changes_nothing(path, content):
+def test_unchanged_forgery_is_loadable(path, content):
     path.write_bytes(forged(content, lambda header: None))
     assert core.load(path).predict([[0.0] * 4]).shape == (1,)
 
@@ -96,35 +96,35 @@ def test_forging_nothing_changes_nothing(path, content):
         lambda header: header.pop("schema"),
     ],
 )
-def test_a_forged_header_is_refused(path, content, change):
+def test_forged_headers_are_refused(path, content, change):
     path.write_bytes(forged(content, change))
     with pytest.raises(core.ArtifactError):
         core.load(path)
 
 
 @pytest.mark.parametrize("version", [-1, 0, 3])
-def test_another_format_is_named(path, content, version):
+def test_error_names_an_unsupported_format(path, content, version):
     path.write_bytes(forged(content, set_in("format", to=version)))
-    with pytest.raises(core.UnsupportedArtifact, match=f"format version {version}") as caught:
+    with pytest.raises(core.UnsupportedArtifact, match=f"format version {version}") as refusal:
         core.load(path)
-    assert caught.value.code == "unsupported_artifact"
+    assert refusal.value.code == "unsupported_artifact"
 
 
 @pytest.mark.parametrize("number", [0, -2, 2**31 - 1, -(2**31), 1])
 @pytest.mark.parametrize("name", ["link", "feature"])
-def test_a_walk_cannot_leave_the_tree_or_go_in_circles(path, content, name, number):
+def test_links_outside_the_tree_and_cycles_are_refused(path, content, name, number):
     path.write_bytes(with_array(content, name, lambda array: array.__setitem__(slice(2, None), number)))
     with pytest.raises(core.ArtifactError):
         core.load(path)
 
 
-def test_the_last_node_has_no_children(path, content):
+def test_last_node_with_children_is_refused(path, content):
     path.write_bytes(with_array(content, "feature", lambda array: array.__setitem__(-1, 0)))
     with pytest.raises(core.ArtifactError, match="child"):
         core.load(path)
 
 
-def test_a_node_has_one_parent(path, content):
+def test_node_with_two_parents_is_refused(path, content):
     """If both children were the same node, its subtree would count twice on every level."""
     arrays = arrays_in(content)
     second = np.flatnonzero(arrays["feature"] != -2)[1]
@@ -133,50 +133,50 @@ def test_a_node_has_one_parent(path, content):
         core.load(path)
 
 
-def test_both_children_are_not_one(path, content):
+def test_identical_children_are_refused(path, content):
     path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(0, 1)))
     with pytest.raises(core.ArtifactError, match="child"):
         core.load(path)
 
 
 def test_nodes_that_are_not_in_preorder_are_refused(path, content):
-    """Every node has one parent before it, but the subtrees lie in each other."""
-    inner = np.flatnonzero(arrays_in(content)["feature"] != -2)
-    first = inner[np.flatnonzero(np.diff(inner) == 1)[0]]
-    pair = slice(first, first + 2)
-    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(pair, array[pair][::-1].copy())))
+    """Every node has one earlier parent, but the subtrees are interleaved."""
+    inner_nodes = np.flatnonzero(arrays_in(content)["feature"] != -2)
+    first = inner_nodes[np.flatnonzero(np.diff(inner_nodes) == 1)[0]]
+    swapped = slice(first, first + 2)
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(swapped, array[swapped][::-1].copy())))
     with pytest.raises(core.ArtifactError, match="preorder"):
         core.load(path)
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (0, 3), (3,), (2**39, 0)], ids=str)
-def test_distributions_of_another_shape_are_refused(path, content, shape):
-    """In a file that is right otherwise: offsets that cover them, and an end where the arrays end."""
+def test_distributions_of_wrong_shape_are_refused(path, content, shape):
+    """The file is otherwise valid: its offsets cover the distributions, and it ends where the arrays end."""
     arrays = arrays_in(content)
     mixed_offsets = np.zeros_like(arrays["mixed_offsets"])
     mixed_offsets[-1] = shape[0]
     changed = {**arrays, "mixed_offsets": mixed_offsets, "mixed": np.empty(shape)}
-    path.write_bytes(laid_out(parts(content)[0], changed))
+    path.write_bytes(build_artifact(split_artifact(content)[0], changed))
     with pytest.raises(core.ArtifactError, match=r"'mixed'|distribution"):
         core.load(path)
 
 
-def test_offsets_are_named(path, content):
+def test_errors_name_invalid_offsets(path, content):
     for name in ("tree_offsets", "mixed_offsets"):
         path.write_bytes(with_array(content, name, lambda array: array.__setitem__(-1, 0)))
         with pytest.raises(core.ArtifactError, match=name):
             core.load(path)
 
 
-def test_more_classes_than_can_be_trained_are_refused(path):
-    """Each would cost every row of an answer a number."""
+def test_too_many_classes_are_refused(path):
+    """Each class adds a number to every row of a prediction."""
     core.save(core.TreeClassifier().fit([[1.0]], [0]), path)
-    header, _, _ = parts(path.read_bytes())
+    header, _, _ = split_artifact(path.read_bytes())
     for n_classes, error in [(2**16 - 1, None), (2**16, "65536 classes")]:
         header["classes"]["labels"] = list(range(n_classes))
         arrays = {**arrays_in(path.read_bytes()), "mixed": np.empty((0, n_classes))}
         forged_path = path.with_suffix(".forged")
-        forged_path.write_bytes(laid_out(header, arrays))
+        forged_path.write_bytes(build_artifact(header, arrays))
         if error is None:
             assert len(core.load(forged_path).classes_) == n_classes
         else:
@@ -203,29 +203,29 @@ def test_more_classes_than_can_be_trained_are_refused(path):
         ("mixed_offsets", 10**15),
     ],
 )
-def test_numbers_that_no_tree_holds_are_refused(path, content, name, number):
+def test_invalid_numbers_are_refused(path, content, name, number):
     path.write_bytes(with_array(content, name, lambda array: array.__setitem__(0, number)))
     with pytest.raises(core.ArtifactError):
         core.load(path)
 
 
-def leaves_in(content):
+def leaf_nodes(content):
     return np.flatnonzero(arrays_in(content)["feature"] == -2)
 
 
 @pytest.mark.parametrize("number", [-1, -(2**31), 2**31 - 1])
-def test_a_leaf_votes_with_a_distribution_that_there_is(path, content, number):
-    for leaf in leaves_in(content)[[0, -1]]:
-        path.write_bytes(with_array(content, "link", lambda array, at=leaf: array.__setitem__(at, number)))
+def test_leaf_links_to_missing_distributions_are_refused(path, content, number):
+    for leaf in leaf_nodes(content)[[0, -1]]:
+        path.write_bytes(with_array(content, "link", lambda array, position=leaf: array.__setitem__(position, number)))
         with pytest.raises(core.ArtifactError, match="distribution"):
             core.load(path)
 
 
-def test_a_leaf_votes_with_a_distribution_of_its_own_tree(path, content):
+def test_leaf_links_to_distributions_of_other_trees_are_refused(path, content):
     arrays = arrays_in(content)
-    beyond = arrays["mixed"].shape[1] + np.diff(arrays["mixed_offsets"])[0]
-    first = leaves_in(content)[0]
-    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(first, beyond)))
+    foreign_link = arrays["mixed"].shape[1] + np.diff(arrays["mixed_offsets"])[0]
+    first = leaf_nodes(content)[0]
+    path.write_bytes(with_array(content, "link", lambda array: array.__setitem__(first, foreign_link)))
     with pytest.raises(core.ArtifactError, match="distribution"):
         core.load(path)
 
@@ -243,17 +243,17 @@ def test_offsets_that_overflow_are_refused(path, content, name, number):
 )
 def test_other_files_are_refused(path, text):
     path.write_bytes(text)
-    with pytest.raises(core.ArtifactError) as caught:
+    with pytest.raises(core.ArtifactError) as refusal:
         core.load(path)
-    assert caught.value.code == "corrupt_artifact"
-    assert str(path) not in str(caught.value)
+    assert refusal.value.code == "corrupt_artifact"
+    assert str(path) not in str(refusal.value)
 
 
 @settings(max_examples=150, deadline=None)
-@given(at=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
-def test_one_flipped_byte_is_noticed(tmp_path_factory, content_path, at, flip):
+@given(position=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
+def test_single_flipped_byte_is_detected(tmp_path_factory, content_path, position, flip):
     broken = bytearray(content_path.read_bytes())
-    broken[int(at * len(broken))] ^= flip
+    broken[int(position * len(broken))] ^= flip
     path = tmp_path_factory.mktemp("flip") / "model"
     path.write_bytes(broken)
     with pytest.raises(core.ArtifactError):
@@ -262,7 +262,7 @@ def test_one_flipped_byte_is_noticed(tmp_path_factory, content_path, at, flip):
 
 @settings(max_examples=50, deadline=None)
 @given(keep=st.floats(0, 1, exclude_max=True), sign=st.booleans())
-def test_a_truncated_file_is_noticed(tmp_path_factory, content_path, keep, sign):
+def test_truncated_file_is_detected(tmp_path_factory, content_path, keep, sign):
     content = content_path.read_bytes()
     cut = content[: int(keep * len(content))]
     path = tmp_path_factory.mktemp("cut") / "model"
@@ -272,12 +272,12 @@ def test_a_truncated_file_is_noticed(tmp_path_factory, content_path, keep, sign)
 
 
 @settings(max_examples=300, deadline=None)
-@given(at=st.floats(0, 1, exclude_max=True), flips=st.lists(st.integers(1, 255), min_size=1, max_size=8))
-def test_bytes_flipped_under_a_right_checksum_never_crash(tmp_path_factory, content_path, at, flips):
-    """Whatever still loads must be safe to walk."""
+@given(position=st.floats(0, 1, exclude_max=True), flips=st.lists(st.integers(1, 255), min_size=1, max_size=8))
+def test_flipped_bytes_with_a_valid_checksum_never_crash(tmp_path_factory, content_path, position, flips):
+    """Any file that still loads must be safe to traverse."""
     body = bytearray(content_path.read_bytes()[:-32])
     for i, flip in enumerate(flips):
-        body[(int(at * len(body)) + i) % len(body)] ^= flip
+        body[(int(position * len(body)) + i) % len(body)] ^= flip
     path = tmp_path_factory.mktemp("sign") / "model"
     path.write_bytes(signed(bytes(body)))
     try:

@@ -18,7 +18,7 @@ def tie_free(seed, n_rows=300, n_features=5, n_classes=3):
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("n_rows", [60, 250])
 @pytest.mark.parametrize("seed", range(5))
-def test_trees_agree(criterion, n_rows, seed):
+def test_trees_equal_those_of_scikit_learn(criterion, n_rows, seed):
     X, y, weights = tie_free(seed, n_rows)
     limits = {"max_depth": 5, "min_samples_leaf": 4}
     ours = core.TreeClassifier(loss=criterion, **limits).fit(X, y, weights).tree_
@@ -37,7 +37,7 @@ def test_trees_agree(criterion, n_rows, seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_missing_values_agree(seed):
+def test_trees_with_missing_values_equal_those_of_scikit_learn(seed):
     X, y, _ = tie_free(seed, 240)
     X[np.random.default_rng(seed).random(X.shape) < 0.15] = np.nan
     ours = core.TreeClassifier(max_depth=3, min_samples_leaf=5).fit(X, y)
@@ -51,7 +51,7 @@ def test_missing_values_agree(seed):
 @pytest.mark.parametrize("max_leaf_nodes", [2, 5, 12])
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize("seed", range(3))
-def test_best_first_trees_agree(criterion, max_leaf_nodes, missing, seed):
+def test_best_first_trees_equal_those_of_scikit_learn(criterion, max_leaf_nodes, missing, seed):
     X, y, weights = tie_free(seed, 250)
     X[np.random.default_rng(seed).random(X.shape) < missing] = np.nan
     limits = {"max_leaf_nodes": max_leaf_nodes, "min_samples_leaf": 4}
@@ -67,7 +67,7 @@ def test_best_first_trees_agree(criterion, max_leaf_nodes, missing, seed):
     )
 
 
-def test_coarse_bins_lose_little():
+def test_coarse_bins_cost_little_accuracy():
     X, y, _ = tie_free(0, 4000)
     exact = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X[:3000], y[:3000]).score(X[3000:], y[3000:])
     binned = core.TreeClassifier(max_depth=6, max_bins=64).fit(X[:3000], y[:3000]).score(X[3000:], y[3000:])

@@ -55,11 +55,11 @@ def blobs(n_rows=80, n_features=3, seed=0):
     return X, (X[:, 0] + X[:, 1] > 0).astype(int)
 
 
-def test_one_row(estimator):
+def test_single_row_is_accepted(estimator):
     assert estimator.fit([[1.0, 2.0]], ["only"]).predict([[5.0, np.nan]]).tolist() == ["only"]
 
 
-def test_one_class(estimator):
+def test_single_class_is_accepted(estimator):
     X, _ = blobs()
     estimator.fit(X, np.full(len(X), 7))
     assert estimator.predict_proba(X).tolist() == [[1.0]] * len(X)
@@ -86,7 +86,7 @@ def test_rows_of_weight_zero_have_no_effect(estimator):
     assert one.tobytes() == other.tobytes()
 
 
-def test_all_weights_zero_are_refused(estimator):
+def test_weights_that_are_all_zero_are_refused(estimator):
     X, y = blobs()
     with pytest.raises(core.InvalidInput, match="weight zero"):
         estimator.fit(X, y, sample_weight=np.zeros(len(y)))
@@ -109,7 +109,7 @@ def test_only_ratios_of_weights_matter(estimator, loss, factor):
         np.testing.assert_allclose(heavy.feature_importances_, plain.feature_importances_, atol=1e-12)
 
 
-def test_scaling_weights_by_a_power_of_two_changes_no_bit():
+def test_scaling_weights_by_a_power_of_two_leaves_results_bit_identical():
     X, y = blobs()
     weights = np.random.default_rng(0).integers(1, 9, len(y)) / 8
     trees = [core.TreeClassifier(loss="ne").fit(X, y, factor * weights).tree_ for factor in (1.0, 2.0**40)]
@@ -202,12 +202,12 @@ def test_missing_labels_are_refused(estimator):
         ("random_state", -1),
     ],
 )
-def test_errors_name_the_wrong_parameter(estimator, name, value):
+def test_errors_name_the_invalid_parameter(estimator, name, value):
     X, y = blobs()
-    with pytest.raises(core.InvalidParameter, match=name) as caught:
+    with pytest.raises(core.InvalidParameter, match=name) as refusal:
         estimator.set_params(**{name: value}).fit(X, y)
-    assert repr(value) in str(caught.value)
-    assert caught.value.code == "invalid_parameter"
+    assert repr(value) in str(refusal.value)
+    assert refusal.value.code == "invalid_parameter"
 
 
 def test_numpy_numbers_are_accepted_as_parameters(estimator):

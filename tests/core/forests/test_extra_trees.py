@@ -46,7 +46,7 @@ def test_pure_leaves_fit_every_training_row_and_generalize():
     assert forest.score(X[2000:], y[2000:]) > 0.75
 
 
-def test_out_of_bag_needs_a_bootstrap_and_estimates_accuracy():
+def test_out_of_bag_score_requires_bootstrap_and_estimates_accuracy():
     X, y = noisy(3000)
     with pytest.raises(core.InvalidParameter, match="bootstrap"):
         extra_trees(oob_score=True).fit(X, y)
@@ -98,26 +98,27 @@ def with_constants(column, n_features, seed=0):
 @pytest.mark.parametrize("n_rows", [200, 2000])
 @pytest.mark.parametrize("max_features", [2, 5, 8, 10])
 def test_constant_features_count_as_drawn(n_rows, max_features):
-    """The telling feature wins when both varying ones are drawn, and else half the time: one of them is always tried,
-    however many constants come first.
+    """The informative feature wins if both varying features are drawn, and otherwise half the time, because one of them
+    is always considered, however many constants are drawn first.
     """
     y = np.arange(n_rows) % 2
     X = with_constants(y, 10)
-    both = probability_of_drawing_both(10, max_features)
+    probability_of_both = probability_of_drawing_both(10, max_features)
     trees = stumps(X, y, max_features=max_features, max_depth=1)
-    assert (at_roots(trees, "feature") == 3).mean() == pytest.approx(both + (1 - both) / 2, abs=0.05)
+    expected = probability_of_both + (1 - probability_of_both) / 2
+    assert (at_roots(trees, "feature") == 3).mean() == pytest.approx(expected, abs=0.05)
 
 
 @pytest.mark.parametrize("n_rows", [400, 4000])
 def test_features_known_to_be_constant_count_as_drawn(n_rows):
     y = np.arange(n_rows) % 4
     X = with_constants(y, 10)
-    both = probability_of_drawing_both(10, 5)
+    probability_of_both = probability_of_drawing_both(10, 5)
     trees = stumps(X, y, max_features=5, max_depth=2, min_samples_leaf=n_rows // 8)
-    # on the right of a root that splits on the telling feature, three classes are left
+    # on the right of a root that splits on the informative feature, three classes are left
     below = np.array([tree.feature[tree.link[0]] for tree in trees.trees_ if tree.feature[0] == 3])
     assert len(below) > 600
-    assert (below == 3).mean() == pytest.approx(both + (1 - both) / 2, abs=0.07)
+    assert (below == 3).mean() == pytest.approx(probability_of_both + (1 - probability_of_both) / 2, abs=0.07)
 
 
 @pytest.mark.parametrize("splitter", ["best", "random"])

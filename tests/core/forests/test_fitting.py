@@ -15,14 +15,14 @@ class Recorder:
 
     def __init__(self, stop_after=None):
         self.stop_flag = np.zeros(1, dtype=np.uint8)
-        self.heard = []
+        self.calls = []
         self.stop_after = stop_after
 
     def begin(self, phase, total, unit):
-        self.heard.append((phase, total, unit))
+        self.calls.append((phase, total, unit))
 
     def advance(self, completed):
-        self.heard.append(completed)
+        self.calls.append(completed)
         if completed == self.stop_after:
             self.stop_flag[0] = 1
 
@@ -38,14 +38,14 @@ def test_progress_counts_each_tree_once(n_jobs):
     X, y = noisy_xor(200)
     monitor = Recorder()
     core.ForestClassifier(n_estimators=6, n_jobs=n_jobs).fit(X, y, monitor=monitor)
-    assert monitor.heard == [("growing", 6, "trees"), 1, 2, 3, 4, 5, 6]
+    assert monitor.calls == [("growing", 6, "trees"), 1, 2, 3, 4, 5, 6]
 
 
-def test_a_tree_is_one_unit_of_progress():
+def test_single_tree_is_one_unit_of_progress():
     X, y = noisy_xor(200)
     monitor = Recorder()
     core.TreeClassifier().fit(X, y, monitor=monitor)
-    assert monitor.heard == [("growing", 1, "trees"), 1]
+    assert monitor.calls == [("growing", 1, "trees"), 1]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_tuning_is_a_separate_phase_and_the_only_one_out_of_bag(selection, refit
     monitor = Recorder()
     loss = {"kind": "adaptive_ne", "grid": [0, 1], "selection": selection}
     core.ForestClassifier(n_estimators=3, loss=loss).fit(X, y, monitor=monitor)
-    assert monitor.heard == [("tuning", 6, "trees"), *range(1, 7), *refit]
+    assert monitor.calls == [("tuning", 6, "trees"), *range(1, 7), *refit]
 
 
 @pytest.mark.parametrize("kind", ["tree", "forest"])
@@ -67,19 +67,19 @@ def test_phases_are_known_before_the_fit(kind, loss):
     estimator = core.ESTIMATORS[kind](loss=loss)
     expected = estimator.phases()
     estimator.fit(X, y, monitor=monitor)
-    assert [entry[:2] for entry in monitor.heard if isinstance(entry, tuple)] == list(expected.items())
+    assert [entry[:2] for entry in monitor.calls if isinstance(entry, tuple)] == list(expected.items())
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_stopped_fit_raises_and_sets_no_attribute(n_jobs):
+def test_stopped_fit_raises_and_sets_no_attribute(n_jobs):
     X, y = noisy_xor(200)
     forest = core.ForestClassifier(n_estimators=500, n_jobs=n_jobs)
     monitor = Recorder(stop_after=3)
-    with pytest.raises(core.FitStopped) as caught:
+    with pytest.raises(core.FitStopped) as stop:
         forest.fit(X, y, monitor=monitor)
-    assert caught.value.code == "fit_stopped"
+    assert stop.value.code == "fit_stopped"
     assert not hasattr(forest, "trees_")
-    assert len(monitor.heard) <= 1 + 3 + n_jobs
+    assert len(monitor.calls) <= 1 + 3 + n_jobs
 
 
 class StopsDuringFirstTree(Recorder):
@@ -98,7 +98,7 @@ def test_growth_of_a_single_tree_can_be_stopped():
         core.TreeClassifier().fit(X, y, monitor=StopsDuringFirstTree())
 
 
-def test_an_error_in_the_monitor_ends_the_fit():
+def test_error_in_the_monitor_ends_the_fit():
     class Broken(Recorder):
         def advance(self, completed):
             raise RuntimeError("no more disk")
@@ -152,7 +152,7 @@ def test_trees_of_a_candidate_are_freed_before_the_next_candidate_is_grown():
     assert tuned.trees is None
 
 
-def test_a_robust_loss_beats_entropy_on_noisy_labels():
+def test_robust_loss_is_more_accurate_than_entropy_on_noisy_labels():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(6000, 4))
     clean = (X[:, 0] > 0).astype(int)

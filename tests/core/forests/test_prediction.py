@@ -123,7 +123,7 @@ def test_missing_values_go_to_the_child_chosen_in_training(missing_left, thresho
     assert side.tolist() == [1 if missing_left else 2, 1]
 
 
-def test_a_tree_of_one_leaf_votes():
+def test_tree_of_one_leaf_votes():
     trees = tuple(made_tree([-1], [-1], [-2], [0], value=[[0.25, 0.75]]) for _ in range(3))
     assert votes(np.zeros((2, 1)), trees, own_value).tolist() == [[0.25, 0.75]] * 2
 
@@ -140,7 +140,7 @@ def test_leaf_votes_may_differ_from_node_values_and_need_not_be_probabilities():
     assert votes(X, trees, vote).tobytes() == plain_votes(X, trees, vote).tobytes()
 
 
-def test_a_tree_of_a_thousand_levels():
+def test_tree_of_a_thousand_levels():
     depth = 1000
     left = [i for d in range(depth) for i in (2 * d + 1, -1)] + [-1]
     right = [i for d in range(depth) for i in (2 * d + 2, -1)] + [-1]
@@ -226,11 +226,11 @@ def test_infinity_is_refused_in_any_position(forest_and_rows, width, bad):
                 forest.predict_proba(rows)
 
 
-def test_wrong_shapes_are_refused(forest_and_rows):
+def test_invalid_shapes_are_refused(forest_and_rows):
     forest, X = forest_and_rows
-    for wrong in [X[:, :4].copy(), X[0], X[:0], X[np.newaxis]]:
+    for invalid in [X[:, :4].copy(), X[0], X[:0], X[np.newaxis]]:
         with pytest.raises(ValueError, match=r"features|2D|dim|minimum"):
-            forest.predict_proba(wrong)
+            forest.predict_proba(invalid)
 
 
 def test_missing_feature_names_give_a_warning():
@@ -240,14 +240,14 @@ def test_missing_feature_names_give_a_warning():
         tree.predict_proba(np.eye(3))
 
 
-def test_a_new_fit_replaces_the_layout():
+def test_new_fit_replaces_the_layout():
     X = np.array([[0.1], [0.9]])
     tree = core.TreeClassifier().fit(X, [0, 1])
     assert tree.predict(X).tolist() == [0, 1]
     assert tree.fit(X, [1, 0]).predict(X).tolist() == [1, 0]
 
 
-def test_the_layout_is_cached_and_freed_with_its_estimator(forest_and_rows):
+def test_layout_is_cached_and_freed_with_its_estimator(forest_and_rows):
     forest, X = forest_and_rows
     forest = clone(forest).fit(X[:50], np.arange(50) % 2)
     before = dict(vars(forest))

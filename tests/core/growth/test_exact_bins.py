@@ -9,10 +9,10 @@ from sklearn.tree import DecisionTreeClassifier
 import core
 from core.growth.binning import bin_features
 from tests.core.growth.grown_trees import node_bytes
-from tests.core.kernels.search_twins import WIDTHS, binned_as
+from tests.core.kernels.search_twins import WIDTHS, bin_features_as
 
 
-def continuous(seed, n_rows=3000, width=np.float64, missing=0.0):
+def continuous_rows(seed, n_rows=3000, width=np.float64, missing=0.0):
     """Return features of more than 256 values that are distinct as float32, and noisy labels."""
     rng = np.random.default_rng(seed)
     columns = [rng.permutation(n_rows) + rng.uniform(0.1, 0.9, n_rows) for _ in range(4)]
@@ -26,7 +26,7 @@ def continuous(seed, n_rows=3000, width=np.float64, missing=0.0):
 @pytest.mark.parametrize("missing", [0.0, 0.15])
 @pytest.mark.parametrize("seed", range(3))
 def test_trees_equal_those_of_scikit_learn(width, missing, seed):
-    X, y, weights = continuous(seed, width=width, missing=missing)
+    X, y, weights = continuous_rows(seed, width=width, missing=missing)
     limits = {"max_depth": 6, "min_samples_leaf": 15}
     ours = core.TreeClassifier(max_bins=None, **limits).fit(X, y, weights).tree_
     theirs = DecisionTreeClassifier(random_state=0, **limits).fit(X, y, weights).tree_
@@ -70,7 +70,7 @@ def test_short_rows_of_codes_do_not_cross_a_cache_line(n_features, max_bins):
 
 @pytest.mark.parametrize("n_distinct", [2000, 2**16 + 5])
 @pytest.mark.parametrize("missing", [0, 4])
-def test_a_split_between_any_two_values_is_possible(n_distinct, missing):
+def test_split_between_any_two_values_is_possible(n_distinct, missing):
     column = np.random.default_rng(1).permutation(np.concatenate([np.arange(n_distinct) * 1.0, [np.nan] * missing]))
     for last_left in (0, 1, n_distinct // 3, n_distinct - 2):
         y = ~(column <= last_left)  # missing values belong to the larger values
@@ -108,7 +108,7 @@ SEARCHES = [
 
 def nodes_with(width, search, X, y, weights):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.growth.growth_problem.bin_features", binned_as(width))
+        patch.setattr("core.growth.growth_problem.bin_features", bin_features_as(width))
         return node_bytes(core.TreeClassifier(random_state=1, max_bins=None, **search).fit(X, y, weights))
 
 
@@ -125,8 +125,8 @@ def test_trees_do_not_depend_on_the_width_of_codes(seed, search, missing, n_rows
     assert grown[0] == grown[1] == grown[2]
 
 
-def test_a_forest_with_wide_codes_does_not_depend_on_the_number_of_threads():
-    X, y, _ = continuous(7, 2500, missing=0.05)
+def test_forest_with_wide_codes_does_not_depend_on_the_number_of_threads():
+    X, y, _ = continuous_rows(7, 2500, missing=0.05)
     forests = [
         core.ForestClassifier(n_estimators=6, max_bins=None, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2, 4)
     ]

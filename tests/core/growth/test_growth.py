@@ -16,10 +16,10 @@ from core.validation.training_data import training_data
 from tests.core.growth.grown_trees import compact, leaf_distributions, node_bytes
 from tests.core.kernels.search_twins import preorder, renumbered, risk_decreases, splits_best_first
 
-unhurried = settings(max_examples=40, deadline=None)
+no_deadline = settings(max_examples=40, deadline=None)
 
 
-def tie_free(seed, n_rows=300, missing=0.0):
+def rows_without_ties(seed, n_rows=300, missing=0.0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 4))
     y = (X[:, 0] + rng.normal(scale=0.7, size=n_rows) > 0) * 1 + (X[:, 1] > 1)
@@ -31,7 +31,7 @@ def same_bytes(one, other):
     return all(a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))
 
 
-@unhurried
+@no_deadline
 @given(st.integers(0, 25), st.integers(0, 2**32 - 1))
 def test_grown_trees_are_compact_and_in_preorder(n_splits, seed):
     rng = np.random.default_rng(seed)
@@ -39,15 +39,15 @@ def test_grown_trees_are_compact_and_in_preorder(n_splits, seed):
     numbers = np.concatenate([[0], 1 + rng.permutation(len(nodes.feature) - 1)]).astype(np.int32)
     shuffled = renumbered(nodes, numbers)
     order = np.array(preorder(shuffled))
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    ordered = renumbered(shuffled, back.astype(np.int32))
-    roomy = GrowingNodes(*(np.concatenate([column, column]) for column in shuffled))
-    assert same_bytes(compact_nodes(roomy, len(nodes.feature)), compact(ordered))
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(len(order))
+    ordered = renumbered(shuffled, inverse.astype(np.int32))
+    oversized = GrowingNodes(*(np.concatenate([column, column]) for column in shuffled))
+    assert same_bytes(compact_nodes(oversized, len(nodes.feature)), compact(ordered))
 
 
-def test_a_node_takes_37_bytes_and_an_impure_leaf_8_more_per_class():
-    X, y, _ = tie_free(0)
+def test_nodes_take_37_bytes_and_impure_leaves_8_more_per_class():
+    X, y, _ = rows_without_ties(0)
     for limits, impure_bytes in (({}, 0), ({"min_samples_leaf": 9}, 8 * 3)):
         tree = core.TreeClassifier(**limits).fit(X, y)
         (nodes,) = tree.trees_
@@ -55,11 +55,11 @@ def test_a_node_takes_37_bytes_and_an_impure_leaf_8_more_per_class():
         assert sum(array.nbytes for array in nodes) == 37 * tree.tree_.node_count + impure_bytes * n_impure
 
 
-def test_a_tree_without_nodes_has_empty_columns():
+def test_tree_without_nodes_has_empty_columns():
     assert [len(column) for column in compact_nodes(random_tree(np.random.default_rng(0), 3), 0)] == [0] * 8
 
 
-@unhurried
+@no_deadline
 @given(st.integers(0, 25), st.integers(0, 2**32 - 1))
 def test_distributions_of_inner_nodes_are_sums_over_their_leaves(n_splits, seed):
     rng = np.random.default_rng(seed)
@@ -102,22 +102,22 @@ def random_tree(rng, n_splits):
 @pytest.mark.parametrize("loss", ["gini", "entropy"])
 @pytest.mark.parametrize("max_leaf_nodes", [2, 3, 7, 20, 10_000])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_best_first_makes_the_split_with_the_largest_decrease_next(loss, max_leaf_nodes, missing):
+def test_best_first_growth_splits_the_node_with_the_largest_decrease(loss, max_leaf_nodes, missing):
     for seed in range(4):
-        X, y, weights = tie_free(seed, missing=missing)
+        X, y, weights = rows_without_ties(seed, missing=missing)
         limits = {"loss": loss, "min_samples_leaf": 3}
-        whole = core.TreeClassifier(**limits).fit(X, y, weights).tree_
+        full_tree = core.TreeClassifier(**limits).fit(X, y, weights).tree_
         tree = core.TreeClassifier(**limits, max_leaf_nodes=max_leaf_nodes).fit(X, y, weights).tree_
-        chosen = splits_best_first(whole, max_leaf_nodes)
-        assert tree.n_leaves == min(max_leaf_nodes, whole.n_leaves) == len(chosen) + 1
-        kept = kept_nodes(whole, set(chosen))
+        chosen = splits_best_first(full_tree, max_leaf_nodes)
+        assert tree.n_leaves == min(max_leaf_nodes, full_tree.n_leaves) == len(chosen) + 1
+        kept = kept_nodes(full_tree, set(chosen))
         for name in ("n_node_samples", "weighted_n_node_samples", "impurity"):
-            assert getattr(tree, name).tobytes() == getattr(whole, name)[kept].tobytes(), name
-        np.testing.assert_allclose(tree.value, whole.value[kept], atol=1e-12)
+            assert getattr(tree, name).tobytes() == getattr(full_tree, name)[kept].tobytes(), name
+        np.testing.assert_allclose(tree.value, full_tree.value[kept], atol=1e-12)
         inner = np.isin(kept, chosen)
-        assert tree.feature.tolist() == np.where(inner, whole.feature[kept], -2).tolist()
-        assert tree.threshold.tolist() == np.where(inner, whole.threshold[kept], 0.0).tolist()
-        sides = np.where(inner, whole.missing_go_to_left[kept], 0)
+        assert tree.feature.tolist() == np.where(inner, full_tree.feature[kept], -2).tolist()
+        assert tree.threshold.tolist() == np.where(inner, full_tree.threshold[kept], 0.0).tolist()
+        sides = np.where(inner, full_tree.missing_go_to_left[kept], 0)
         assert tree.missing_go_to_left.tolist() == sides.tolist()
 
 
@@ -129,9 +129,9 @@ def kept_nodes(tree, split, node=0):
     return [node, *kept_nodes(tree, split, left), *kept_nodes(tree, split, right)]
 
 
-@unhurried
+@no_deadline
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.sampled_from(["best", "random"]), st.sampled_from([None, 2]))
-def test_one_more_leaf_is_one_more_split(seed, max_leaf_nodes, splitter, max_features):
+def test_higher_leaf_limit_adds_one_split(seed, max_leaf_nodes, splitter, max_features):
     """Existing splits do not change, for any random draws at the nodes."""
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 6, size=(60, 4)) / 4, rng.integers(0, 3, size=60)
@@ -147,27 +147,27 @@ def test_one_more_leaf_is_one_more_split(seed, max_leaf_nodes, splitter, max_fea
     assert len(set(zip(fewer.apply(X), more.apply(X), strict=True))) == more.n_leaves
 
 
-def test_ties_between_nodes_go_to_the_older_node():
+def test_older_node_is_split_first_on_ties():
     # the root separates two halves by feature 0; in each half, feature 1 then has the same gain
     X = np.array([[a, b] for a in (0, 1) for b in (0, 1) for _ in range(4)], dtype=float)
     y = np.array([2 * a + b for a, b in X.astype(int)])
-    three = core.TreeClassifier(max_leaf_nodes=3).fit(X, y).tree_
-    assert three.feature.tolist() == [0, 1, -2, -2, -2]
+    three_leaves = core.TreeClassifier(max_leaf_nodes=3).fit(X, y).tree_
+    assert three_leaves.feature.tolist() == [0, 1, -2, -2, -2]
     assert core.TreeClassifier(max_leaf_nodes=4).fit(X, y).tree_.n_leaves == 4
 
 
-@unhurried
+@no_deadline
 @given(st.integers(0, 2**32 - 1), st.integers(2, 8))
 def test_growth_with_ties_equals_the_reference(seed, max_leaf_nodes):
-    X, y = tied(seed)
-    whole = core.TreeClassifier().fit(X, y).tree_
+    X, y = rows_with_ties(seed)
+    full_tree = core.TreeClassifier().fit(X, y).tree_
     tree = core.TreeClassifier(max_leaf_nodes=max_leaf_nodes).fit(X, y).tree_
-    kept = kept_nodes(whole, set(splits_best_first(whole, max_leaf_nodes)))
-    assert tree.n_node_samples.tolist() == whole.n_node_samples[kept].tolist()
-    np.testing.assert_allclose(tree.value, whole.value[kept], atol=1e-12)
+    kept = kept_nodes(full_tree, set(splits_best_first(full_tree, max_leaf_nodes)))
+    assert tree.n_node_samples.tolist() == full_tree.n_node_samples[kept].tolist()
+    np.testing.assert_allclose(tree.value, full_tree.value[kept], atol=1e-12)
 
 
-def tied(seed):
+def rows_with_ties(seed):
     rng = np.random.default_rng(seed)
     n_rows = int(rng.integers(6, 40))
     return rng.integers(0, 5, size=(n_rows, 3)) / 4, rng.integers(0, 3, size=n_rows)
@@ -177,7 +177,7 @@ def tied(seed):
     "seed", [74, 459, 472, 507, *range(30)]
 )  # the first four have gains that differ by rounding only
 def test_rounding_does_not_choose_between_equal_splits(seed):
-    X, y = tied(seed)
+    X, y = rows_with_ties(seed)
     for max_leaf_nodes in (5, 6, 7):
         trees = [
             core.TreeClassifier(max_leaf_nodes=max_leaf_nodes).fit(X, y, np.full(len(y), weight)).tree_
@@ -187,7 +187,7 @@ def test_rounding_does_not_choose_between_equal_splits(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_feature_may_be_constant_in_one_subtree_and_vary_in_another(seed):
+def test_feature_may_be_constant_in_one_subtree_and_vary_in_another(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 2, size=(300, 9)), rng.integers(0, 2, size=300)
     depth_first = core.TreeClassifier().fit(X, y)
@@ -197,17 +197,17 @@ def test_a_feature_may_be_constant_in_one_subtree_and_vary_in_another(seed):
 
 @pytest.mark.parametrize("limits", [{"max_depth": 3}, {"min_risk_decrease": 0.01}, {"min_samples_leaf": 20}], ids=str)
 def test_other_limits_hold_in_best_first_growth(limits):
-    X, y, weights = tie_free(5)
+    X, y, weights = rows_without_ties(5)
     depth_first = core.TreeClassifier(**limits).fit(X, y, weights)
     best_first = core.TreeClassifier(**limits, max_leaf_nodes=5000).fit(X, y, weights)
     assert node_bytes(depth_first) == node_bytes(best_first)
-    few = core.TreeClassifier(**limits, max_leaf_nodes=4).fit(X, y, weights).tree_
-    assert few.n_leaves == 4
-    assert few.max_depth <= limits.get("max_depth", 99)
-    assert few.n_node_samples.min() >= limits.get("min_samples_leaf", 1)
+    small_tree = core.TreeClassifier(**limits, max_leaf_nodes=4).fit(X, y, weights).tree_
+    assert small_tree.n_leaves == 4
+    assert small_tree.max_depth <= limits.get("max_depth", 99)
+    assert small_tree.n_node_samples.min() >= limits.get("min_samples_leaf", 1)
 
 
-def test_a_root_that_cannot_be_split_is_a_leaf():
+def test_root_that_cannot_be_split_is_a_leaf():
     tree = core.TreeClassifier(max_leaf_nodes=9).fit(np.ones((6, 2)), [0, 1, 0, 1, 1, 1]).tree_
     assert (tree.node_count, tree.n_leaves) == (1, 1)
 
@@ -223,8 +223,8 @@ FORESTS = [
 
 @pytest.mark.parametrize("forest", FORESTS, ids=repr)
 @pytest.mark.parametrize("n_rows", [150, 1500])
-def test_a_tree_does_not_depend_on_earlier_trees_of_its_thread(forest, n_rows):
-    X, y, _ = tie_free(1, n_rows, missing=0.1)
+def test_tree_does_not_depend_on_earlier_trees_of_its_thread(forest, n_rows):
+    X, y, _ = rows_without_ties(1, n_rows, missing=0.1)
     X[:, 3] = X[:, 3] > 0  # a feature with few codes among features with many
     fitted = forest.fit(X, y)
     data = training_data(forest, X, y, None, None)
@@ -232,8 +232,8 @@ def test_a_tree_does_not_depend_on_earlier_trees_of_its_thread(forest, n_rows):
     for tree, state in enumerate(SeedTree(forest.random_state).kernel_states(8)):
         weights = bootstrap_weights(data.weights, state) if forest.bootstrap else data.weights
         criterion = fitted.loss_.criterion(problem.n_classes)
-        alone = problem._replace(workspaces=ThreadWorkspaces())
-        nodes = grow_tree(alone, weights, criterion, state, Progress(NullMonitor(), "growing", 1))
+        own_problem = problem._replace(workspaces=ThreadWorkspaces())
+        nodes = grow_tree(own_problem, weights, criterion, state, Progress(NullMonitor(), "growing", 1))
         assert same_bytes(fitted.trees_[tree], nodes)
 
 
@@ -249,18 +249,18 @@ class StopsAfter(NullMonitor):
 
 
 @pytest.mark.parametrize("forest", FORESTS, ids=repr)
-def test_a_fit_after_a_stopped_fit_gives_the_same_bytes(forest):
-    X, y, _ = tie_free(2)
+def test_fit_after_a_stopped_fit_gives_the_same_bytes(forest):
+    X, y, _ = rows_without_ties(2)
     expected = core.ESTIMATORS[service_api.estimator_kind(forest)](**forest.get_params()).fit(X, y)
-    again = core.ESTIMATORS[service_api.estimator_kind(forest)](**forest.get_params())
+    refitted = core.ESTIMATORS[service_api.estimator_kind(forest)](**forest.get_params())
     with pytest.raises(core.FitStopped):
-        again.fit(X, y, monitor=StopsAfter(3))
-    assert not hasattr(again, "trees_")
-    assert node_bytes(again.fit(X, y)) == node_bytes(expected)
+        refitted.fit(X, y, monitor=StopsAfter(3))
+    assert not hasattr(refitted, "trees_")
+    assert node_bytes(refitted.fit(X, y)) == node_bytes(expected)
 
 
-def test_the_stop_flag_stops_best_first_growth():
-    X, y, _ = tie_free(3)
+def test_stop_flag_stops_best_first_growth():
+    X, y, _ = rows_without_ties(3)
     monitor = NullMonitor()
     monitor.stop_flag[0] = 1
     with pytest.raises(core.FitStopped):

@@ -29,24 +29,24 @@ class PlainGenerator:
         return ((word ^ (word >> 31)) >> 32) * bound >> 32
 
 
-def plain_samples(seed, n_trees, can_be_drawn):
+def plain_samples(seed, n_trees, drawable_rows):
     """Yield the rows that the sample of each tree contains; `can_be_drawn` lists the rows of positive weight."""
     states = SeedTree(seed).kernel_states(n_trees)[:, 0].tolist()
     for state in states:
         generator = PlainGenerator(state)
-        drawn = {can_be_drawn[generator.below(len(can_be_drawn))] for _ in can_be_drawn}
+        drawn = {drawable_rows[generator.below(len(drawable_rows))] for _ in drawable_rows}
         yield drawn
 
 
-def plain_votes(forest, X, seed, can_be_drawn):
-    """Return the mean prediction of the trees that leave a row out, for each row."""
+def plain_votes(forest, X, seed, drawable_rows):
+    """Return for each row the mean prediction of the trees that exclude it."""
     total = [[0.0] * len(forest.classes_) for _ in X]
     n_votes = [0] * len(X)
-    drawn_by_tree = plain_samples(seed, len(forest.estimators_), can_be_drawn)
+    drawn_by_tree = plain_samples(seed, len(forest.estimators_), drawable_rows)
     for tree, drawn in zip(forest.estimators_, drawn_by_tree, strict=True):
-        answers = tree.predict_proba(X).tolist()
+        predictions = tree.predict_proba(X).tolist()
         for row in set(range(len(X))) - drawn:
-            total[row] = [a + b for a, b in zip(total[row], answers[row], strict=True)]
+            total[row] = [a + b for a, b in zip(total[row], predictions[row], strict=True)]
             n_votes[row] += 1
     return np.array([[v / n if n else np.nan for v in row] for row, n in zip(total, n_votes, strict=True)])
 
@@ -62,7 +62,7 @@ def forest(**parameters):
     return core.ForestClassifier(**{"n_estimators": 40, "oob_score": True, "random_state": 3, **parameters})
 
 
-def test_votes_come_from_the_trees_that_leave_the_row_out():
+def test_votes_come_from_trees_that_exclude_the_row():
     X, y = noisy_blobs()
     X[::7, 2] = np.nan
     fitted = forest().fit(X, y)
@@ -77,11 +77,11 @@ def test_rows_of_weight_zero_are_in_no_sample():
     fitted = forest().fit(X, y, weights)
     expected = plain_votes(fitted, X, 3, np.flatnonzero(weights).tolist())
     assert fitted.oob_decision_function_.tobytes() == expected.tobytes()
-    weightless = weights == 0
-    np.testing.assert_allclose(expected[weightless], fitted.predict_proba(X[weightless]), atol=1e-12)
+    has_no_weight = weights == 0
+    np.testing.assert_allclose(expected[has_no_weight], fitted.predict_proba(X[has_no_weight]), atol=1e-12)
 
 
-def test_the_score_uses_sample_weights_but_not_class_weights():
+def test_score_uses_sample_weights_but_not_class_weights():
     X, y = noisy_blobs()
     weights = np.random.default_rng(1).random(len(y))
     fitted = forest(class_weight={0: 5.0, 1: 0.0, 2: 1.0}).fit(X, y, weights)
@@ -101,14 +101,14 @@ def test_rows_in_every_sample_have_no_votes_and_are_ignored():
     assert fitted.oob_score_ == accuracy_score(y[voted], fitted.classes_[votes[voted].argmax(axis=1)])
 
 
-def test_a_single_row_is_in_every_sample():
+def test_single_row_has_no_out_of_bag_votes():
     with pytest.warns(UserWarning, match="1 of 1 rows"):
         fitted = forest().fit([[1.0]], ["only"])
     assert np.isnan(fitted.oob_score_)
     assert np.isnan(fitted.oob_decision_function_).tolist() == [[True]]
 
 
-def test_the_score_estimates_accuracy_on_fresh_rows():
+def test_score_estimates_the_accuracy_on_new_rows():
     X, y = noisy_blobs(8000)
     fitted = forest(n_estimators=100).fit(X[:4000], y[:4000])
     assert fitted.oob_score_ == pytest.approx(fitted.score(X[4000:], y[4000:]), abs=0.03)
@@ -116,7 +116,7 @@ def test_the_score_estimates_accuracy_on_fresh_rows():
 
 
 @pytest.mark.parametrize("layout", [np.asfortranarray, np.ascontiguousarray, lambda X: X.astype(np.float32)])
-def test_threads_and_layout_do_not_change_a_byte(layout):
+def test_results_do_not_depend_on_threads_or_memory_layout(layout):
     X, y = noisy_blobs(900)
     X = np.round(X * 8) / 8
     results = {
@@ -127,21 +127,21 @@ def test_threads_and_layout_do_not_change_a_byte(layout):
     assert len(results) == 1
 
 
-def test_many_rows_are_copied_in_blocks(monkeypatch):
+def test_size_of_copied_blocks_does_not_change_the_votes(monkeypatch):
     X, y = noisy_blobs()
     whole = forest().fit(X, y).oob_decision_function_
     monkeypatch.setattr("core.growth.out_of_bag._ROWS_PER_GATHER", 16)
     assert forest().fit(X, y).oob_decision_function_.tobytes() == whole.tobytes()
 
 
-def test_the_score_does_not_change_the_trees():
+def test_score_does_not_change_the_trees():
     X, y = noisy_blobs()
     scored, plain = forest().fit(X, y), forest(oob_score=False).fit(X, y)
     assert node_bytes(scored) == node_bytes(plain)
     assert not hasattr(plain, "oob_score_")
 
 
-def test_a_fit_deletes_optional_attributes_of_an_earlier_fit():
+def test_fit_deletes_optional_attributes_of_an_earlier_fit():
     X, y = noisy_blobs()
     model = forest(loss="ane", n_estimators=20).fit(X, y)
     assert {"lambda_", "tuning_scores_", "oob_score_", "oob_decision_function_"} <= set(vars(model))
@@ -149,18 +149,18 @@ def test_a_fit_deletes_optional_attributes_of_an_earlier_fit():
     assert not {"lambda_", "tuning_scores_", "oob_score_", "oob_decision_function_"} & set(vars(model))
 
 
-def test_without_bootstrap_there_is_no_out_of_bag_score():
+def test_out_of_bag_score_requires_bootstrap():
     X, y = noisy_blobs(50)
-    with pytest.raises(core.InvalidParameter, match=r"oob_score.*set bootstrap=True") as caught:
+    with pytest.raises(core.InvalidParameter, match=r"oob_score.*set bootstrap=True") as refusal:
         forest(bootstrap=False).fit(X, y)
-    assert caught.value.code == "invalid_parameter"
+    assert refusal.value.code == "invalid_parameter"
 
 
 def adaptive(**parameters):
     return {"kind": "adaptive_ne", "grid": [0.0, 0.5, 1.0], **parameters}
 
 
-def test_the_tuning_scores_are_the_out_of_bag_scores_of_each_lambda():
+def test_tuning_scores_are_the_out_of_bag_scores_of_each_lambda():
     X, y = noisy_blobs()
     model = forest(loss=adaptive()).fit(X, y)
     for lambda_, score in model.tuning_scores_.items():
@@ -181,7 +181,7 @@ def test_tuning_uses_the_weights_of_the_fit():
     )
 
 
-def test_auto_selects_out_of_bag_with_bootstrap_and_by_holdout_without():
+def test_auto_selects_out_of_bag_with_bootstrap_and_holdout_without():
     X, y = noisy_blobs()
 
     def scores(selection, **parameters):
@@ -192,12 +192,12 @@ def test_auto_selects_out_of_bag_with_bootstrap_and_by_holdout_without():
 
 
 @pytest.mark.parametrize("estimator", [core.TreeClassifier(), core.ForestClassifier(bootstrap=False)], ids=repr)
-def test_out_of_bag_selection_needs_a_bootstrap(estimator):
+def test_out_of_bag_selection_requires_bootstrap(estimator):
     X, y = noisy_blobs(50)
     estimator.set_params(loss=adaptive(selection="out_of_bag"))
-    for refuses in [lambda: estimator.fit(X, y), estimator.phases]:
+    for operation in [lambda: estimator.fit(X, y), estimator.phases]:
         with pytest.raises(core.InvalidLoss, match=r'out_of_bag.*"holdout"'):
-            refuses()
+            operation()
 
 
 def test_equal_scores_choose_the_larger_lambda():
@@ -208,7 +208,7 @@ def test_equal_scores_choose_the_larger_lambda():
 
 
 @pytest.mark.parametrize("loss", ["gini", "adaptive_ne"])
-def test_the_bins_are_freed_before_the_votes(monkeypatch, loss):
+def test_bins_are_freed_before_the_votes(monkeypatch, loss):
     bins, states = [], []
 
     def tracked_bin_features(*arguments):
@@ -226,7 +226,7 @@ def test_the_bins_are_freed_before_the_votes(monkeypatch, loss):
     assert states == [[True, True]]
 
 
-class StopsLater:
+class StopsAfterTrees:
     """Monitor that stops the fit after `n_trees` trees."""
 
     def __init__(self, n_trees):
@@ -240,10 +240,10 @@ class StopsLater:
         self.stop_flag[0] = completed == self.n_trees
 
 
-def test_a_fit_can_be_stopped_during_the_votes():
+def test_fit_can_be_stopped_during_the_votes():
     X, y = noisy_blobs()
     model = forest()
     with pytest.raises(core.FitStopped):
-        model.fit(X, y, monitor=StopsLater(model.n_estimators))
+        model.fit(X, y, monitor=StopsAfterTrees(model.n_estimators))
     assert not hasattr(model, "trees_")
     assert not hasattr(model, "oob_score_")

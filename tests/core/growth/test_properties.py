@@ -18,11 +18,12 @@ LOSSES = [
     {"kind": "credal", "s": 2.7},
 ]
 losses = st.sampled_from(LOSSES)
-#: Ways to search and to grow. Best-first growth is compiled for each criterion, so that it is tested with two of them.
-ways = st.sampled_from([{}, {"splitter": "random", "random_state": 0}])
-best_first_ways = st.builds(lambda n, way: {"max_leaf_nodes": n, **way}, st.integers(2, 6), ways)
-losses_and_ways = st.tuples(losses, ways) | st.tuples(st.sampled_from(["gini", "entropy"]), best_first_ways)
-unhurried = settings(max_examples=40, deadline=None)
+#: Options of the search and of growth. Best-first growth is compiled per criterion, so only two are tested with it.
+growth_options = st.sampled_from([{}, {"splitter": "random", "random_state": 0}])
+best_first_options = st.builds(lambda n, options: {"max_leaf_nodes": n, **options}, st.integers(2, 6), growth_options)
+best_first_losses = st.sampled_from(["gini", "entropy"])
+losses_and_options = st.tuples(losses, growth_options) | st.tuples(best_first_losses, best_first_options)
+no_deadline = settings(max_examples=40, deadline=None)
 
 
 @st.composite
@@ -55,7 +56,7 @@ def gains(tree, loss):
     class_weights = tree.value[:, 0, :] * tree.weighted_n_node_samples[:, np.newaxis]
     pairs = zip(tree.children_left[inner], tree.children_right[inner], strict=True)
     children = [(class_weights[left].tolist(), class_weights[right].tolist()) for left, right in pairs]
-    return inner, np.array([oracles.gain(kind, *both, class_weights.shape[1], **parameters) for both in children])
+    return inner, np.array([oracles.gain(kind, *pair, class_weights.shape[1], **parameters) for pair in children])
 
 
 def leaf_partition(tree, X):
@@ -76,31 +77,31 @@ def tolerance(loss):
     return 6 * loss_object.error_bound if isinstance(loss_object, core.DistributionLoss) else 1e-9
 
 
-@unhurried
+@no_deadline
 @given(tables(), losses, st.integers(1, 3))
-def test_the_root_has_the_split_with_the_largest_gain(table, loss, min_samples_leaf):
+def test_root_has_the_split_with_the_largest_gain(table, loss, min_samples_leaf):
     X, y, weights = with_allowed_classes(table, loss)
     kind, parameters = parsed(loss)
     tree = core.TreeClassifier(loss=loss, max_depth=1, min_samples_leaf=min_samples_leaf).fit(X, y, weights).tree_
     present, codes = np.unique(y, return_inverse=True)
-    best = oracles.best_gain(
+    best_gain_by_hand = oracles.best_gain(
         kind, X.tolist(), codes.tolist(), weights.tolist(), len(present), min_samples_leaf, **parameters
     )
-    inner, found = gains(tree, loss)
+    inner, root_gain = gains(tree, loss)
     if len(inner):
-        assert found[0] == pytest.approx(best, abs=tolerance(loss))
+        assert root_gain[0] == pytest.approx(best_gain_by_hand, abs=tolerance(loss))
         assert min(tree.n_node_samples[1:]) >= min_samples_leaf
     else:
-        assert best <= tolerance(loss)
+        assert best_gain_by_hand <= tolerance(loss)
 
 
-@unhurried
-@given(tables(), losses_and_ways)
-def test_stored_impurities_and_values_match_the_rows_of_the_node(table, loss_and_way):
-    loss, way = loss_and_way
+@no_deadline
+@given(tables(), losses_and_options)
+def test_stored_impurities_and_values_match_the_rows_of_the_node(table, loss_and_options):
+    loss, options = loss_and_options
     X, y, weights = with_allowed_classes(table, loss)
     kind, parameters = parsed(loss)
-    classifier = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
+    classifier = core.TreeClassifier(loss=loss, **options).fit(X, y, weights)
     tree, n_classes = classifier.tree_, len(classifier.classes_)
     codes = np.searchsorted(classifier.classes_, y)
     leaves = tree.apply(X)
@@ -113,42 +114,42 @@ def test_stored_impurities_and_values_match_the_rows_of_the_node(table, loss_and
         assert tree.n_node_samples[leaf] == rows.sum()
 
 
-@unhurried
-@given(tables(), losses_and_ways)
-def test_a_plain_traversal_gives_the_same_leaves(table, loss_and_way):
-    loss, way = loss_and_way
+@no_deadline
+@given(tables(), losses_and_options)
+def test_plain_traversal_gives_the_same_leaves(table, loss_and_options):
+    loss, options = loss_and_options
     X, y, weights = with_allowed_classes(table, loss)
-    tree = core.TreeClassifier(loss=loss, **way).fit(X, y, weights).tree_
+    tree = core.TreeClassifier(loss=loss, **options).fit(X, y, weights).tree_
     elsewhere = np.vstack([X + 0.0625, np.full((1, X.shape[1]), np.nan), -X])
     expected = [oracles.find_leaf(tree, row) for row in elsewhere.tolist()]
     assert tree.apply(elsewhere).tolist() == expected
 
 
-@unhurried
-@given(tables(), losses_and_ways)
-def test_weight_two_equals_a_duplicated_row(table, loss_and_way):
-    loss, way = loss_and_way
+@no_deadline
+@given(tables(), losses_and_options)
+def test_weight_two_equals_a_duplicated_row(table, loss_and_options):
+    loss, options = loss_and_options
     X, y, _ = with_allowed_classes(table, loss)
     weights = 1 + np.arange(len(y)) % 2
-    weighted = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
-    repeated = core.TreeClassifier(loss=loss, **way).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    weighted = core.TreeClassifier(loss=loss, **options).fit(X, y, weights)
+    repeated = core.TreeClassifier(loss=loss, **options).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert weighted.tree_.feature.tolist() == repeated.tree_.feature.tolist()
     assert weighted.tree_.threshold.tolist() == repeated.tree_.threshold.tolist()
     assert weighted.predict_proba(X).tobytes() == repeated.predict_proba(X).tobytes()
 
 
-@unhurried
-@given(tables(), losses_and_ways)
-def test_permuted_classes_permute_the_probabilities(table, loss_and_way):
-    loss, way = loss_and_way
+@no_deadline
+@given(tables(), losses_and_options)
+def test_permuted_classes_permute_the_probabilities(table, loss_and_options):
+    loss, options = loss_and_options
     X, y, weights = with_allowed_classes(table, loss)
-    plain = core.TreeClassifier(loss=loss, **way).fit(X, y, weights)
-    renamed = core.TreeClassifier(loss=loss, **way).fit(X, -y, weights)
+    plain = core.TreeClassifier(loss=loss, **options).fit(X, y, weights)
+    renamed = core.TreeClassifier(loss=loss, **options).fit(X, -y, weights)
     assert plain.tree_.feature.tolist() == renamed.tree_.feature.tolist()
     np.testing.assert_allclose(plain.predict_proba(X), renamed.predict_proba(X)[:, ::-1], atol=1e-12)
 
 
-@unhurried
+@no_deadline
 @given(tables(), losses, st.sampled_from([None, 4]))
 def test_monotone_transformations_of_features_keep_the_partition(table, loss, max_leaf_nodes):
     X, y, weights = with_allowed_classes(table, loss)
@@ -158,24 +159,24 @@ def test_monotone_transformations_of_features_keep_the_partition(table, loss, ma
     assert leaf_partition(plain.tree_, X) == leaf_partition(mapped.tree_, np.exp(3 * X) - 7)
 
 
-@unhurried
-@given(tables(), losses_and_ways)
-def test_a_constant_feature_is_never_chosen(table, loss_and_way):
-    loss, way = loss_and_way
+@no_deadline
+@given(tables(), losses_and_options)
+def test_constant_feature_is_never_chosen(table, loss_and_options):
+    loss, options = loss_and_options
     X, y, weights = with_allowed_classes(table, loss)
     X = np.hstack([np.full((len(y), 1), 4.0), X])
-    assert 0 not in core.TreeClassifier(loss=loss, **way).fit(X, y, weights).tree_.feature
+    assert 0 not in core.TreeClassifier(loss=loss, **options).fit(X, y, weights).tree_.feature
 
 
-@unhurried
-@given(tables(), losses_and_ways)
-def test_splits_lower_the_risk_by_more_than_min_risk_decrease(table, loss_and_way):
-    loss, way = loss_and_way
+@no_deadline
+@given(tables(), losses_and_options)
+def test_splits_lower_the_risk_by_more_than_min_risk_decrease(table, loss_and_options):
+    loss, options = loss_and_options
     X, y, weights = with_allowed_classes(table, loss)
-    tree = core.TreeClassifier(loss=loss, min_risk_decrease=0.02, **way).fit(X, y, weights).tree_
+    tree = core.TreeClassifier(loss=loss, min_risk_decrease=0.02, **options).fit(X, y, weights).tree_
     inner, gain = gains(tree, loss)
-    own = parsed(loss)[0] in oracles.CRITERIA_WITH_DIRECT_GAINS
-    share = 1.0 if own else tree.weighted_n_node_samples[inner] / tree.weighted_n_node_samples[0]
+    has_own_gain = parsed(loss)[0] in oracles.CRITERIA_WITH_DIRECT_GAINS
+    share = 1.0 if has_own_gain else tree.weighted_n_node_samples[inner] / tree.weighted_n_node_samples[0]
     assert (gain * share > 0.02 - tolerance(loss)).all()
 
 
@@ -202,7 +203,7 @@ def test_different_seeds_give_different_forests():
     assert seeds[0] == seeds[1] != seeds[2]
 
 
-def test_a_forest_is_the_mean_of_its_trees():
+def test_forest_prediction_is_the_mean_of_its_trees():
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(1300, 5)), rng.integers(0, 3, size=1300)
     forest = core.ForestClassifier(n_estimators=7, random_state=0).fit(X, y)
@@ -219,7 +220,7 @@ def test_missing_values_go_to_the_better_child():
     assert (right.threshold[0], right.missing_go_to_left[0]) == (2.5, 0)
 
 
-def test_a_split_can_separate_missing_values():
+def test_split_can_separate_missing_values():
     X = np.array([[1.0], [2.0], [3.0], [np.nan], [np.nan]])
     classifier = core.TreeClassifier().fit(X, [0, 0, 0, 1, 1])
     assert classifier.tree_.threshold[0] == np.inf

@@ -1,4 +1,4 @@
-"""Handmade features, and plain Python twins of the split search, shared by the tests of the search."""
+"""Hand-made features and plain Python versions of parts of the split search, shared by the tests of the search."""
 
 from itertools import count
 
@@ -13,7 +13,7 @@ from core.kernels.search.node_codes import NodeRows
 WIDTHS = [np.uint8, np.uint16, np.uint32]
 
 
-def features_of(codes, n_bins=None):
+def binned_features(codes, n_bins=None):
     """Return BinnedFeatures of a matrix of codes (feature, row) of any width; a bin of code c holds the value c."""
     n_bins = np.full(len(codes), codes.max() + 1) if n_bins is None else np.asarray(n_bins)
     values = np.concatenate([np.arange(n, dtype=np.float64) for n in n_bins])
@@ -27,24 +27,24 @@ def features_of(codes, n_bins=None):
     )
 
 
-def binned_as(width):
+def bin_features_as(width):
     """Return `bin_features` with codes of the given width, whether the data need it or not."""
 
     def binned(X, max_bins, n_threads=1):
         narrow = bin_features(X, max_bins, n_threads)
-        wide = features_of(narrow.codes.astype(width), narrow.n_bins)
+        wide = binned_features(narrow.codes.astype(width), narrow.n_bins)
         return wide._replace(bin_low=narrow.bin_low, bin_high=narrow.bin_high)
 
     return binned
 
 
-def node_of(classes, weights):
+def node_with_rows(classes, weights):
     """Return all rows 0, 1, ... as one node."""
     rows = np.arange(len(classes), dtype=np.uint32)
     return NodeRows(rows, np.asarray(classes, dtype=np.uint16), np.asarray(weights, dtype=np.float64))
 
 
-def packed_as(classes, weights, n_classes):
+def packed_rows(classes, weights, n_classes):
     """Return the rows with their words, which are undefined if the rows cannot be packed."""
     words = np.empty(len(classes), dtype=np.uint64)
     n_fitting = packed_sums.pack_weights(classes, weights, n_classes, words)
@@ -72,13 +72,13 @@ def allowed_codes(codes, missing_code, min_rows, missing_goes_left):
 
 def renumbered(nodes, numbers):
     """Return the same tree with node i renumbered to numbers[i]."""
-    moved = GrowingNodes(*(np.empty_like(column) for column in nodes))
-    for column, target in zip(nodes, moved, strict=True):
+    result = GrowingNodes(*(np.empty_like(column) for column in nodes))
+    for column, target in zip(nodes, result, strict=True):
         np.asarray(target)[numbers] = column
-    for children in (moved.children_left, moved.children_right):
+    for children in (result.children_left, result.children_right):
         inner = children != LEAF
         children[inner] = numbers[children[inner]]
-    return moved
+    return result
 
 
 def preorder(nodes, node=0):

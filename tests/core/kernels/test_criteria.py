@@ -54,7 +54,7 @@ def test_only_corrected_labels_need_all_classes():
 
 
 @pytest.mark.parametrize("loss", ["entropy", "credal"])
-def test_tables_of_integer_weights_change_no_bit(loss):
+def test_tables_of_integer_weights_leave_results_bit_identical(loss):
     tabled = core.parse_loss(loss).criterion(3)
     untabled = tabled._replace(weighted_logs=np.zeros(1))
     for weights in random_integer_weights():
@@ -72,7 +72,7 @@ def test_trees_of_integer_weights_need_only_tables(loss):
 
 
 @pytest.mark.parametrize("weights", [[1.0, 2.5, 1.0], [1.0, TABLE_LENGTH - 1.0, 1.0]])
-def test_fractions_and_large_weights_are_not_looked_up(weights):
+def test_fractions_and_large_weights_are_not_read_from_tables(weights):
     checked = core.parse_loss("entropy").criterion(2)
     rows = TreeRows(np.arange(3), np.array([0, 1, 1]), np.array(weights))
     assert not with_tables_for(checked, rows).only_tabled

@@ -1,4 +1,4 @@
-"""Compilation and caching of kernels, and their small parts compared with plain twins."""
+"""Compilation and caching of kernels, and small kernels compared with plain Python versions."""
 
 import importlib
 import os
@@ -92,7 +92,7 @@ def test_editing_a_kernel_file_in_a_subfolder_changes_the_folder(tmp_path):
     assert len({before, with_file, edited, jit.cache_folder(package)}) == 4
 
 
-def test_a_new_cache_folder_removes_those_unused_for_a_month(tmp_path):
+def test_new_cache_folder_removes_folders_unused_for_a_month(tmp_path):
     package = tmp_path / "package"
     package.mkdir()
     (package / "code.py").write_text("x = 1")
@@ -127,29 +127,29 @@ def caller(x):
 
 
 @needs_jit
-@pytest.mark.parametrize("chosen", [True, False], ids=["NUMBA_CACHE_DIR", "beside the source"])
-def test_an_edited_callee_in_another_file_takes_effect(tmp_path, chosen):
+@pytest.mark.parametrize("has_environment_variable", [True, False], ids=["NUMBA_CACHE_DIR", "next to the source"])
+def test_edited_callee_in_another_file_takes_effect(tmp_path, has_environment_variable):
     package = tmp_path / "cached"
     package.mkdir()
     shutil.copy(jit.PACKAGE / "jit.py", package / "jit.py")
     (package / "__init__.py").touch()
     (package / "caller.py").write_text(CALLER)
     environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | {"PYTHONPATH": str(tmp_path)}
-    environment |= {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if chosen else {}
+    environment |= {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if has_environment_variable else {}
     program = "from cached.caller import caller; print(caller(1), sum(caller.stats.cache_hits.values()))"
-    seen = []
+    outputs = []
     for constant in [1, 1, 100]:
         (package / "callee.py").write_text(CALLEE.format(constant=constant))
         run = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
         )
-        seen.append(run.stdout.split())
-    assert seen == [["2", "0"], ["2", "1"], ["101", "0"]]
-    base = tmp_path / "cache" if chosen else package / "__pycache__"
+        outputs.append(run.stdout.split())
+    assert outputs == [["2", "0"], ["2", "1"], ["101", "0"]]
+    base = tmp_path / "cache" if has_environment_variable else package / "__pycache__"
     assert len(list(base.glob("kernels-*"))) == 2
 
 
-TYPES_OF_ONE_FUNCTION = """
+FUNCTION_OF_SEVERAL_TYPES = """
 import sys
 from cached.jit import kernel
 @kernel
@@ -162,12 +162,12 @@ for one in sys.argv[1:]:
 
 
 @needs_jit
-def test_concurrent_compilations_of_one_function_do_not_mix_up_their_code(tmp_path):
+def test_concurrent_compilations_of_one_function_keep_their_code_apart(tmp_path):
     package = tmp_path / "cached"
     package.mkdir()
     shutil.copy(jit.PACKAGE / "jit.py", package / "jit.py")
     (package / "__init__.py").touch()
-    (package / "sums.py").write_text(TYPES_OF_ONE_FUNCTION)
+    (package / "sums.py").write_text(FUNCTION_OF_SEVERAL_TYPES)
     names = ["int", "float", "complex"]
     calls = [f"{a},{b},{c}" for a in names for b in names for c in names]
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}

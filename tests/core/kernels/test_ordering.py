@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.kernels.search import node_codes, ordering
-from tests.core.kernels.search_twins import WIDTHS, features_of
+from tests.core.kernels.search_twins import WIDTHS, binned_features
 
 LARGEST_CODE = 2**31 - 1
 SPANS = [1, 2, 255, 256, 2**16 - 1, 2**16, 2**24 + 1, 2**25 - 1, 2**25, LARGEST_CODE]
@@ -94,7 +94,7 @@ def test_marks_include_codes_up_to_the_last_and_the_extra_one(width):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_gathering_by_row_and_by_column_gives_the_same_codes(width):
     rng = np.random.default_rng(1)
-    features = features_of(rng.integers(0, 200, size=(5, 4000)).astype(width))
+    features = binned_features(rng.integers(0, 200, size=(5, 4000)).astype(width))
     for n_node in (1, node_codes.MAX_ROWS_READ_BY_ROW, node_codes.MAX_ROWS_READ_BY_ROW + 1, 3000):
         rows = rng.permutation(4000)[:n_node].astype(np.uint32)
         for feature in range(5):

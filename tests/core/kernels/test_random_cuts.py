@@ -13,14 +13,14 @@ from core.kernels.growth.tree_nodes import TreeNodes
 from core.kernels.search import node_codes, random_cuts, scanning
 from tests.core import oracles
 from tests.core.growth.grown_trees import at_all_nodes, at_roots
-from tests.core.kernels.search_twins import WIDTHS, features_of, goes_left, packed_as
+from tests.core.kernels.search_twins import WIDTHS, binned_features, goes_left, packed_rows
 
 N_BINS = 20
 no_deadline = settings(max_examples=60, deadline=None)
 seeds = st.integers(0, 2**64 - 1)
 
 
-def state_of(seed):
+def generator_state(seed):
     return np.array([seed], dtype=np.uint64)
 
 
@@ -37,7 +37,7 @@ def state_of(seed):
     ],
 )
 def test_thresholds_are_drawn_from_a_half_open_interval(low, high):
-    state = state_of(1)
+    state = generator_state(1)
     with np.errstate(over="ignore"):
         drawn = [random_cuts.draw_threshold(low, high, state) for _ in range(300)]
     assert all(low <= threshold < high for threshold in drawn)
@@ -45,7 +45,7 @@ def test_thresholds_are_drawn_from_a_half_open_interval(low, high):
 
 
 def test_thresholds_are_drawn_uniformly():
-    state = state_of(2)
+    state = generator_state(2)
     with np.errstate(over="ignore"):
         drawn = np.array([random_cuts.draw_threshold(-1.0, 3.0, state) for _ in range(8000)])
     counts = np.histogram(drawn, bins=8, range=(-1.0, 3.0))[0]
@@ -54,7 +54,7 @@ def test_thresholds_are_drawn_uniformly():
 
 @no_deadline
 @given(st.lists(st.integers(0, 100), min_size=2, max_size=30, unique=True), st.data())
-def test_the_last_code_belongs_to_the_last_bin_that_starts_at_or_below_the_threshold(starts, data):
+def test_last_left_code_is_the_last_bin_that_starts_at_or_below_the_threshold(starts, data):
     bin_low = np.sort(np.array(starts, dtype=np.float64))
     lowest = data.draw(st.integers(0, len(bin_low) - 2))
     highest = data.draw(st.integers(lowest + 1, len(bin_low) - 1))
@@ -75,7 +75,7 @@ def lossy_nodes(draw):
     if draw(st.booleans()):
         codes[rng.random(n_rows) < 0.3] = N_BINS
     codes[:2] = [0, 1] if codes.min() == codes.max() else codes[:2]
-    features = features_of(codes.astype(draw(st.sampled_from(WIDTHS[:2])))[np.newaxis], [N_BINS])
+    features = binned_features(codes.astype(draw(st.sampled_from(WIDTHS[:2])))[np.newaxis], [N_BINS])
     ends = np.sort(rng.permutation(np.arange(4 * N_BINS))[: 2 * N_BINS]) / 4
     features = features._replace(bin_low=ends[::2].copy(), bin_high=ends[1::2].copy())
     n_classes = draw(st.integers(2, 4))
@@ -83,13 +83,13 @@ def lossy_nodes(draw):
     return features, classes, rng.integers(1, 4, size=n_rows).astype(np.float64), n_classes
 
 
-def cut_of(node, criterion, min_rows, seed, packs):
+def cut_of_node(node, criterion, min_rows, seed, packs):
     """Return the `random_cut` of the only feature of a node."""
     features, classes, weights, n_classes = node
     codes = features.codes[0]
     class_weights = np.bincount(classes, weights, n_classes).astype(np.float64)
     totals = scanning.NodeTotals(len(codes), float(weights.sum()), class_weights, 0.0)
-    packed = packed_as(classes, weights, n_classes)
+    packed = packed_rows(classes, weights, n_classes)
     assert packed.n_fitting > 0
     packed = packed if packs else packed._replace(n_fitting=0)
     rows = np.arange(len(codes), dtype=np.uint32)
@@ -105,13 +105,13 @@ def cut_of(node, criterion, min_rows, seed, packs):
             node_codes.NodeRows(rows, classes, weights),
             packed,
             min_rows,
-            state_of(seed),
+            generator_state(seed),
             scanning.new_scan_workspace(2 * len(codes), n_classes),
             scanning.NO_CUT,
         )
 
 
-def sides_by_hand(node, cut):
+def side_weights(node, cut):
     """Return the class weights of both sides, and the number of rows that go left."""
     features, classes, weights, n_classes = node
     left = np.array([goes_left(c, cut.last_left_code, N_BINS, cut.missing_goes_left) for c in features.codes[0]])
@@ -124,13 +124,13 @@ def sides_by_hand(node, cut):
 def test_objective_and_threshold_of_a_random_cut_match_its_sides(node, seed, min_rows, named_criterion):
     kind, criterion = named_criterion
     features, codes = node[0], node[0].codes[0]
-    cut = cut_of(node, criterion, min_rows, seed, packs=True)
-    assert repr(cut) == repr(cut_of(node, criterion, min_rows, seed, packs=False))  # NaN equals NaN
+    cut = cut_of_node(node, criterion, min_rows, seed, packs=True)
+    assert repr(cut) == repr(cut_of_node(node, criterion, min_rows, seed, packs=False))  # NaN equals NaN
     present = np.unique(codes[codes < N_BINS])
     if cut.feature < 0:
         assert min_rows > 1
         return
-    sides, n_left = sides_by_hand(node, cut)
+    sides, n_left = side_weights(node, cut)
     assert min_rows <= n_left <= len(codes) - min_rows
     gain = oracles.gain(kind, *(side.tolist() for side in sides), node[3])
     whole = sides[0] + sides[1]
@@ -149,23 +149,23 @@ def test_objective_and_threshold_of_a_random_cut_match_its_sides(node, seed, min
 @no_deadline
 @given(lossy_nodes(), seeds)
 def test_missing_values_go_to_the_side_with_the_lower_objective(node, seed):
-    cut = cut_of(node, Gini(), 1, seed, packs=True)
+    cut = cut_of_node(node, Gini(), 1, seed, packs=True)
     codes = node[0].codes[0]
     if N_BINS not in codes or len(np.unique(codes)) == 2:
         assert not cut.missing_goes_left
         return
-    both = [sides_by_hand(node, cut._replace(missing_goes_left=side))[0] for side in (False, True)]
+    both = [side_weights(node, cut._replace(missing_goes_left=side))[0] for side in (False, True)]
     risks = [sum(side.sum() - (side**2).sum() / side.sum() for side in sides if side.sum()) for sides in both]
     assert cut.objective == pytest.approx(min(risks), abs=1e-9)
     assert cut.missing_goes_left == (risks[1] < risks[0] - 1e-9)
 
 
-def test_the_cut_of_a_single_value_separates_it_from_missing_ones():
+def test_cut_of_a_single_value_separates_it_from_missing_values():
     codes = np.array([4, N_BINS, 4, N_BINS], dtype=np.uint8)
-    node = features_of(codes[np.newaxis], [N_BINS]), np.array([0, 1, 0, 1], dtype=np.uint16), np.ones(4), 2
-    cut = cut_of(node, Gini(), 1, 0, packs=True)
+    node = binned_features(codes[np.newaxis], [N_BINS]), np.array([0, 1, 0, 1], dtype=np.uint16), np.ones(4), 2
+    cut = cut_of_node(node, Gini(), 1, 0, packs=True)
     assert (cut.threshold, cut.last_left_code, cut.missing_goes_left, cut.objective) == (np.inf, 4, False, 0.0)
-    assert cut_of(node, Gini(), 3, 0, packs=True).feature == -1
+    assert cut_of_node(node, Gini(), 3, 0, packs=True).feature == -1
 
 
 @pytest.mark.parametrize("width", [np.float32, np.float64])
@@ -191,7 +191,7 @@ def test_predictions_put_training_rows_into_their_leaves(width, max_bins, missin
 
 @pytest.mark.parametrize("limits", [{}, {"max_leaf_nodes": 60}, {"min_samples_leaf": 5}, {"bootstrap": True}])
 @pytest.mark.parametrize("n_classes", [2, 7, 26])
-def test_trees_are_the_same_whether_their_rows_are_packed_or_not(n_classes, limits):
+def test_packed_and_unpacked_rows_give_the_same_trees(n_classes, limits):
     """26 classes have too few bits each to pack a whole tree, but enough to pack nodes with few classes.
 
     Multiples of one half are not packed, and scale every sum exactly.

@@ -1,4 +1,4 @@
-"""Entries, allowed cuts, scans and packed sums, compared with plain twins."""
+"""Entries, allowed cuts, scans and packed sums, compared with plain Python versions."""
 
 import math
 
@@ -15,18 +15,18 @@ from tests.core import oracles
 from tests.core.kernels.search_twins import (
     WIDTHS,
     allowed_codes,
+    binned_features,
     class_weights_by_code,
-    features_of,
     goes_left,
-    node_of,
-    packed_as,
+    node_with_rows,
+    packed_rows,
 )
 
 MISSING = 12
 no_deadline = settings(max_examples=60, deadline=None)
 
 
-def listed(codes, node, n_classes):
+def list_node_entries(codes, node, n_classes):
     """Return the entries of a node as {(code, class): weight}, the codes in order, and whether they are sums."""
     workspace = entries.new_entry_workspace(len(codes))
     n_entries, is_summed = entries.list_entries(codes, node, n_classes, int(codes.min()), int(codes.max()), workspace)
@@ -55,24 +55,24 @@ def test_entries_hold_the_class_weights_of_every_code_but_the_lowest(node, offse
     codes, classes, weights, n_classes = node
     codes = codes + codes.dtype.type(offset)
     expected = class_weights_by_code(codes, classes, weights)
-    entry_weights, in_order, _ = listed(codes, node_of(classes, weights), n_classes)
+    entry_weights, in_order, _ = list_node_entries(codes, node_with_rows(classes, weights), n_classes)
     assert entry_weights == {key: weight for key, weight in expected.items() if key[0] > codes.min()}
     assert in_order == sorted(in_order)
 
 
 @pytest.mark.parametrize(("n_codes", "is_summed"), [(8, True), (4000, False)])
-def test_few_codes_are_summed_and_many_are_not(n_codes, is_summed):
+def test_entries_are_summed_only_for_few_codes(n_codes, is_summed):
     rng = np.random.default_rng(0)
     codes = rng.permutation(np.resize(np.arange(n_codes), 4000)).astype(np.uint16)
-    node = node_of(rng.integers(0, 3, 4000), rng.integers(1, 5, 4000))
-    entry_weights, in_order, summed = listed(codes, node, 3)
-    assert summed is is_summed
+    node = node_with_rows(rng.integers(0, 3, 4000), rng.integers(1, 5, 4000))
+    entry_weights, in_order, class_sums = list_node_entries(codes, node, 3)
+    assert class_sums is is_summed
     assert len(in_order) == ((n_codes - 1) * 3 if is_summed else 3999)
     expected = class_weights_by_code(codes, node.classes, node.weights)
     assert entry_weights == {key: weight for key, weight in expected.items() if key[0] > 0}
 
 
-def range_by_rows(codes, min_rows, missing_goes_left):
+def cut_range_by_rows(codes, min_rows, missing_goes_left):
     """Return `cut_range_from_rows` after the entries of the node were listed row by row."""
     workspace = entries.new_entry_workspace(len(codes))
     n_keys = fill_keys_above(codes, len(codes), int(codes.min()), workspace.unordered)
@@ -81,7 +81,7 @@ def range_by_rows(codes, min_rows, missing_goes_left):
     return cut_ranges.cut_range_from_rows(keys, n_scanned, len(codes), int(codes.min()), min_rows, missing_goes_left)
 
 
-def range_by_sums(codes, min_rows, missing_goes_left):
+def cut_range_by_sums(codes, min_rows, missing_goes_left):
     """Return `cut_range_from_counts` after the codes of the node were counted."""
     lowest, highest = int(codes.min()), int(codes.max())
     counts = np.full(MISSING + 1, -1, dtype=np.int32)
@@ -100,12 +100,13 @@ def test_allowed_cuts_are_those_that_leave_enough_rows_on_both_sides(node, min_r
         codes[0] = 0
     missing_goes_left &= bool((codes == MISSING).any())
     expected = allowed_codes(codes.tolist(), MISSING, min_rows, missing_goes_left)
-    for cuts in (range_by_rows(codes, min_rows, missing_goes_left), range_by_sums(codes, min_rows, missing_goes_left)):
+    for cut_range in (cut_range_by_rows, cut_range_by_sums):
+        cuts = cut_range(codes, min_rows, missing_goes_left)
         assert {c for c in range(codes.min(), MISSING) if cuts.first <= c < cuts.end} == expected
         assert cuts.missing_goes_left == missing_goes_left
 
 
-def best_by_hand(kind, codes, classes, weights, n_classes, min_rows):
+def best_plain_gain(kind, codes, classes, weights, n_classes, min_rows):
     """Return the largest gain per weight of all cuts of one feature, by the formulas of the oracles.
 
     It is -inf if no cut is allowed.
@@ -121,7 +122,7 @@ def best_by_hand(kind, codes, classes, weights, n_classes, min_rows):
     return best
 
 
-def totals_of(classes, weights, n_classes):
+def node_totals(classes, weights, n_classes):
     class_weights = np.bincount(classes, weights, n_classes).astype(np.float64)
     gini = 1 - ((class_weights / class_weights.sum()) ** 2).sum()
     return scanning.NodeTotals(len(classes), float(class_weights.sum()), class_weights, float(gini))
@@ -129,12 +130,12 @@ def totals_of(classes, weights, n_classes):
 
 @no_deadline
 @given(nodes(), st.sampled_from([("gini", Gini()), ("twoing", Twoing())]), st.integers(1, 4))
-def test_the_scan_finds_the_best_of_all_cuts(node, named_criterion, min_rows):
+def test_scan_finds_the_best_cut(node, named_criterion, min_rows):
     codes, classes, weights, n_classes = node
     kind, criterion = named_criterion
-    features = features_of(codes[np.newaxis], [MISSING])
+    features = binned_features(codes[np.newaxis], [MISSING])
     workspace = splitting.new_search_workspace(features, len(codes), n_classes)
-    totals = totals_of(classes, weights, n_classes)
+    totals = node_totals(classes, weights, n_classes)
     cut = splitting.best_cut(
         criterion,
         totals,
@@ -143,12 +144,12 @@ def test_the_scan_finds_the_best_of_all_cuts(node, named_criterion, min_rows):
         int(codes.min()),
         int(codes.max()),
         MISSING,
-        node_of(classes, weights),
+        node_with_rows(classes, weights),
         min_rows,
         workspace,
         scanning.NO_CUT,
     )
-    best = best_by_hand(kind, codes.tolist(), classes.tolist(), weights.tolist(), n_classes, min_rows)
+    best = best_plain_gain(kind, codes.tolist(), classes.tolist(), weights.tolist(), n_classes, min_rows)
     if cut.feature < 0:
         assert best == -math.inf
         return
@@ -173,14 +174,14 @@ def test_cuts_are_preferred_by_objective_then_feature_then_threshold():
     assert scanning.beats(1e300, 7, 7, scanning.NO_CUT, 1e-12)
 
 
-def summed_up_to(codes, packed, last_code, extra_code):
+def class_sums_up_to(codes, packed, last_code, extra_code):
     class_weights = np.full(len(packed.lanes), -1.0)
     with np.errstate(over="ignore"):
         packed_sums.sum_up_to(codes, packed, last_code, extra_code, class_weights)
     return class_weights.tolist()
 
 
-def summed(packed):
+def class_sums(packed):
     class_weights = np.full(len(packed.lanes), -1.0)
     packed_sums.sum_words(packed, class_weights)
     return class_weights.tolist()
@@ -190,32 +191,33 @@ def summed(packed):
 @given(
     st.integers(1, 700), st.integers(1, 70), st.sampled_from([1, 2, 15, 16, 4000]), st.booleans(), st.integers(0, 2**32)
 )
-def test_packed_sums_equal_plain_sums_or_rows_are_not_packed(n_rows, n_classes, heaviest, whole, seed):
+def test_packed_sums_equal_plain_sums_if_rows_can_be_packed(n_rows, n_classes, max_weight, integer_weights, seed):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, MISSING, size=n_rows, endpoint=True).astype(WIDTHS[seed % 2])
     classes = rng.integers(0, n_classes, size=n_rows).astype(np.uint16)
-    weights = rng.integers(1, heaviest, size=n_rows, endpoint=True) / (1.0 if whole else 2.0)
-    packed = packed_as(classes, weights, n_classes)
+    weights = rng.integers(1, max_weight, size=n_rows, endpoint=True) / (1.0 if integer_weights else 2.0)
+    packed = packed_rows(classes, weights, n_classes)
     n_fitting = packed.n_fitting
     limit = 2 ** min(64 // n_classes, 32)
     fits = limit // weights.max() > packed_sums.MIN_ROWS_PER_SUM and (weights % 1 == 0).all()
     assert (n_fitting >= packed_sums.MIN_ROWS_PER_SUM) == (n_fitting > 0) == fits
     assert n_fitting * weights.max() < limit
     if n_fitting:
-        assert summed(packed) == np.bincount(classes, weights, n_classes).tolist()
-        some = np.flatnonzero(rng.random(n_classes) < 0.5)
+        assert class_sums(packed) == np.bincount(classes, weights, n_classes).tolist()
+        lanes = np.flatnonzero(rng.random(n_classes) < 0.5)
         for last_code, extra_code in [(0, MISSING), (5, 5), (MISSING - 1, MISSING), (7, MISSING)]:
             included = (codes <= last_code) | (codes == extra_code)
             expected = np.bincount(classes[included], weights[included], n_classes)
-            assert summed_up_to(codes, packed, last_code, extra_code) == expected.tolist()
-            assert summed_up_to(codes, packed._replace(lanes=some), last_code, extra_code) == expected[some].tolist()
+            assert class_sums_up_to(codes, packed, last_code, extra_code) == expected.tolist()
+            selected = packed._replace(lanes=lanes)
+            assert class_sums_up_to(codes, selected, last_code, extra_code) == expected[lanes].tolist()
 
 
-def test_a_full_block_does_not_overflow_into_the_next_class():
+def test_full_block_does_not_overflow_into_the_next_class():
     n_rows, n_classes = 2000, 8
     classes = np.zeros(n_rows, dtype=np.uint16)
-    for heaviest in (1.0, 3.0, 5.0, 15.0):
-        packed = packed_as(classes, np.full(n_rows, heaviest), n_classes)
-        assert packed_sums.MIN_ROWS_PER_SUM <= packed.n_fitting < 2**8 / heaviest
-        expected = [n_rows * heaviest, *[0.0] * 7]
-        assert summed(packed) == summed_up_to(np.zeros(n_rows, dtype=np.uint8), packed, 0, 0) == expected
+    for max_weight in (1.0, 3.0, 5.0, 15.0):
+        packed = packed_rows(classes, np.full(n_rows, max_weight), n_classes)
+        assert packed_sums.MIN_ROWS_PER_SUM <= packed.n_fitting < 2**8 / max_weight
+        expected = [n_rows * max_weight, *[0.0] * 7]
+        assert class_sums(packed) == class_sums_up_to(np.zeros(n_rows, dtype=np.uint8), packed, 0, 0) == expected

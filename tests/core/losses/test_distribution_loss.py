@@ -93,7 +93,7 @@ def test_impurity_does_not_depend_on_the_scale_of_the_margin():
         assert node_impurity(narrow, counts) == pytest.approx(node_impurity(wide, counts), abs=1e-6)
 
 
-def test_a_distribution_without_closed_form_has_a_larger_error_bound():
+def test_distribution_without_closed_form_has_a_larger_error_bound():
     loss = core.DistributionLoss("levy_stable", {"alpha": 1.5, "beta": 0.5, "loc": 1})
     assert 1e-12 < loss.error_bound < 1e-2
 
@@ -125,7 +125,7 @@ def test_json_contains_all_parameters():
 
 
 @pytest.mark.parametrize(
-    ("cdf", "parameters", "named"),
+    ("cdf", "parameters", "message"),
     [
         ("nope", {}, "'nope'"),
         ("binom", {"n": 3, "p": 0.5}, "'binom'"),
@@ -148,6 +148,6 @@ def test_json_contains_all_parameters():
         ("negative_exponential", {"loc": 1}, "'loc'"),
     ],
 )
-def test_errors_name_the_wrong_distribution_or_parameter(cdf, parameters, named):
-    with pytest.raises(core.InvalidLoss, match=named):
+def test_errors_name_the_invalid_distribution_or_parameter(cdf, parameters, message):
+    with pytest.raises(core.InvalidLoss, match=message):
         core.DistributionLoss(cdf, parameters)

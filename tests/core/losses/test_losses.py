@@ -61,7 +61,7 @@ def test_gce_impurity_is_accurate_for_every_q_and_weight(q, scale):
 
 
 @pytest.mark.parametrize("n_classes", [1, 3])
-def test_ranking_needs_exactly_two_classes(n_classes):
+def test_ranking_requires_exactly_two_classes(n_classes):
     X = np.arange(6.0)[:, np.newaxis]
     with pytest.raises(core.InvalidLoss, match=f"have {n_classes} class"):
         core.TreeClassifier(loss="ranking").fit(X, np.arange(6) % n_classes)
@@ -87,7 +87,7 @@ def test_credal_mass_is_in_the_unit_of_the_weights():
     assert lighter.get_n_leaves() < plain.get_n_leaves()
 
 
-def test_more_credal_mass_stops_earlier():
+def test_larger_credal_mass_stops_growth_earlier():
     X, y = table()
     leaves = [core.TreeClassifier(loss={"kind": "credal", "s": s}).fit(X, y).get_n_leaves() for s in (1e-300, 1, 1e300)]
     assert leaves[0] > leaves[1] > leaves[2] == 1

@@ -128,8 +128,8 @@ def test_monitor_is_told_of_the_estimation_phase_first(loss):
     monitor = Recorder()
     forest = core.ForestClassifier(n_estimators=2, loss=loss, correction=FORWARD, random_state=0)
     forest.fit(X, y, monitor=monitor)
-    assert monitor.heard[: N_TREES + 1] == [("estimating", N_TREES, "trees"), *range(1, N_TREES + 1)]
-    assert [entry[:2] for entry in monitor.heard if isinstance(entry, tuple)] == list(forest.phases().items())
+    assert monitor.calls[: N_TREES + 1] == [("estimating", N_TREES, "trees"), *range(1, N_TREES + 1)]
+    assert [entry[:2] for entry in monitor.calls if isinstance(entry, tuple)] == list(forest.phases().items())
 
 
 @pytest.mark.parametrize("stop_after", [3, N_TREES])
@@ -138,7 +138,7 @@ def test_estimation_can_be_stopped(estimating, stop_after):
     monitor = Recorder(stop_after)
     with pytest.raises(core.FitStopped):
         estimating.set_params(n_jobs=1).fit(X, y, monitor=monitor)
-    assert [entry for entry in monitor.heard if isinstance(entry, tuple)] == [("estimating", N_TREES, "trees")]
+    assert [entry for entry in monitor.calls if isinstance(entry, tuple)] == [("estimating", N_TREES, "trees")]
     assert not hasattr(estimating, "trees_")
 
 
@@ -209,7 +209,7 @@ def test_class_of_zero_weight_is_refused_before_the_fit_starts():
     monitor = Recorder()
     with pytest.raises(core.InvalidParameter, match="class_weight of class 1 is 0"):
         core.TreeClassifier(correction=FORWARD, class_weight={1: 0.0}).fit(X, y, monitor=monitor)
-    assert monitor.heard == []
+    assert monitor.calls == []
 
 
 @pytest.mark.parametrize("loss", [name for name in core.LOSSES if name != "gini"])

@@ -57,7 +57,7 @@ def test_monitor_is_told_of_one_phase_and_leaves_labels_unchanged(spec, calls):
     X, y = clusters(300, 5)
     monitor = Recorder()
     monitored = core.inject_noise(y, spec, X=X, random_state=0, monitor=monitor)
-    assert monitor.heard == calls
+    assert monitor.calls == calls
     np.testing.assert_array_equal(monitored.labels, core.inject_noise(y, spec, X=X, random_state=0).labels)
 
 
@@ -76,7 +76,7 @@ def test_injection_stops_after_the_current_step(spec):
     monitor = Recorder(stop_after=4)
     with pytest.raises(core.FitStopped):
         core.inject_noise(y, spec, X=X, random_state=0, monitor=monitor)
-    assert monitor.heard[1:] == [1, 2, 3, 4]
+    assert monitor.calls[1:] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("n_reads", [0, 1, 7])
