@@ -29,7 +29,7 @@ from core.fit_summary import FitSummary
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.forests.tree import TreeClassifier
 from core.growth.tree_structure import Tree
-from core.holdout import SeededSplit, Split, repeated_holdouts, split_folds, split_holdout
+from core.holdout import HoldoutSplit, SeededSplit, repeated_holdouts, split_folds, split_holdout
 from core.losses.base import Loss
 from core.losses.catalog import (
     LOSSES,
@@ -79,6 +79,7 @@ __all__ = [
     "ForestClassifier",
     "GeneralizedCrossEntropy",
     "GentleBoostClassifier",
+    "HoldoutSplit",
     "InvalidInput",
     "InvalidLoss",
     "InvalidNoise",
@@ -98,7 +99,6 @@ __all__ = [
     "ScoreSpread",
     "SeededSplit",
     "SolverFailed",
-    "Split",
     "SqrtGini",
     "SquaredError",
     "TransitionEstimate",

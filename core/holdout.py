@@ -13,7 +13,7 @@ from core.randomness import Purpose, Seed, SeedTree
 from core.validation.training_data import encode_labels
 
 
-class Split(NamedTuple):
+class HoldoutSplit(NamedTuple):
     """Ascending row numbers of the training and the test part."""
 
     train_rows: NDArray[np.int64]
@@ -28,7 +28,7 @@ class SeededSplit(NamedTuple):
     seed: int  #: seed of the noise and the fit on this split, so that splits differ in both
 
 
-def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_state: Seed = None) -> Split:
+def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_state: Seed = None) -> HoldoutSplit:
     """Hold out about `test_fraction` of the rows, at least one and not all; a single row stays in training.
 
     If stratified, every class keeps at least one training row where possible, and otherwise its proportion to within
@@ -43,7 +43,7 @@ def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_st
     return held_out_rows(codes, test_fraction, stratify, generator)
 
 
-def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, generator: Generator) -> Split:
+def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, generator: Generator) -> HoldoutSplit:
     """Return what `split_holdout` returns, for class numbers and a generator."""
     n_rows = len(codes)
     n_test = holdout_size(n_rows, fraction)
@@ -56,7 +56,7 @@ def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, gen
         test = shuffled[:n_test]
     in_test = np.zeros(n_rows, dtype=bool)
     in_test[test] = True
-    return Split(np.flatnonzero(~in_test), np.flatnonzero(in_test))
+    return HoldoutSplit(np.flatnonzero(~in_test), np.flatnonzero(in_test))
 
 
 def holdout_size(n_rows: int, fraction: float) -> int:

@@ -15,7 +15,7 @@ from app.audits.store import write_rows
 from app.context import ServiceContext
 from app.jobs.lease import Claim
 from core import service_api
-from workers.estimators import build_estimator, warm_up
+from workers.estimators import build_estimator, compile_kernels
 from workers.monitor import JobMonitor
 from workers.progress_weights import PREPARATION, weights_after_preparation
 from workers.row_split import load_dataset
@@ -44,7 +44,7 @@ def audit(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> AuditRe
     monitor.begin("loading", 1, "data sets")
     dataset, clean = load_dataset(context, spec.dataset_id)
     estimator = build_estimator(spec.model, dataset.labels, spec.seed, context.settings.jobs.threads_per_job)
-    warm_up(estimator, monitor)
+    compile_kernels(estimator, monitor)
     label_audit = core.audit_labels(clean.X, clean.y, estimator, spec.folds, random_state=spec.seed, monitor=monitor)
     rows = _judged_rows(label_audit, clean.y)
     file = context.issue_store.put(lambda path: write_rows(path, rows.worst_first()))

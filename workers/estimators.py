@@ -42,7 +42,7 @@ def fit_work(model: EstimatorSpec, inject: InjectionSpec | None, **arguments: An
     return injection | dict(estimator.phases())
 
 
-def warm_up(estimator: Any, monitor: JobMonitor) -> None:
+def compile_kernels(estimator: Any, monitor: JobMonitor) -> None:
     """Compile the kernels that no earlier job on this machine has needed, so that the fit time excludes compilation."""
     monitor.begin("compiling", 1, "fits")
     started = time.perf_counter()

@@ -28,7 +28,7 @@ class TrainingLabels:
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedModel:
     """Fitted estimator with the rows (row, feature) and labels that it was fitted on."""
 
     estimator: Any
@@ -61,13 +61,13 @@ class Fitter:
         """Return an unfitted estimator."""
         return build_estimator(self.spec.model, self.classes, seed, self.n_jobs, **correction_argument(self.spec))
 
-    def fit(self, clean: LabeledRows, seed: int, monitor: core.FitMonitor) -> Fit:
+    def fit(self, clean: LabeledRows, seed: int, monitor: core.FitMonitor) -> FittedModel:
         """Inject the requested noise into the labels and fit an estimator; `seed` determines both."""
         estimator = self.estimator(seed)
         training = self._training_labels(clean, seed, monitor)
         started = time.perf_counter()
         estimator.fit(clean.X, training.labels, monitor=monitor)
-        return Fit(estimator, clean.X, training, time.perf_counter() - started)
+        return FittedModel(estimator, clean.X, training, time.perf_counter() - started)
 
     def _training_labels(self, clean: LabeledRows, seed: int, monitor: core.FitMonitor) -> TrainingLabels:
         inject = self.spec.noise.inject

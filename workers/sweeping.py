@@ -15,7 +15,7 @@ from app.sweeps.records import METRICS, Scores
 from app.sweeps.service import store_scores
 from app.sweeps.specs import SweepCellSpec
 from core import service_api
-from workers.estimators import build_estimator, fit_work, warm_up
+from workers.estimators import build_estimator, compile_kernels, fit_work
 from workers.monitor import JobMonitor
 from workers.progress_weights import PREPARATION, weights_after_preparation, with_scoring
 from workers.row_split import LabeledRows, load_dataset
@@ -56,7 +56,7 @@ def _repeats(spec: SweepCellSpec, context: ServiceContext, monitor: JobMonitor) 
     dataset, rows = load_dataset(context, spec.dataset_id)
     n_jobs = context.settings.jobs.threads_per_job
     new_estimator = partial(build_estimator, spec.model, dataset.labels, n_jobs=n_jobs)
-    warm_up(new_estimator(spec.seed), monitor)
+    compile_kernels(new_estimator(spec.seed), monitor)
     splits = core.repeated_holdouts(rows.y, spec.test_fraction, spec.repeats, random_state=spec.seed)
     for number, split in enumerate(splits, start=1):
         repeat_monitor = service_api.step_monitor(monitor, _prefix(number, spec))

@@ -20,8 +20,8 @@ from app.trained_models.records import NewTrainedModel
 from app.trained_models.service import TrainedModelService
 from app.training.specs import TrainSpec
 from core import service_api
-from workers.estimators import fit_work, warm_up
-from workers.fitting import Fit, Fitter, correction_argument
+from workers.estimators import compile_kernels, fit_work
+from workers.fitting import FittedModel, Fitter, correction_argument
 from workers.monitor import JobMonitor
 from workers.progress_weights import PREPARATION, weights_after_preparation, with_scoring
 from workers.row_split import RowSplit, load_row_split
@@ -47,7 +47,7 @@ def train(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> Trainin
     monitor.begin("loading", 1, "data sets")
     split = load_row_split(context, spec)
     fitter = Fitter(spec, split.dataset.labels, context.settings.jobs.threads_per_job)
-    warm_up(fitter.estimator(spec.seed), monitor)
+    compile_kernels(fitter.estimator(spec.seed), monitor)
     fold_scores = _fold_scores(fitter, split, monitor)
     fit = fitter.fit(split.train, spec.seed, monitor)
     metrics = _aggregated(fold_scores) if fold_scores else fit.scores(split.test, fitter.classes, monitor)
@@ -93,7 +93,7 @@ def _aggregated(fold_scores: list[dict[str, Any]]) -> dict[str, Any]:
     return {**metrics, "folds": fold_scores}
 
 
-def _noise_record(fit: Fit, correction: dict[str, Any] | None) -> dict[str, Any]:
+def _noise_record(fit: FittedModel, correction: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "injected": fit.training.injected,
         "correction": correction,

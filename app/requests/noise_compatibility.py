@@ -15,7 +15,9 @@ from app.requests.noise_specs import CorrectionSpec, InjectionSpec, NoiseSpec
 from core import service_api
 
 
-def check_noise(noise: NoiseSpec, model: EstimatorSpec, evaluation: EvaluationSpec, dataset: DatasetSummary) -> None:
+def check_noise_request(
+    noise: NoiseSpec, model: EstimatorSpec, evaluation: EvaluationSpec, dataset: DatasetSummary
+) -> None:
     """Raise InvalidNoiseRequest for whatever can be refused without reading the rows."""
     if noise.inject is not None:
         check_injection(noise.inject, dataset, "/noise/inject")

@@ -12,7 +12,7 @@ from app.jobs.submission import JobSubmission, NewJob
 from app.requests.compatibility import evaluation_problems, model_problems
 from app.requests.errors import InvalidTrainingRequest
 from app.requests.evaluation_specs import TestDataset
-from app.requests.noise_compatibility import check_noise, unweighted_class_problems
+from app.requests.noise_compatibility import check_noise_request, unweighted_class_problems
 from app.settings import Limits
 from app.training.dataset_match import mismatch
 from app.training.errors import IncompatibleTestDataset
@@ -64,7 +64,7 @@ class TrainingSubmission(JobSubmission):
         )
 
     def _check(self, spec: TrainSpec, dataset: DatasetRecord) -> None:
-        check_noise(spec.noise, spec.model, spec.evaluation, dataset)
+        check_noise_request(spec.noise, spec.model, spec.evaluation, dataset)
         if isinstance(spec.evaluation, TestDataset):
             self._check_test_dataset(spec.evaluation, dataset)
         problems = [
