@@ -136,6 +136,17 @@ class Parameter:
             rule = ", or ".join(str(one) for one in self.alternatives)
             raise InvalidParameter(f"{self.name} of {owner} is {value!r}; it must be {rule}.")
 
+    def convert(self, value: Any) -> Any:
+        """Return an accepted value as floats if the parameter is a number or a list of numbers, otherwise unchanged."""
+        if len(self.alternatives) != 1:
+            return value
+        (only,) = self.alternatives
+        if only.type is float:
+            return float(value)
+        if only.type is tuple and only.item is not None and only.item.type is float:
+            return tuple(float(one) for one in value)
+        return value
+
 
 def _alternatives(annotation: Any, bounds: Bounds) -> list[Alternative]:
     origin = get_origin(annotation)

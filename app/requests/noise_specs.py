@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.requests.derived_specs import DerivedSpec, create_spec, kind_field, union_by_kind
-from core import NOISE_KINDS
-from core.service_api import correction_parameters, noise_parameters
+from core import ESTIMATORS, NOISE_KINDS
+from core.service_api import correction_parameters, estimator_parameters, noise_parameters
 
 
 def _injection_spec(kind: str) -> type[DerivedSpec]:
@@ -35,6 +35,11 @@ else:
     InjectionSpec = union_by_kind([_injection_spec(kind) for kind in NOISE_KINDS])
 
 
+_CORRECTED_KINDS = ", ".join(
+    f"`{kind}`" for kind in ESTIMATORS if "correction" in {parameter.name for parameter in estimator_parameters(kind)}
+)
+
+
 class NoiseSpec(BaseModel):
     """Noise that is injected into the training labels, never into test labels, and correction for noise in the data."""
 
@@ -43,5 +48,5 @@ class NoiseSpec(BaseModel):
     inject: InjectionSpec | None = Field(None, description="Noise to inject into the training labels, for experiments.")
     correction: CorrectionSpec | None = Field(
         None,
-        description="Correction for label noise in the data. It is supported by `tree`, `forest` and `extra_trees`.",
+        description=f"Correction for label noise in the data. It is supported by {_CORRECTED_KINDS}.",
     )

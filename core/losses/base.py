@@ -38,10 +38,12 @@ class Loss:
 
     def __post_init__(self) -> None:
         for parameter in parameters_of(type(self)):
+            value = getattr(self, parameter.argument)
             try:
-                parameter.check(getattr(self, parameter.argument), f"loss {self.kind!r}")
+                parameter.check(value, f"loss {self.kind!r}")
             except CoreError as error:
                 raise InvalidLoss(str(error)) from None
+            object.__setattr__(self, parameter.argument, parameter.convert(value))
 
     @property
     def tuning(self) -> LambdaTuning | None:

@@ -112,10 +112,6 @@ class NegativeExponential(Loss):
         Help("0 fits the training labels closely, 1 is most robust to label noise."),
     ] = 0.5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "lambda_", float(self.lambda_))
-
     kind, help = "ne", "Negative exponential loss, between a close fit (lambda = 0) and robustness (lambda = 1)."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
@@ -157,11 +153,6 @@ class AdaptiveNegativeExponential(Loss):
     kind, aliases = "adaptive_ne", ("ane",)
     help = "Negative exponential loss whose lambda is chosen by accuracy on rows that the trees have not seen."
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "grid", tuple(float(lambda_) for lambda_ in self.grid))
-        object.__setattr__(self, "validation_fraction", float(self.validation_fraction))
-
     @property
     def tuning(self) -> LambdaTuning:
         return LambdaTuning(self.grid, NegativeExponential, self.validation_fraction, self.selection)
@@ -180,10 +171,6 @@ class GeneralizedCrossEntropy(Loss):
     q: Annotated[
         float, Bounds(ge=0), Help("0 is cross-entropy; a value of 1 or more gives a conservative loss with cost 1/q.")
     ] = 0.7
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "q", float(self.q))
 
     kind, help = "gce", "Generalized cross-entropy, between cross-entropy (q = 0) and the most robust loss (q = 1)."
 
@@ -239,10 +226,6 @@ class CredalEntropy(Loss):
     s: Annotated[
         float, Bounds(gt=0), Help("Weight of additional rows of unknown class; a larger weight stops growth earlier.")
     ] = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "s", float(self.s))
 
     kind, aliases, help = "credal", ("credal_c45",), "Credal-C4.5: maximum entropy over a set of class distributions."
 

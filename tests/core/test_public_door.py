@@ -33,6 +33,12 @@ def test_every_public_name_is_documented(door):
             assert not value.__doc__.startswith(f"{name}("), name
 
 
+@pytest.mark.parametrize("registry", [core.ESTIMATORS, core.LOSSES], ids=["estimators", "losses"])
+def test_every_registered_class_is_public(registry):
+    for registered in registry.values():
+        assert getattr(core, registered.__name__) is registered
+
+
 def test_import_starts_no_threads_and_does_not_import_scikit_learn():
     program = "import core, sys, threading; print(threading.active_count(), 'sklearn' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, check=True)
