@@ -90,7 +90,7 @@ _COMMANDS = (
     ("api", _api, "run only the API"),
     ("worker", _worker, "run only a worker"),
     ("migrate", _migrate, "bring the database schema up to date"),
-    ("demo", _demo, "start a service, train three models on noisy labels and compare them"),
+    ("demo", _demo, "start a service, compare models trained on noisy labels, and audit the labels"),
 )
 
 

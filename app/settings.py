@@ -86,7 +86,7 @@ class _Environment(BaseSettings):
     port: int = Field(8000, ge=1, le=65535, description="Port that the API listens on.")
     allow_open_network: bool = Field(
         False,
-        description="Allow a host other than loopback although the service asks for no API key. "
+        description="Allow a host other than loopback although requests are not authenticated. "
         "Set it only behind a reverse proxy that authenticates requests.",
     )
     database_url: Annotated[str | None, NoDecode] = Field(
