@@ -93,11 +93,11 @@ def paginate(
     order = [column.desc(), key.desc()] if descending else [column.asc(), key.asc()]
     if _nullable(column):
         order.insert(0, column.is_(None).asc())
-    found = session.execute(query.add_columns(column, key).order_by(*order).limit(page.limit + 1)).all()
-    rows = [row[0] for row in found[: page.limit]]
-    if len(found) <= page.limit:
+    selected = session.execute(query.add_columns(column, key).order_by(*order).limit(page.limit + 1)).all()
+    rows = [row[0] for row in selected[: page.limit]]
+    if len(selected) <= page.limit:
         return rows, None
-    value, last_key = found[page.limit - 1][-2:]
+    value, last_key = selected[page.limit - 1][-2:]
     return rows, _encoded(page.sort, _plain(value), str(last_key))
 
 

@@ -45,8 +45,8 @@ def list_models(
 ) -> Page[TrainedModelOut]:
     with reading(context.sessions) as session:
         models = TrainedModelService(session, context.artifact_store)
-        found, next_cursor = models.page(page, name=name, kind=kind, dataset_id=dataset_id)
-    return Page(items=[TrainedModelOut.list_item(model) for model in found], next_cursor=next_cursor)
+        records, next_cursor = models.page(page, name=name, kind=kind, dataset_id=dataset_id)
+    return Page(items=[TrainedModelOut.list_item(model) for model in records], next_cursor=next_cursor)
 
 
 @router.get("/{reference}", summary="Get a trained model", responses=responses(ModelNotFound))

@@ -52,7 +52,7 @@ class Loss:
 
     @property
     def votes_with_distribution(self) -> bool:
-        """Whether a leaf votes with its class distribution; otherwise it votes with its leaf value."""
+        """True if a leaf votes with its class distribution, False if it votes with its leaf value."""
         return True
 
     def check_class_count(self, n_classes: int) -> None:

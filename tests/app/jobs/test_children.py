@@ -249,11 +249,11 @@ class TestRaces:
             sweep = make_sweep(context, 6)
             works: list[Callable[[], object]] = [lambda cell=cell: run(cell) for cell in sweep.children]
             _at_once([*works, lambda made=sweep: cancel(made.job.id), lambda made=sweep: cancel(made.children[3].id)])
-            state, of_parts = _states(context, sweep)
+            state, child_states = _states(context, sweep)
             assert state in TERMINAL
-            assert set(of_parts) <= {SUCCEEDED, CANCELLED}
-            assert (state is SUCCEEDED) == (set(of_parts) == {SUCCEEDED})
-            assert job(context, sweep.job.id).progress["completed"] == of_parts.count(SUCCEEDED)
+            assert set(child_states) <= {SUCCEEDED, CANCELLED}
+            assert (state is SUCCEEDED) == (set(child_states) == {SUCCEEDED})
+            assert job(context, sweep.job.id).progress["completed"] == child_states.count(SUCCEEDED)
 
 
 class TestSafetyNet:

@@ -27,8 +27,8 @@ class TestListModels:
         assert [item["id"] for item in client.get("/models").json()["items"]] == [str(row.id) for row in made[::-1]]
         assert [item["version"] for item in client.get("/models?name=a").json()["items"]] == [2, 1]
         assert client.get("/models?kind=tree").json()["items"] == []
-        of_data = client.get("/models", params={"dataset_id": str(made[1].dataset_id)}).json()["items"]
-        assert [item["name"] for item in of_data] == ["b"]
+        models_of_data_set = client.get("/models", params={"dataset_id": str(made[1].dataset_id)}).json()["items"]
+        assert [item["name"] for item in models_of_data_set] == ["b"]
 
     @pytest.mark.parametrize(("sort", "expected"), [("", "abc"), ("-", "cba")])
     def test_by_a_metric_page_by_page_with_models_without_it_last(self, client, context, sort, expected):

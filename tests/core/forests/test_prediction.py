@@ -77,8 +77,8 @@ def plain_votes(X, trees: Trees, vote=own_value):
     for row in X.astype(np.float64).tolist():
         sums = [0.0] * trees[0].impure_distributions.shape[1]
         for nodes, tree in zip(trees, shown, strict=True):
-            ballot = vote(leaf_distributions(nodes))[find_leaf(tree, row)].tolist()
-            sums = [a + b for a, b in zip(sums, ballot, strict=True)]
+            leaf_vote = vote(leaf_distributions(nodes))[find_leaf(tree, row)].tolist()
+            sums = [a + b for a, b in zip(sums, leaf_vote, strict=True)]
         out.append([total / len(trees) for total in sums])
     return np.array(out)
 
