@@ -9,6 +9,7 @@ from core.classifier_contract import ClassifierContract
 from core.exceptions import InvalidInput, InvalidParameter
 from core.forests.forest import ForestClassifier, GrownForest
 from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
+from core.groups import encode_groups
 from core.holdout import SeededSplit, split_folds
 from core.monitoring import FitMonitor, fold_prefix, step_monitor
 from core.noise.estimation import TransitionEstimate, fit_noise
@@ -59,6 +60,7 @@ def audit_labels(
     random_state: Seed = None,
     n_jobs: int | None = None,
     monitor: FitMonitor | None = None,
+    groups: Any = None,
 ) -> LabelAudit:
     """Audit the labels y (row,) of X (row, feature) with predictions of models that were not fitted on the row.
 
@@ -70,9 +72,11 @@ def audit_labels(
         `n_jobs`.
     monitor: receives the phases of every fit, as listed by
         `core.service_api.audit_phases`.
+    groups: (row,) any hashable values; a row is then judged by models that were fitted on no row of its group.
 
     Raises:
-        InvalidInput: X or y cannot be used, or has fewer than 20 rows or 3 rows per class.
+        InvalidInput: X, y or groups cannot be used, X has fewer than 20 rows or 3 rows per class, or all rows are in
+            one group.
         InvalidParameter: a parameter is out of bounds, or the estimator has `class_weight`.
         FitStopped: the monitor requested a stop.
     """
@@ -81,11 +85,11 @@ def audit_labels(
     if reason := too_few_to_judge(len(labels.codes), len(labels.classes)):
         raise InvalidInput(f"{reason}: audit more rows.")
     if folds is None and _leaves_rows_out(model):
-        probabilities, method = _out_of_bag(model, X, y, monitor), "out_of_bag"
+        probabilities, method = _out_of_bag(model, X, y, groups, monitor), "out_of_bag"
     else:
         n_folds = _checked_folds(_DEFAULT_FOLDS if folds is None else folds, len(labels.codes))
-        splits = split_folds(labels.codes, n_folds, random_state)
-        probabilities, method = _by_folds(model, X, labels, splits, monitor), "folds"
+        splits = split_folds(labels.codes, n_folds, random_state, groups)
+        probabilities, method = _by_folds(model, X, labels, groups, splits, monitor), "folds"
     if monitor is not None:
         monitor.begin(_JUDGING, 1, "tables")
     rows = check_label_probabilities(probabilities, labels.classes[labels.codes], labels.classes)
@@ -140,9 +144,9 @@ def _leaves_rows_out(model: Any) -> bool:
     return isinstance(model, GrownForest) and bool(model.bootstrap)
 
 
-def _out_of_bag(model: Any, X: Any, y: Any, monitor: FitMonitor | None) -> NDArray[np.float64]:
+def _out_of_bag(model: Any, X: Any, y: Any, groups: Any, monitor: FitMonitor | None) -> NDArray[np.float64]:
     model.oob_score = True
-    votes: NDArray[np.float64] = model.fit(X, y, monitor=monitor).oob_decision_function_
+    votes: NDArray[np.float64] = model.fit(X, y, groups=groups, monitor=monitor).oob_decision_function_
     return votes
 
 
@@ -153,10 +157,16 @@ def _checked_folds(folds: int, n_rows: int) -> int:
 
 
 def _by_folds(
-    model: Any, X: Any, labels: EncodedLabels, splits: tuple[SeededSplit, ...], monitor: FitMonitor | None
+    model: Any,
+    X: Any,
+    labels: EncodedLabels,
+    groups: Any,
+    splits: tuple[SeededSplit, ...],
+    monitor: FitMonitor | None,
 ) -> NDArray[np.float64]:
     """Return out-of-sample probabilities (row, class); 0 for a class that is missing from the training rows."""
     rows, y = np.asarray(X), labels.classes[labels.codes]
+    group_numbers = encode_groups(groups, len(y))
     if rows.shape[:1] != y.shape:
         raise InvalidInput(
             f"X has shape {rows.shape} and y has {len(y)} labels; both must have the same number of rows."
@@ -164,7 +174,8 @@ def _by_folds(
     probabilities = np.zeros((len(y), len(labels.classes)))
     for number, split in enumerate(splits, start=1):
         fold_monitor = monitor and step_monitor(monitor, fold_prefix(number, len(splits)))
-        model.fit(rows[split.train_rows], y[split.train_rows], monitor=fold_monitor)
+        fold_groups = None if group_numbers is None else group_numbers[split.train_rows]
+        model.fit(rows[split.train_rows], y[split.train_rows], groups=fold_groups, monitor=fold_monitor)
         columns, _ = class_codes(labels.classes, model.classes_)
         probabilities[np.ix_(split.test_rows, columns)] = model.predict_proba(rows[split.test_rows])
     return probabilities

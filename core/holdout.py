@@ -1,4 +1,8 @@
-"""Splits into training and test rows: holdouts, folds and repeated holdouts."""
+"""Splits into training and test rows: holdouts, folds and repeated holdouts.
+
+Each split takes `groups` (row,), any hashable values: rows of one group are then in the same part. Groups differ in
+size, so the sizes of the parts and their shares of the classes are approximate.
+"""
 
 import math
 from collections.abc import Iterator
@@ -9,6 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidParameter
+from core.groups import Groups, check_separable, divide_groups, encode_groups
 from core.randomness import Purpose, Seed, SeedTree
 from core.validation.training_data import encode_labels
 
@@ -28,23 +33,32 @@ class SeededSplit(NamedTuple):
     seed: int  #: seed of the noise and the fit on this split, so that splits differ in both
 
 
-def split_holdout(y: Any, test_fraction: float, stratify: bool = True, random_state: Seed = None) -> HoldoutSplit:
+def split_holdout(
+    y: Any, test_fraction: float, stratify: bool = True, random_state: Seed = None, groups: Any = None
+) -> HoldoutSplit:
     """Hold out about `test_fraction` of the rows, at least one and not all; a single row stays in training.
 
     If stratified, every class keeps at least one training row where possible, and otherwise its proportion to within
-    one row.
+    one row; with groups, approximately its proportion.
 
-    Raises InvalidParameter unless 0 < test_fraction < 1.
+    Raises InvalidParameter unless 0 < test_fraction < 1, and InvalidInput for invalid groups or a single one.
     """
     if not 0 < test_fraction < 1:
         raise InvalidParameter(f"test_fraction is {test_fraction!r}; it must be above 0 and below 1.")
     codes = encode_labels(y).codes
     generator = SeedTree(random_state).generator(Purpose.HOLDOUT)
-    return held_out_rows(codes, test_fraction, stratify, generator)
+    return held_out_rows(codes, test_fraction, stratify, generator, encode_groups(groups, len(codes)))
 
 
-def held_out_rows(codes: NDArray[np.int32], fraction: float, stratify: bool, generator: Generator) -> HoldoutSplit:
-    """Return what `split_holdout` returns, for class numbers and a generator."""
+def held_out_rows(
+    codes: NDArray[np.int32], fraction: float, stratify: bool, generator: Generator, groups: Groups | None = None
+) -> HoldoutSplit:
+    """Return what `split_holdout` returns, for class numbers, group numbers and a generator."""
+    if groups is not None:
+        check_separable(groups, "a holdout")
+        strata = codes if stratify else np.zeros_like(codes)
+        parts = divide_groups(strata, groups, (1 - fraction, fraction), generator)
+        return HoldoutSplit(np.flatnonzero(parts == 0), np.flatnonzero(parts == 1))
     n_rows = len(codes)
     n_test = holdout_size(n_rows, fraction)
     shuffled = generator.permutation(n_rows)
@@ -69,40 +83,51 @@ def largest_fold_size(n_rows: int, n_folds: int) -> int:
     return math.ceil(n_rows / n_folds)
 
 
-def split_folds(y: Any, n_folds: int, random_state: Seed = None) -> tuple[SeededSplit, ...]:
+def split_folds(y: Any, n_folds: int, random_state: Seed = None, groups: Any = None) -> tuple[SeededSplit, ...]:
     """Return stratified folds of the labels y (row,).
 
     Both the sizes of the folds and their numbers of rows of each class differ by at most one. A class with at least
-    two rows is in every training part.
+    two rows is in every training part. With groups, both hold approximately.
 
-    Raises InvalidParameter unless 2 <= n_folds <= rows.
+    Raises InvalidParameter unless 2 <= n_folds <= rows, and InvalidInput for invalid groups or fewer than n_folds.
     """
     codes = encode_labels(y).codes
     if not 2 <= n_folds <= len(codes):
         raise InvalidParameter(f"n_folds is {n_folds!r}; it must be from 2 to the number of rows, {len(codes)}.")
     seeds = SeedTree(random_state)
-    shuffled = seeds.generator(Purpose.FOLDS).permutation(len(codes))
-    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
-    fold_of_row = np.empty(len(codes), dtype=np.int64)
-    fold_of_row[by_class] = np.arange(len(codes)) % n_folds
+    fold_of_row = _folds(codes, n_folds, seeds.generator(Purpose.FOLDS), encode_groups(groups, len(codes)))
     return tuple(
         SeededSplit(np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k), seeds.fold_seed(k))
         for k in range(n_folds)
     )
 
 
-def repeated_holdouts(y: Any, test_fraction: float, n_repeats: int, random_state: Seed = None) -> Iterator[SeededSplit]:
+def _folds(codes: NDArray[np.int32], n_folds: int, generator: Generator, groups: Groups | None) -> NDArray[np.int64]:
+    """Return the number of the fold of each row, (row,)."""
+    if groups is not None:
+        check_separable(groups, "cross-validation")
+        return divide_groups(codes, groups, [1 / n_folds] * n_folds, generator)
+    shuffled = generator.permutation(len(codes))
+    by_class = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    fold_of_row = np.empty(len(codes), dtype=np.int64)
+    fold_of_row[by_class] = np.arange(len(codes)) % n_folds
+    return fold_of_row
+
+
+def repeated_holdouts(
+    y: Any, test_fraction: float, n_repeats: int, random_state: Seed = None, groups: Any = None
+) -> Iterator[SeededSplit]:
     """Yield `n_repeats` stratified holdouts of the labels y (row,), each with a seed of its own.
 
     A longer run starts with the same splits as a shorter one. Splits are generated one at a time because each needs
     memory proportional to y.
 
-    Raises InvalidParameter when the first split is requested, unless 0 < test_fraction < 1.
+    Raises what `split_holdout` raises, when the first split is requested.
     """
     seeds = SeedTree(random_state)
     for repeat in range(n_repeats):
         seed = seeds.repeat_seed(repeat)
-        yield SeededSplit(*split_holdout(y, test_fraction, random_state=seed), seed)
+        yield SeededSplit(*split_holdout(y, test_fraction, random_state=seed, groups=groups), seed)
 
 
 def _within_class_quota(counts: NDArray[np.int64], n_test: int) -> NDArray[np.int64]:

@@ -104,15 +104,18 @@ class BoostedClassifier(ClassifierContract):
         The classes of a row are in the same order by probability as by score.
         """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, monitor: FitMonitor | None = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, monitor: FitMonitor | None = None
+    ) -> Self:
         """Fit to X (row, feature), where NaN is a missing value, and labels y (row,) of at least two classes.
 
-        `sample_weight` (row,) must not be negative. Raises InvalidParameter, InvalidInput, and FitStopped when
+        `sample_weight` (row,) must not be negative. `groups` (row,) are checked and have no other effect, because
+        boosting holds no rows out. Raises InvalidParameter, InvalidInput, and FitStopped when
         `monitor` asks for it. Raises SolverFailed if a linear program could not be solved; the classifier then has the
         rules and weights of the last program that was solved.
         """
         loss = self._checked_loss()
-        data = training_data(self, X, y, sample_weight, self.class_weight)
+        data = training_data(self, X, y, sample_weight, self.class_weight, groups)
         n_classes = len(data.labels.classes)
         if len(np.unique(data.labels.codes)) < self.min_classes:
             raise InvalidInput(

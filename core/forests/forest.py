@@ -10,6 +10,7 @@ from core.exceptions import InvalidParameter
 from core.forests.fitting import Fit, GrownTrees
 from core.forests.grown_classifier import GrownClassifier
 from core.forests.tree import TreeClassifier
+from core.groups import check_separable
 from core.growth.growing import grow_in_threads, grow_on_bootstrap, grow_tree, thread_count
 from core.growth.growth_parameters import (
     LARGEST_COUNT,
@@ -35,6 +36,7 @@ from core.monitoring import Progress
 from core.noise.correction import clip_to_simplex, leaf_vote
 from core.parameters import Bounds, Help
 from core.randomness import SeedTree
+from core.validation.training_data import TrainingData
 
 NumberOfTrees = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Number of trees.")]
 WithBootstrap = Annotated[bool, Help("Whether each tree is grown on a bootstrap sample: rows drawn with replacement.")]
@@ -109,6 +111,10 @@ class GrownForest(GrownClassifier):
                 "set bootstrap=True or oob_score=False."
             )
 
+    def _check_data(self, data: TrainingData) -> None:
+        if self.oob_score:
+            check_separable(data.groups, "oob_score")
+
     def _attributes_from_training_rows(self, result: GrownTrees, fit: Fit) -> dict[str, Any]:
         if not self.oob_score:
             return {}
@@ -126,7 +132,7 @@ class GrownForest(GrownClassifier):
         rows = fit.data.input_rows
         weights = np.zeros(len(rows.is_training), dtype=np.float64)
         weights[rows.is_training] = fit.data.weights
-        bootstrap = Bootstrap(weights, fit.seeds.kernel_states(self._n_trees()))
+        bootstrap = Bootstrap(weights, fit.seeds.kernel_states(self._n_trees()), rows.groups)
         vote = leaf_vote(result.loss, fit.correction)
         votes = out_of_bag_votes(rows.X, result.trees, vote, bootstrap, fit.n_threads, fit.monitor.stop_flag)
         return votes if fit.correction is None else votes._replace(mean=clip_to_simplex(votes.mean))
@@ -145,8 +151,9 @@ def _warn_of_rows_without_votes(n_trees: NDArray[np.int64]) -> None:
 class ForestClassifier(GrownForest):
     """Random forest (Breiman 2001) whose trees minimize the training risk of `loss`.
 
-    Each tree is grown on a bootstrap sample (`bootstrap`), and each node considers `max_features` features drawn at
-    random, which may be constant in the node. The same `random_state` gives the same forest for any `n_jobs`.
+    Each tree is grown on a bootstrap sample (`bootstrap`) of the rows, or of the `groups` passed to `fit`. Each node
+    considers `max_features` features drawn at random, which may be constant in the node. The same `random_state` gives
+    the same forest for any `n_jobs`.
     """
 
     def __init__(

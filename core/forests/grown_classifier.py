@@ -91,14 +91,18 @@ class GrownClassifier(ClassifierContract):
     ) -> Trees:
         """Grow all trees on the rows of positive weight."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, monitor: FitMonitor | None = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, monitor: FitMonitor | None = None
+    ) -> Self:
         """Grow the trees on X (row, feature), NaN = missing, and labels y (row,).
 
-        `sample_weight` (row,) is not negative. Raises InvalidParameter, InvalidInput, and FitStopped when `monitor`
-        asks for it.
+        `sample_weight` (row,) is not negative. `groups` (row,) are any hashable values: bootstrap samples draw groups
+        instead of rows, and rows of one group are never on both sides of an out-of-bag vote or a validation split.
+        Raises InvalidParameter, InvalidInput, and FitStopped when `monitor` asks for it.
         """
         strategy, correction = self._checked_parameters()
-        data = training_data(self, X, y, sample_weight, self.class_weight)
+        data = training_data(self, X, y, sample_weight, self.class_weight, groups)
+        self._check_data(data)
         fit = Fit(data, SeedTree(self.random_state), monitor or NullMonitor(), thread_count(self.n_jobs))
         corrected_labels, attributes = self._corrected_labels(correction, fit)
         fit = fit._replace(correction=corrected_labels)
@@ -133,6 +137,9 @@ class GrownClassifier(ClassifierContract):
 
     def _check_combinations(self) -> None:
         """Raise InvalidParameter for parameters that exclude each other."""
+
+    def _check_data(self, data: TrainingData) -> None:
+        """Raise InvalidInput for rows that do not go with the parameters."""
 
     def _corrected_labels(
         self, correction: Correction | None, fit: Fit

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidNoise
+from core.groups import check_separable
 from core.growth.growing import grow_in_threads, grow_on_bootstrap
 from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
 from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, out_of_bag_votes
@@ -77,7 +78,8 @@ def check_enough_rows(n_rows: int, n_classes: int) -> None:
 
 
 def _votes(data: TrainingData, seeds: SeedTree, n_threads: int, monitor: FitMonitor) -> OutOfBagVotes:
-    bootstrap = Bootstrap(np.ones(len(data.X)), seeds.kernel_states(N_TREES, Purpose.ESTIMATION))
+    check_separable(data.groups, "the estimation of label noise")
+    bootstrap = Bootstrap(np.ones(len(data.X)), seeds.kernel_states(N_TREES, Purpose.ESTIMATION), data.groups)
     progress = Progress(monitor, ESTIMATING, N_TREES)
     trees = _grow(growth_problem(data, _GROWTH, n_threads), bootstrap, n_threads, progress)
     return out_of_bag_votes(data.X, trees, SquaredError().vote, bootstrap, n_threads, monitor.stop_flag)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from core.class_votes import winning_classes
 from core.exceptions import InvalidLoss
 from core.forests.fitting import Fit, Grower, GrownTrees
+from core.groups import check_separable
 from core.growth.out_of_bag import Bootstrap, accuracy, out_of_bag_votes
 from core.growth.tree_structure import Trees
 from core.growth.voting import Vote, votes
@@ -74,9 +75,11 @@ class TunedLambda(NamedTuple):
     def _selection(self, grower: Grower) -> "Selection":
         fit = grower.fit
         if self.out_of_bag:
-            return out_of_bag_selection(fit, Bootstrap(fit.data.weights, fit.seeds.kernel_states(grower.n_trees)))
-        generator = fit.seeds.generator(Purpose.HOLDOUT)
-        held_out = held_out_rows(fit.data.labels.codes, self.search.validation_fraction, True, generator).test_rows
+            check_separable(fit.data.groups, "out-of-bag tuning")
+            states = fit.seeds.kernel_states(grower.n_trees)
+            return out_of_bag_selection(fit, Bootstrap(fit.data.weights, states, fit.data.groups))
+        generator, fraction = fit.seeds.generator(Purpose.HOLDOUT), self.search.validation_fraction
+        held_out = held_out_rows(fit.data.labels.codes, fraction, True, generator, fit.data.groups).test_rows
         return holdout_selection(fit, held_out)
 
 

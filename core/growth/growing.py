@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import FitStopped
+from core.groups import Groups, bootstrap_row_counts
 from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import Trees
 from core.kernels.criteria.catalog import CRITERIA, Criterion
 from core.kernels.growth.partition import TreeRows
 from core.kernels.growth.tree_nodes import TreeNodes
 from core.kernels.growth.trees import grow_best_first, grow_depth_first
-from core.kernels.random_state import bootstrap_counts
 from core.monitoring import STOPPED, Progress, Stoppable
 
 
@@ -55,8 +55,11 @@ def grow_on_bootstrap(
     random_state: NDArray[np.uint64],
     progress: Progress,
 ) -> TreeNodes:
-    """Grow one tree on rows drawn with replacement; the same random stream then draws the features of its nodes."""
-    return grow_tree(problem, bootstrap_weights(weights, random_state), criterion, random_state, progress)
+    """Grow one tree on rows, or groups of rows, drawn with replacement; the same random stream then draws the features
+    of its nodes.
+    """
+    drawn = bootstrap_weights(weights, problem.groups, random_state)
+    return grow_tree(problem, drawn, criterion, random_state, progress)
 
 
 def grow_on_rows(
@@ -87,15 +90,11 @@ def grow_on_rows(
     return grown.nodes
 
 
-def bootstrap_weights(weights: NDArray[np.float64], random_state: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return the row weights of a bootstrap sample: rows of positive weight are drawn with equal probability, and the
-    count of each row is multiplied by its weight.
-    """
-    drawn = np.zeros_like(weights)
-    rows = np.flatnonzero(weights > 0)
-    with np.errstate(over="ignore"):
-        drawn[rows] = bootstrap_counts(random_state, len(rows)) * weights[rows]
-    return drawn
+def bootstrap_weights(
+    weights: NDArray[np.float64], groups: Groups | None, random_state: NDArray[np.uint64]
+) -> NDArray[np.float64]:
+    """Return the row weights of a bootstrap sample, (row,): the count of each row in it multiplied by its weight."""
+    return bootstrap_row_counts(weights, groups, random_state) * weights
 
 
 def thread_count(n_jobs: int | None) -> int:

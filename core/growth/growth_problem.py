@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.groups import Groups
 from core.growth.binning import bin_features
 from core.growth.growth_parameters import feature_count
 from core.kernels.features import BinnedFeatures
@@ -66,6 +67,7 @@ class GrowthProblem(NamedTuple):
     n_classes: int
     limits: GrowthLimits
     workspaces: ThreadWorkspaces
+    groups: Groups | None = None  # which bootstrap samples are drawn by, instead of by rows
 
 
 def growth_problem(
@@ -82,4 +84,5 @@ def growth_problem(
         len(data.labels.classes) if n_classes is None else n_classes,
         settings.limits(data.X.shape[1]),
         ThreadWorkspaces(n_copies),
+        data.groups,
     )

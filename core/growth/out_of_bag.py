@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.class_votes import winning_classes
-from core.growth.growing import bootstrap_weights
+from core.groups import Groups, bootstrap_row_counts
 from core.growth.tree_structure import Trees
 from core.growth.voting import Vote, packed_trees, packed_votes
 from core.kernels.prediction.packed_trees import PackedTrees
@@ -28,6 +28,7 @@ class Bootstrap(NamedTuple):
 
     weights: NDArray[np.float64]  # (row,); rows of weight zero are never drawn
     states: NDArray[np.uint64]  # (tree, 1), before the trees have drawn from them
+    groups: Groups | None = None  # that are drawn instead of rows
 
 
 class OutOfBagVotes(NamedTuple):
@@ -43,9 +44,11 @@ class _TreeVotes(NamedTuple):
 
 
 def rows_left_out(bootstrap: Bootstrap, tree: int) -> NDArray[np.int64]:
-    """Return the rows that the bootstrap sample of a tree does not contain, ascending, with all rows of weight zero."""
-    drawn = bootstrap_weights(bootstrap.weights, bootstrap.states[tree].copy())
-    return np.flatnonzero(drawn == 0)
+    """Return the rows that the bootstrap sample of a tree does not contain, ascending: rows that were not drawn, or
+    whose group was not drawn. A row of weight zero without such a group is always left out.
+    """
+    counts = bootstrap_row_counts(bootstrap.weights, bootstrap.groups, bootstrap.states[tree].copy())
+    return np.flatnonzero(counts == 0)
 
 
 def out_of_bag_votes(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput, InvalidParameter
+from core.groups import Groups, encode_groups
 from core.kernels.row_scans import has_infinity, narrow_exactly
 from core.validation.feature_table import rows_like_training, training_rows
 
@@ -34,6 +35,7 @@ class InputRows(NamedTuple):
     codes: NDArray[np.int32]  # (row,)
     sample_weights: NDArray[np.float64]  # (row,), without class weights
     is_training: NDArray[np.bool_]  # (row,), whether the row has a positive weight
+    groups: Groups | None = None  # (row,)
 
 
 class TrainingData(NamedTuple):
@@ -44,6 +46,7 @@ class TrainingData(NamedTuple):
     weights: NDArray[np.float64]  # (row,), positive, in units of `weight_unit`; the largest is in [1, 2)
     weight_unit: float  # a power of two
     input_rows: InputRows
+    groups: Groups | None = None  # (row,), of the rows that belong together
 
 
 def encode_labels(y: Any) -> EncodedLabels:
@@ -63,7 +66,9 @@ def encode_labels(y: Any) -> EncodedLabels:
     return EncodedLabels(classes, np.array([position[label] for label in y.tolist()], dtype=np.int32))
 
 
-def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: ClassWeight) -> TrainingData:
+def training_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: ClassWeight, groups: Any = None
+) -> TrainingData:
     """Check and convert the arguments of `fit`. Raises InvalidInput, or TypeError for values that are not numbers."""
     X, y = _checked_rows(estimator, X, y)
     labels = encode_labels(y)
@@ -74,12 +79,13 @@ def training_data(estimator: Any, X: Any, y: Any, sample_weight: Any, class_weig
         )
     sample_weights = row_weights(sample_weight, len(X))
     weights, unit = _scaled(sample_weights, class_weight_per_row(labels, class_weight))
-    is_training = weights > 0
-    input_rows = InputRows(X, labels.codes, sample_weights, is_training)
+    is_training, group_numbers = weights > 0, encode_groups(groups, len(X))
+    input_rows = InputRows(X, labels.codes, sample_weights, is_training, group_numbers)
     if is_training.all():
-        return TrainingData(X, labels, weights, unit, input_rows)
+        return TrainingData(X, labels, weights, unit, input_rows, group_numbers)
     training_labels = labels._replace(codes=labels.codes[is_training])
-    return TrainingData(X[is_training], training_labels, weights[is_training], unit, input_rows)
+    training_groups = None if group_numbers is None else group_numbers[is_training]
+    return TrainingData(X[is_training], training_labels, weights[is_training], unit, input_rows, training_groups)
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:

@@ -230,7 +230,7 @@ def test_tree_does_not_depend_on_earlier_trees_of_its_thread(forest, n_rows):
     data = training_data(forest, X, y, None, None)
     problem = forest._problem(data)
     for tree, state in enumerate(SeedTree(forest.random_state).kernel_states(8)):
-        weights = bootstrap_weights(data.weights, state) if forest.bootstrap else data.weights
+        weights = bootstrap_weights(data.weights, None, state) if forest.bootstrap else data.weights
         criterion = fitted.loss_.criterion(problem.n_classes)
         own_problem = problem._replace(workspaces=ThreadWorkspaces())
         nodes = grow_tree(own_problem, weights, criterion, state, Progress(NullMonitor(), "growing", 1))
