@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Protocol
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from app.audits import endpoints as audits
@@ -16,6 +16,7 @@ from app.health import endpoints as health
 from app.health.endpoints import HealthResources
 from app.http import error_handlers, openapi
 from app.http.body_limit import ExplainBodyLimit
+from app.http.query_names import refuse_unknown_names
 from app.http.request_log import RequestLog
 from app.jobs import endpoints as jobs
 from app.jobs.queue import make_celery
@@ -44,6 +45,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         description=DESCRIPTION,
         version=version("bristlecone"),
         lifespan=_lifespan,
+        dependencies=[Depends(refuse_unknown_names)],
     )
     app.state.settings = settings
     # Added before the two below, so that its answers are explained and logged, unlike those of `max_body_size`.

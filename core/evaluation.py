@@ -13,6 +13,10 @@ from core.validation.training_data import class_codes
 
 #: scikit-learn's metrics need at least two columns; a model of one class gets an empty second one.
 _MIN_COLUMNS = 2
+#: Entries of a report that are one number.
+SCORES = (
+    "accuracy", "balanced_accuracy", "weighted_f1", "macro_f1", "log_loss", "brier", "roc_auc", "n_rows",
+)  # fmt: skip
 #: Entries of a report that are counts, not scores.
 _COUNTS = ("n_rows", "confusion")
 

@@ -6,6 +6,7 @@ them; checks that a request can pass before any row is read; and compilation ahe
 
 from core.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, audit_phases
 from core.class_votes import winning_classes
+from core.evaluation import SCORES
 from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
 from core.holdout import holdout_size, largest_fold_size
 from core.losses.parsing import loss_parameters
@@ -20,6 +21,7 @@ from core.warmup import warm_up, warm_up_fit, warm_up_predictions
 __all__ = [
     "CLASS_WEIGHT_NOT_SUPPORTED",
     "DEFAULT_AUDIT_PARAMETERS",
+    "SCORES",
     "Alternative",
     "Bounds",
     "FitMonitor",

@@ -18,6 +18,7 @@ from app.datasets.service import DatasetService, StoredDataset, delete_dataset, 
 from app.errors import ServiceError
 from app.http.error_handlers import responses
 from app.http.pagination import FilterText, Page, PageParameters
+from app.http.query_names import own_query
 from app.settings import Limits
 from app.storage.database import reading
 from app.storage.pages import InvalidCursor, UnknownSort
@@ -36,6 +37,7 @@ def router(limits: Limits) -> APIRouter:
         summary="Upload a table",
         description=_upload_description(limits),
         response_model=Dataset,
+        dependencies=[own_query(_query_names)],
         responses={
             200: {"model": Dataset, "description": "The same content, target, exclude and types exist as a data set"},
             **responses(*UPLOAD_ERRORS),
@@ -101,6 +103,11 @@ def _store(context: DatasetResources, upload: ReceivedUpload) -> StoredDataset:
     with store.staged() as path:
         file = decompressed(upload.file, path, limits.max_upload_bytes)
         return store_upload(context.sessions, store, limits, file, upload.declared, options)
+
+
+def _query_names(request: Request) -> frozenset[str]:
+    """Return the fields that the query of an upload can have: all of them if the body is the file itself."""
+    return frozenset() if is_form(request) else frozenset(UploadFields.model_fields)
 
 
 def _query_pointer(pointer: str) -> str:

@@ -6,14 +6,15 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, Json, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, StringConstraints, ValidationError
 
 from app.datasets.column_types import ColumnKind
 from app.datasets.receiving import Fields
+from app.http.pagination import without_nul
 
 Label = bool | int | float | str
 
-NameText = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
+NameText = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(without_nul)]
 
 _EXAMPLE_FEATURES = [
     {
@@ -51,7 +52,7 @@ class UploadFields(BaseModel):
         try:
             return cls.model_validate(values)
         except ValidationError as error:
-            listed = error.errors(include_url=False, include_context=False)
+            listed = error.errors(include_url=False)
             located = [{**item, "loc": (source, *item["loc"])} for item in listed]
             raise RequestValidationError(located, body={**values, "types": _parsed(values.get("types"))}) from error
 
@@ -118,8 +119,13 @@ class DatasetRows(BaseModel):
 def upload_request_body() -> dict[str, Any]:
     """Return the OpenAPI description of both forms of an upload."""
     binary = {"type": "string", "format": "binary"}
-    fields = UploadFields.model_json_schema()["properties"]
-    form = {"type": "object", "required": ["file", "target"], "properties": {"file": binary, **fields}}
+    fields = UploadFields.model_json_schema()
+    form = {
+        "type": "object",
+        "required": ["file", *fields["required"]],
+        "properties": {"file": binary, **fields["properties"]},
+        "$defs": fields.get("$defs", {}),
+    }
     example = "age,job,risk\n41,skilled,good\n23,unskilled,bad\n"
     return {
         "required": True,

@@ -5,7 +5,7 @@ Only known exception classes become 4xx answers. Any other exception becomes a 5
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -18,18 +18,22 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from starlette.exceptions import HTTPException
 
-from app.errors import FieldError, Invalid, InvalidJson, ServiceError, Unavailable, UnsupportedMediaType, pointer_token
+from app.errors import FieldError, Invalid, InvalidJson, ServiceError, Unavailable, UnsupportedMediaType
+from app.http.validation_sentences import field_errors
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+
+#: Most fields that one answer lists, so that it never grows with the request.
+MAX_FIELD_ERRORS = 100
 
 
 class ProblemError(BaseModel):
     """Error of one field of the request."""
 
     pointer: str = Field(examples=["/model/n_estimators"])
-    detail: str = Field(examples=["Input should be greater than or equal to 1"])
+    detail: str = Field(examples=["n_estimators is 0; it must be at least 1"])
 
 
 class Problem(BaseModel):
@@ -38,7 +42,7 @@ class Problem(BaseModel):
     type: str = Field(examples=["about:blank"])
     title: str = Field(examples=["Invalid request"])
     status: int = Field(examples=[422])
-    detail: str = Field(examples=["1 field of the request is invalid: /model/n_estimators"])
+    detail: str = Field(examples=["At /model/n_estimators: n_estimators is 0; it must be at least 1."])
     code: str = Field(examples=["invalid_request"])
     errors: list[ProblemError] = Field(default=[])
 
@@ -91,51 +95,11 @@ def _request_validation_error(request: Request, error: Exception) -> JSONRespons
         media_type = request.headers.get("content-type", "")
         detail = f"{media_type!r:.100} cannot be read here; send JSON with Content-Type: application/json"
         return _service_error(request, UnsupportedMediaType.at("header/Content-Type", detail))
-    reasons: dict[str, list[str]] = {}
-    for item in error.errors():
-        reasons.setdefault(_pointer(item, error.body), []).append(_reason(item))
-    errors = [FieldError(pointer, "; or: ".join(dict.fromkeys(texts))) for pointer, texts in reasons.items()]
-    detail = f"The request is not valid at {', '.join(reasons)}; see errors for the rule of each field."
-    return problem_response(422, Invalid.code, Invalid.title, detail, errors)
-
-
-def _pointer(item: Mapping[str, Any], body: Any) -> str:
-    """Return the location of a pydantic error as a JSON pointer into the body, or as `query/NAME` and the like.
-
-    Pydantic adds names of union members to the location. They are not in the body, so they are left out.
-    """
-    source, *rest = item["loc"] or ("body",)
-    if source != "body":
-        return "/".join(str(part) for part in item["loc"])
-    written: list[str] = []
-    here: Any = body
-    for part in rest:
-        inside = (isinstance(here, dict) and part in here) or (isinstance(here, list) and isinstance(part, int))
-        if inside:
-            here = here[part]
-        if inside or (item["type"] == "missing" and part == rest[-1]):
-            written.append(pointer_token(str(part)))
-    return "/" + "/".join(written)
-
-
-_CLEARER_REASONS = {
-    "union_tag_not_found": "the key 'kind' is missing; it selects one of the alternatives",
-    "extra_forbidden": "this key is unknown here; remove it or correct its spelling",
-    "missing": "this field is required",
-}
-
-
-def _reason(item: Mapping[str, Any]) -> str:
-    if item["type"] == "value_error":
-        return str(item["msg"]).removeprefix("Value error, ")  # the text of the ValueError, which names the value
-    return f"{_CLEARER_REASONS.get(item['type'], item['msg'])}{_shown_input(item)}"
-
-
-def _shown_input(item: Mapping[str, Any]) -> str:
-    value = item.get("input")
-    if value is None or isinstance(value, bool):
-        return "" if item["type"] == "missing" else f" (got {json.dumps(value)})"
-    return f" (got {value!r:.80})" if isinstance(value, str | int | float) else ""
+    errors = field_errors(error.errors(), error.body)
+    first, others = errors[0], len(errors) - 1
+    more = f" ({others} further faults; see errors)" if others else ""
+    detail = f"At {first.pointer}: {first.detail}{more}."
+    return problem_response(422, Invalid.code, Invalid.title, detail, errors[:MAX_FIELD_ERRORS])
 
 
 #: Codes of errors that the framework raises.

@@ -32,7 +32,31 @@ def _with_problems(document: dict[str, Any]) -> dict[str, Any]:
     for path in document["paths"].values():
         for operation in path.values():
             _describe_invalid_requests(operation["responses"])
-    return document
+    return _with_shared_definitions(document)
+
+
+def _with_shared_definitions(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with definitions inside of schemas, `$defs`, moved to its components.
+
+    References begin at the root of the document, so that a schema with definitions of its own would refer to nothing.
+    """
+    shared: dict[str, Any] = {}
+
+    def moved(part: Any) -> Any:
+        if isinstance(part, list):
+            return [moved(entry) for entry in part]
+        if not isinstance(part, dict):
+            return part
+        for name, schema in part.get("$defs", {}).items():
+            shared[name] = moved(schema)
+        rest = {key: moved(entry) for key, entry in part.items() if key != "$defs"}
+        if isinstance(rest.get("$ref"), str):
+            rest["$ref"] = rest["$ref"].replace("#/$defs/", "#/components/schemas/")
+        return rest
+
+    result: dict[str, Any] = moved(document)
+    result["components"]["schemas"] = shared | result["components"]["schemas"]
+    return result
 
 
 def _describe_invalid_requests(responses: dict[str, Any]) -> None:

@@ -110,7 +110,7 @@ class _CellReader:
         if self._leniency.on_missing == "error":
             detail = (
                 "the feature is not named; give it a value, or null if it is missing, or set on_missing=missing to "
-                "treat all absent features as missing"
+                f"treat all absent features as missing{self._table.spelling(feature.name)}"
             )
             self._faults.add(MissingFeature, self._table.pointer_to(feature.name, i), detail)
         return math.nan

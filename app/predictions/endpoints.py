@@ -8,11 +8,12 @@ from fastapi.responses import JSONResponse, Response
 
 from app.http.entity_tags import names_tag, not_modified
 from app.http.error_handlers import responses
+from app.http.query_names import own_query
 from app.predictions.body import RawBody, parse_document
 from app.predictions.coercion import Leniency
 from app.predictions.dependencies import Service
 from app.predictions.errors import FORM_ERRORS, INPUT_ERRORS, Faults
-from app.predictions.forms import from_columns, from_query, from_rows
+from app.predictions.forms import RESERVED, from_columns, from_query, from_rows
 from app.predictions.schemas import (
     REQUEST_EXAMPLES,
     Extra,
@@ -42,6 +43,7 @@ occurs twice are refused, each with its own code."""
     description="All other query parameters are features: `GET /predict?model=credit-risk&age=41&job=skilled`. "
     f"{RULES} A feature that has the name of a parameter of this route is written `x.NAME`.",
     response_model=SinglePrediction,
+    dependencies=[own_query(lambda _: None)],
     responses={
         304: {"description": "The prediction is the one that `If-None-Match` names"},
         **responses(*MODEL_ERRORS, *INPUT_ERRORS),
@@ -74,6 +76,7 @@ def predict_one(
     description=f"The body is JSON with either `rows` or `columns`. {RULES} Parameters may be given in the body or in "
     "the query.",
     response_model=Predictions,
+    dependencies=[own_query(lambda _: frozenset(RESERVED))],
     responses=responses(*MODEL_ERRORS, *FORM_ERRORS, *INPUT_ERRORS),
     openapi_extra={
         "requestBody": {

@@ -38,6 +38,7 @@ class Table:
     unknown: pointer and name of each name that is not a feature of the model.
     pointer_to: returns the pointer to the cell of a feature and row, or to the feature as a whole for row None.
     as_number: converts the cells of numeric features.
+    spelling: returns how a feature is written in this form if that is not its name, as the end of a sentence; else "".
     """
 
     n_rows: int
@@ -45,6 +46,7 @@ class Table:
     unknown: Iterable[tuple[str, str]]
     pointer_to: Callable[[str, int | None], str]
     as_number: NumberReader
+    spelling: Callable[[str], str] = lambda name: ""
 
 
 class RepeatedKeys(dict[str, Any]):
@@ -112,7 +114,8 @@ def from_query(items: Iterable[tuple[str, str]], known: frozenset[str], faults: 
     seen: set[str] = set()
     for key, value in items:
         if key in seen:
-            faults.add(DuplicateName, query_pointer(key), f"{key!r:.100} occurs twice; give it once")
+            spelling = _query_spelling(key) if key in known else ""
+            faults.add(DuplicateName, query_pointer(key), f"{key!r:.100} occurs twice; give it once{spelling}")
         seen.add(key)
         if key in RESERVED:
             continue
@@ -121,7 +124,19 @@ def from_query(items: Iterable[tuple[str, str]], known: frozenset[str], faults: 
             columns[name], keys[name] = [value], key
         else:
             unknown.append((query_pointer(key), name))
-    return Table(1, columns, unknown, lambda name, _: query_pointer(keys.get(name, query_key(name))), number_in_text)
+    return Table(
+        1,
+        columns,
+        unknown,
+        lambda name, _: query_pointer(keys.get(name, query_key(name))),
+        number_in_text,
+        _query_spelling,
+    )
+
+
+def _query_spelling(name: str) -> str:
+    key = query_key(name)
+    return "" if key == name else f"; write the feature as {key}, because {name} has another meaning in the query"
 
 
 def _feature_name(key: str) -> str:

@@ -74,7 +74,7 @@ class PredictRequest(BaseModel):
         try:
             request = cls.model_validate(document)
         except ValidationError as error:
-            errors = error.errors(include_url=False, include_context=False)
+            errors = error.errors(include_url=False)
             located = [{**item, "loc": ("body", *item["loc"])} for item in errors]
             raise RequestValidationError(located, body=document) from error
         if (request.rows is None) == (request.columns is None):

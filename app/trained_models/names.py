@@ -5,7 +5,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator, StringConstraints
+from pydantic import AfterValidator, WithJsonSchema
 
 #: Without colon and `@`, which introduce versions and aliases in references.
 MODEL_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
@@ -15,17 +15,18 @@ _ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _VERSION = re.compile(r"[1-9][0-9]{0,8}")
 
 
-def _not_an_id(name: str) -> str:
+def _checked(name: str) -> str:
+    if not _NAME.match(name):
+        raise ValueError(
+            f"{name!r:.120} is not a model name; use 1 to 100 letters, digits, dots, hyphens and underscores, and "
+            "begin with a letter or a digit"
+        )
     if _ID.fullmatch(name):
         raise ValueError("a name must not have the form of an id; add a word to it")
     return name
 
 
-ModelName = Annotated[
-    str,
-    StringConstraints(pattern=MODEL_NAME_PATTERN),
-    AfterValidator(_not_an_id),
-]
+ModelName = Annotated[str, AfterValidator(_checked), WithJsonSchema({"type": "string", "pattern": MODEL_NAME_PATTERN})]
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Float, delete, select
+from sqlalchemy import ColumnElement, Float, delete, exists, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import InstrumentedAttribute, Session
@@ -14,10 +14,16 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from app.storage.orm import to_record
-from app.storage.pages import PageQuery, paginate
+from app.storage.pages import PageQuery, UnknownSort, paginate
 from app.trained_models.records import NewTrainedModel, TrainedModelRecord
 from app.trained_models.tables import ModelNameRow, TrainedModelRow
+from core.service_api import SCORES
 
+_SORTABLE = ("created_at", "name", "version", "fit_seconds", "size_bytes")
+#: Metrics that a list can be sorted by although no model has been scored yet.
+_USUAL_METRICS = frozenset(f"metrics.{rows}.{score}" for rows in ("test", "train_noisy") for score in SCORES)
+#: Number of the newest models whose metrics an error lists.
+_MODELS_LISTED = 100
 _METRIC = re.compile(r"-?(metrics((?:\.[A-Za-z0-9_]{1,50}){1,5}))")
 
 
@@ -95,21 +101,46 @@ class TrainedModelRepository:
 
     def page(self, page: PageQuery, filters: Mapping[str, Any]) -> tuple[list[TrainedModelRecord], str | None]:
         query = select(TrainedModelRow).filter_by(**filters)
-        sortable = _sortable(page.sort)
+        sortable = self._sortable(page.sort)
         rows, next_cursor = paginate(self._session, query, page, sortable=sortable, key=TrainedModelRow.id)
         return [_record(row) for row in rows], next_cursor
+
+    def _sortable(self, sort: str) -> Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]]:
+        """Return the columns that a list can be sorted by, and the metric that `sort` names, if it names one."""
+        columns: dict[str, ColumnElement[Any] | InstrumentedAttribute[Any]] = {
+            name: getattr(TrainedModelRow, name) for name in _SORTABLE
+        }
+        metric = _METRIC.fullmatch(sort)
+        if metric:
+            columns[metric[1]] = self._metric(metric[1])
+        return columns
+
+    def _metric(self, name: str) -> ColumnElement[Any]:
+        """Return the column of a metric. Raises UnknownSort if no model can have it."""
+        number = number_at(TrainedModelRow.metrics, tuple(name.split(".")[1:]))
+        if name not in _USUAL_METRICS and not self._session.scalar(select(exists().where(number.is_not(None)))):
+            raise UnknownSort.at(
+                "query/sort",
+                f"no model has the metric {name!r}; the metrics to sort by are {', '.join(self._metric_names())}, and "
+                f"the other fields are {', '.join(_SORTABLE)}",
+            )
+        return number
+
+    def _metric_names(self) -> list[str]:
+        """Return the usual metrics and those of the newest models, sorted."""
+        newest = select(TrainedModelRow.metrics).order_by(TrainedModelRow.created_at.desc()).limit(_MODELS_LISTED)
+        stored = {name for metrics in self._session.scalars(newest) for name in _numeric_paths(metrics, "metrics")}
+        return sorted(stored | _USUAL_METRICS)
+
+
+def _numeric_paths(values: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    """Yield the paths of the numbers in nested mappings, such as `metrics.test.accuracy`."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _numeric_paths(value, f"{prefix}.{name}")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{prefix}.{name}"
 
 
 def _record(row: TrainedModelRow) -> TrainedModelRecord:
     return to_record(row, TrainedModelRecord)
-
-
-def _sortable(sort: str) -> Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]]:
-    """Return the columns that a list can be sorted by, and the metric that `sort` names, if it names one."""
-    columns: dict[str, ColumnElement[Any] | InstrumentedAttribute[Any]] = {
-        name: getattr(TrainedModelRow, name) for name in ("created_at", "name", "version", "fit_seconds", "size_bytes")
-    }
-    metric = _METRIC.fullmatch(sort)
-    if metric:
-        columns[metric[1]] = number_at(TrainedModelRow.metrics, tuple(metric[2].split(".")[1:]))
-    return columns

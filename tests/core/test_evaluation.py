@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 import core
+from core import service_api
 
 UNIFORM = {"kind": "uniform", "rate": 0.3}
 
@@ -18,6 +19,11 @@ def fitted_forest(n_classes=3, n_rows=300):
     X = rng.normal(size=(n_rows, 4))
     y = np.array(list("abcd"))[(X[:, :n_classes] + rng.normal(size=(n_rows, n_classes))).argmax(axis=1)]
     return core.ForestClassifier(n_estimators=10, max_depth=4, random_state=0).fit(X, y), X, y
+
+
+def test_scores_are_listed():
+    model, X, y = fitted_forest()
+    assert set(core.evaluate(model, X, y)) == {*service_api.SCORES, "confusion"}
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -1,10 +1,13 @@
 """Properties of all routes: request ids, problem details, limits and logs."""
 
+import json
 import logging
+import re
 
 import pytest
 from fastapi import APIRouter
 from fastapi.testclient import TestClient
+from jsonschema import Draft202012Validator
 from sqlalchemy.exc import OperationalError
 
 from app.jobs.queue import make_celery
@@ -140,6 +143,18 @@ class TestOpenApi:
         for example in examples.values():
             # Well-formed: the only fault is that the data set of the example does not exist.
             _is_problem(client.post("/train", json=example["value"]), 404, "dataset_not_found")
+
+    def test_document_and_all_references_are_valid(self, client: TestClient) -> None:
+        document = client.get("/openapi.json").json()
+        for schema in document["components"]["schemas"].values():
+            Draft202012Validator.check_schema(schema)
+        references = re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(document))
+        assert references
+        for reference in references:
+            part = document
+            for token in reference.split("/"):
+                part = part[token.replace("~1", "/").replace("~0", "~")]
+        assert '"$defs"' not in json.dumps(document)
 
     def test_problem_is_a_known_schema(self, client: TestClient) -> None:
         assert "Problem" in client.get("/openapi.json").json()["components"]["schemas"]

@@ -117,7 +117,10 @@ class TestPredictOne:
             found["probabilities"] for found in post(client, model="odd", rows=[row]).json()["predictions"]
         ]
         del query["x.model"]
-        problem(get(client, model="odd", **query), 422, "missing_feature", "query/x.model")
+        missing = problem(get(client, model="odd", **query), 422, "missing_feature", "query/x.model")
+        assert "write the feature as x.model, because model has another meaning in the query" in missing["detail"]
+        twice = client.get("/predict", params={"model": ["1", "odd"], "x.model": "1", **query})
+        assert "write the feature as x.model" in problem(twice, 422, "duplicate_feature", "query/model")["detail"]
 
     def test_etag(self, client):
         first = get(client, age="41", job="skilled")

@@ -73,6 +73,21 @@ class TestListModels:
         body = problem(client.get("/models", params={"sort": sort}), 422, "unknown_sort")
         assert body["errors"][0]["pointer"] == "query/sort"
 
+    @pytest.mark.parametrize("sort", ["metrics.nonsense", "-metrics.test.acuracy", "metrics.test"])
+    def test_a_metric_that_no_model_has_is_refused_with_the_names_of_the_metrics(self, client, context, sort):
+        make_trained_model(context, metrics={"test": {"accuracy": 0.5, "own_score": 3, "flag": True}, "folds": []})
+        body = problem(client.get("/models", params={"sort": sort}), 422, "unknown_sort")
+        [error] = body["errors"]
+        assert error["pointer"] == "query/sort"
+        assert error["detail"].startswith(f"no model has the metric {sort.removeprefix('-')!r}")
+        assert "metrics.test.own_score" in error["detail"]
+        assert "metrics.test.flag" not in error["detail"]
+        assert client.get("/models?sort=metrics.test.own_score").status_code == 200
+
+    def test_usual_metrics_are_known_before_there_are_models(self, client):
+        assert client.get("/models?sort=-metrics.test.accuracy").json()["items"] == []
+        assert problem(client.get("/models?sort=metrics.nonsense"), 422, "unknown_sort")
+
     def test_refused_cursor(self, client):
         body = problem(client.get("/models?cursor=AAAA"), 422, "invalid_cursor")
         assert body["errors"][0]["pointer"] == "query/cursor"

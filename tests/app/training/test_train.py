@@ -172,7 +172,7 @@ class TestRefused:
         [
             ({"kind": "forest", "oob_score": True, "bootstrap": False}, "oob_score of ForestClassifier is True"),
             ({"kind": "tree", "loss": {"kind": "distribution", "cdf": "t"}}, "cdf 't' lacks df"),
-            ({"kind": "forest", "bootstrap": None}, "Input should be a valid boolean (got null)"),
+            ({"kind": "forest", "bootstrap": None}, "bootstrap is null; it must be true or false"),
         ],
     )
     def test_the_detail_starts_with_the_value_or_the_rule(

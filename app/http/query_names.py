@@ -1,0 +1,53 @@
+"""Refusal of query parameters that a route does not have, because a misspelled one would be ignored silently."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import Depends, Request
+from fastapi.params import Depends as Dependency
+
+from app.errors import MAX_LISTED, FieldError, Invalid, pointer_token, some_of
+
+#: Returns the query parameters that a request may have beside the declared ones; None if any name can be one.
+QueryNames = Callable[[Request], frozenset[str] | None]
+
+
+class _OwnQuery:
+    """Dependency that does nothing; it marks a route that reads query parameters itself."""
+
+    def __init__(self, names: QueryNames) -> None:
+        self.names = names
+
+    async def __call__(self) -> None:
+        """Return None."""
+
+
+def own_query(names: QueryNames) -> Dependency:
+    """Return the dependency of a route that reads query parameters with these names itself."""
+    dependency: Dependency = Depends(_OwnQuery(names))
+    return dependency
+
+
+async def refuse_unknown_names(request: Request) -> None:
+    """Raise Invalid if the query has parameters that the route of the request does not have."""
+    known = _known_names(request, request.scope["route"].dependant)
+    unknown = [] if known is None else [name for name in request.query_params if name not in known]
+    if unknown:
+        rule = f"the query parameters here are {', '.join(sorted(known or ()))}" if known else "none can be given here"
+        errors = [FieldError(f"query/{pointer_token(name)}", f"the parameter is unknown; {rule}") for name in unknown]
+        detail = f"Unknown query parameters: {some_of(unknown)}; {rule}. Remove them or correct their spelling."
+        raise Invalid(detail, errors[:MAX_LISTED])
+
+
+def _known_names(request: Request, dependant: Any) -> set[str] | None:
+    """Return the query parameters of a route and of its dependencies; None if any name can be one."""
+    names = {parameter.alias for parameter in dependant.query_params}
+    parts = [_known_names(request, dependency) for dependency in dependant.dependencies]
+    if isinstance(dependant.call, _OwnQuery):
+        parts.append(_as_set(dependant.call.names(request)))
+    known = [part for part in parts if part is not None]
+    return names.union(*known) if len(known) == len(parts) else None
+
+
+def _as_set(names: frozenset[str] | None) -> set[str] | None:
+    return None if names is None else set(names)

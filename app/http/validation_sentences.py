@@ -1,0 +1,143 @@
+"""Sentences for invalid fields of requests: the value, the rule and the way out, in the words of this service.
+
+The framework reports one error per member of a union. The errors of one field become one sentence that lists all rules.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from app.errors import FieldError, pointer_token
+
+#: Error as the framework reports it: `type`, `loc`, `input` and, with bounds and choices, `ctx`.
+Item = Mapping[str, Any]
+
+#: Kinds of errors whose message was written in this project: the text of a ValueError.
+_OWN_SENTENCES = ("value_error", "assertion_error")
+_ANOTHER_KIND = "of another kind; the documentation of the route describes what it can be"
+
+
+def field_errors(items: Iterable[Item], body: Any) -> list[FieldError]:
+    """Return one error per invalid field. body: the parsed body, in which the pointers are looked up."""
+    items_of: dict[str, list[Item]] = {}
+    for item in items:
+        items_of.setdefault(_pointer(item, body), []).append(item)
+    return [FieldError(pointer, _sentence(pointer, same_field)) for pointer, same_field in items_of.items()]
+
+
+def _pointer(item: Item, body: Any) -> str:
+    """Return the location of an error as a JSON pointer into the body, or as `query/NAME` and the like.
+
+    The framework adds names of union members to the location. They are not in the body, so they are left out.
+    """
+    source, *rest = item["loc"] or ("body",)
+    if source != "body":
+        return "/".join(str(part) for part in item["loc"])
+    written: list[str] = []
+    here: Any = body
+    for part in rest:
+        inside = (isinstance(here, dict) and part in here) or (isinstance(here, list) and isinstance(part, int))
+        if inside:
+            here = here[part]
+        if inside or (item["type"] == "missing" and part == rest[-1]):
+            written.append(pointer_token(str(part)))
+    return "/" + "/".join(written)
+
+
+def _sentence(pointer: str, items: list[Item]) -> str:
+    own = [str(item["msg"]).partition(", ")[2] for item in items if item["type"] in _OWN_SENTENCES]
+    if own:
+        return "; ".join(dict.fromkeys(own))
+    name = pointer.rpartition("/")[2] or "the body"
+    for item in items:
+        if item["type"] in _WHOLE_SENTENCES:
+            return _WHOLE_SENTENCES[item["type"]](name, item)
+    rules = dict.fromkeys(_rule(item) for item in items)
+    return f"{name} is {_shown(items[0].get('input'))}; it must be {', or '.join(rules)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list | tuple):
+        return "an object" if isinstance(value, dict) else f"a list of length {len(value)}"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return f"{value!r:.80}" if isinstance(value, str | int | float) else "not readable"
+
+
+def _unknown_kind(name: str, item: Item) -> str:
+    context = item["ctx"]
+    return f"{_discriminator(item)} is {context['tag']!r:.80}; it must be one of {context['expected_tags']}"
+
+
+def _no_kind(name: str, item: Item) -> str:
+    kind = _discriminator(item)
+    return f"{kind} is missing in {name}; add it, because it selects what {name} is"
+
+
+def _discriminator(item: Item) -> str:
+    return str(item["ctx"]["discriminator"]).strip("'")
+
+
+#: Sentences of errors that are not about a value.
+_WHOLE_SENTENCES: dict[str, Callable[[str, Item], str]] = {
+    "missing": lambda name, _: f"{name} is missing; it is required, add it",
+    "extra_forbidden": lambda name, _: f"{name} is not a known key here; remove it or correct its spelling",
+    "too_many_files": lambda name, _: f"{name} is given more than once; upload one file at a time",
+    "union_tag_invalid": _unknown_kind,
+    "union_tag_not_found": _no_kind,
+}
+
+
+def _rule(item: Item) -> str:
+    """Return what the value must be, as it continues `it must be`."""
+    context = item.get("ctx") or {}
+    if item["type"] in _BOUNDS:
+        phrase, key = _BOUNDS[item["type"]]
+        return f"{_noun(item)}{phrase} {context[key]:.10g}"
+    if item["type"] in _LENGTHS:
+        noun, phrase, key = _LENGTHS[item["type"]]
+        return f"{noun} {phrase} {context[key]} {'characters' if noun == 'text' else 'entries'}"
+    if item["type"] in ("literal_error", "enum"):
+        return str(context["expected"])
+    return _RULES.get(item["type"], _ANOTHER_KIND)
+
+
+def _noun(item: Item) -> str:
+    """Return the type of a bounded number, which a union names in the location."""
+    member = str(item["loc"][-1]) if item["loc"] else ""
+    nouns = {"constrained-int": "an integer ", "constrained-float": "a number "}
+    return next((noun for name, noun in nouns.items() if name in member), "")
+
+
+_BOUNDS = {
+    "greater_than": ("above", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("below", "lt"),
+    "less_than_equal": ("at most", "le"),
+    "multiple_of": ("a multiple of", "multiple_of"),
+}
+_LENGTHS = {
+    "too_short": ("a collection", "of at least", "min_length"),
+    "too_long": ("a collection", "of at most", "max_length"),
+    "string_too_short": ("text", "of at least", "min_length"),
+    "string_too_long": ("text", "of at most", "max_length"),
+}
+_RULES = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "an integer"),
+    "int_parsing_size": "an integer of fewer digits",
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    "finite_number": "a finite number",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    "none_required": "null",
+    "string_type": "text",
+    "string_unicode": "text without halves of surrogate pairs",
+    "bytes_type": "a file",
+    **dict.fromkeys(("list_type", "tuple_type", "set_type", "iterable_type"), "a list"),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "an object"),
+    **dict.fromkeys(("uuid_type", "uuid_parsing"), "an id as the service returns it (a UUID)"),
+    **dict.fromkeys(("json_type", "json_invalid"), "text in JSON"),
+    **dict.fromkeys(
+        ("datetime_type", "datetime_parsing", "datetime_from_date_parsing", "timezone_aware"),
+        "a time such as 2026-11-21T09:00:00Z",
+    ),
+}

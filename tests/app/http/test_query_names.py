@@ -1,0 +1,55 @@
+"""Every route refuses query parameters that it does not have."""
+
+import re
+import uuid
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.app.trained_models.made import make_trained_model
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+def _operations(client: TestClient) -> list[tuple[str, str]]:
+    paths = client.get("/openapi.json").json()["paths"]
+    return [(method, path) for path, described in paths.items() for method in METHODS if method in described]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_every_route_refuses_an_unknown_parameter(client: TestClient) -> None:
+    operations = [operation for operation in _operations(client) if operation != ("get", "/predict")]
+    assert len(operations) > 15
+    for method, path in operations:
+        response = client.request(method, re.sub(r"\{\w+\}", str(uuid.uuid4()), path), params={"nonsense": "1"})
+        assert response.status_code == 422, (method, path, response.text)
+        pointers = [error["pointer"] for error in response.json()["errors"]]
+        assert (response.json()["code"], pointers) == ("invalid_request", ["query/nonsense"]), (method, path)
+        assert "'nonsense'" in response.json()["detail"]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_names_of_features_are_parameters_of_a_prediction(client: TestClient) -> None:
+    make_trained_model(client.app.state.context, name="m")
+    response = client.get("/predict", params={"model": "m", "age": "41", "job": "skilled"})
+    assert response.status_code == 200, response.text
+    refused = client.get("/predict", params={"model": "m", "age": "41", "job": "skilled", "nonsense": "1"})
+    assert refused.json()["code"] == "unknown_feature"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_parameters_that_a_route_reads_itself_are_known(client: TestClient) -> None:
+    make_trained_model(client.app.state.context, name="m")
+    rows = {"rows": [{"age": 41}]}
+    assert client.post("/predict", params={"model": "m", "on_missing": "missing"}, json=rows).status_code == 200
+    raw = {"content": "x,y\n1,a\n2,b\n", "headers": {"Content-Type": "text/csv"}}
+    assert client.post("/datasets", params={"target": "y", "name": "raw"}, **raw).status_code == 201
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_fields_of_a_form_are_refused_in_the_query(client: TestClient) -> None:
+    form = {"files": {"file": ("t.csv", "x,y\n1,a\n2,b\n")}, "data": {"target": "y"}}
+    response = client.post("/datasets", params={"name": "lost"}, **form)
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["pointer"] == "query/name"
+    assert client.post("/datasets", **form).status_code == 201

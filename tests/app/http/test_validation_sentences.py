@@ -1,0 +1,133 @@
+"""Invalid fields are described in the words of this service, whatever the field and the value."""
+
+import re
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from pydantic_core.core_schema import ErrorType
+
+from app.http.validation_sentences import field_errors
+from core import ESTIMATORS, LOSSES, NOISE_KINDS, service_api
+
+#: Words of the sentences of pydantic and of no sentence of this service.
+FOREIGN = re.compile(r"\b(should|Input|Value error|Extra inputs|Field required|Unable to|Assertion failed|Object)\b")
+BROKEN: list[Any] = [None, True, "text", -1, 1.5, 10**30, [], [[]], ["a", 1], {}, {"kind": "no"}, {"a": [1]}]
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+def _broken_models() -> Iterator[Any]:
+    """Yield models of every kind in which every parameter has the same broken value, and values that are no models."""
+    yield from BROKEN
+    for value in BROKEN:
+        for kind in ESTIMATORS:
+            yield {"kind": kind, **{p.name: value for p in service_api.estimator_parameters(kind)}, "nonsense": value}
+        for kind in LOSSES:
+            loss = {"kind": kind, **{p.name: value for p in service_api.loss_parameters(kind)}, "nonsense": value}
+            yield {"kind": "tree", "loss": loss}
+
+
+def _broken_noise() -> Iterator[Any]:
+    yield from BROKEN
+    for value in BROKEN:
+        yield {"inject": value, "correction": value}
+        yield {"correction": {"kind": value, "transition": value, "nonsense": value}}
+        for kind in NOISE_KINDS:
+            parameters = {p.name: value for p in service_api.noise_parameters(kind)}
+            yield {"inject": {"kind": kind, **parameters, "nonsense": value}}
+
+
+def _broken_bodies(client: TestClient) -> Iterator[tuple[str, Any]]:
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    for path, name in (("/train", "TrainRequest"), ("/audits", "AuditSpec"), ("/sweeps", "SweepSpec")):
+        for value in BROKEN:
+            yield path, dict.fromkeys(schemas[name]["properties"], value)
+            yield path, value
+        for model in _broken_models():
+            yield path, {"model": model, "models": [model]}
+        for noise in _broken_noise():
+            yield path, {"model": {"kind": "tree"}, "noise": noise}
+    for value in BROKEN:
+        for kind in ("none", "holdout", "cross_validation", "dataset"):
+            names = ("test_fraction", "stratify", "folds", "dataset_id")
+            yield "/train", {"model": {"kind": "tree"}, "evaluation": {"kind": kind, **dict.fromkeys(names, value)}}
+        yield "/train", {"model": {"kind": "tree"}, "data": {"columns": value, "target": value}}
+        yield "/train", {"model": {"kind": "tree"}, "data": {"columns": {"x": value}, "target": "x"}}
+        yield "/predict", dict.fromkeys(("model", "rows", "columns", "on_unknown", "on_missing", "extra"), value)
+        yield "/predict", value
+
+
+def _check(response: Any, sent: Any) -> None:
+    assert 400 <= response.status_code < 500, (sent, response.text)
+    problem = response.json()
+    texts = [problem["detail"], *(error["detail"] for error in problem.get("errors", ()))]
+    for text in texts:
+        assert not FOREIGN.search(text), (sent, text)
+        assert len(text) < 2000
+
+
+def test_bodies(client: TestClient) -> None:
+    n_sent = 0
+    for path, body in _broken_bodies(client):
+        _check(client.post(path, json=body), body)
+        n_sent += 1
+    assert n_sent > 1000
+
+
+def test_query_parameters(client: TestClient) -> None:
+    n_sent = 0
+    for path, described in client.get("/openapi.json").json()["paths"].items():
+        for parameter in described.get("get", {}).get("parameters", ()):
+            if parameter["in"] == "query" and parameter["schema"].get("type") != "string":
+                url = re.sub(r"\{\w+\}", "00000000-0000-0000-0000-000000000001", path)
+                for value in ("", "text", "-1", "1.5", "9" * 400, "\0"):
+                    response = client.get(url, params={parameter["name"]: value})
+                    if response.status_code != 200:
+                        _check(response, (path, parameter["name"], value))
+                        n_sent += 1
+    assert n_sent > 20
+
+
+def test_fields_of_an_upload(client: TestClient) -> None:
+    raw = {"content": "x,y\n1,a\n2,b\n", "headers": {"Content-Type": "text/csv"}}
+    for name in ("target", "name", "types", "exclude"):
+        for values in (["", ""], ["{"], ["[]"], ['{"x": 3}'], ["a" * 300], ["\0"], []):
+            response = client.post("/datasets", params={"target": ["y"], name: values}, **raw)
+            if response.status_code not in (200, 201):
+                _check(response, (name, values))
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "sentence"),
+    [
+        ({"seed": -1}, "/seed", "seed is -1; it must be at least 0"),
+        ({"seed": "0"}, "/seed", "seed is '0'; it must be an integer"),
+        ({"colour": 1}, "/colour", "colour is not a known key here; remove it or correct its spelling"),
+        ({"model": {"kind": "stump"}}, "/model", "kind is 'stump'; it must be one of 'tree', 'forest', "),
+        (
+            {"model": {"kind": "tree", "max_features": -1}},
+            "/model/max_features",
+            "max_features is -1; it must be an integer at least 1, or a number above 0, or 'sqrt' or 'log2'",
+        ),
+        ({"name": "a/b"}, "/name", "'a/b' is not a model name; use 1 to 100 letters"),
+        ({"dataset_id": "mine"}, "/dataset_id", "dataset_id is 'mine'; it must be an id as the service returns it"),
+    ],
+)
+def test_value_rule_and_way_out(client: TestClient, body: dict[str, Any], pointer: str, sentence: str) -> None:
+    problem = client.post("/train", json={"model": {"kind": "tree"}, **body}).json()
+    [detail] = [error["detail"] for error in problem["errors"] if error["pointer"] == pointer]
+    assert detail.startswith(sentence)
+    assert problem["detail"].startswith("At /")
+
+
+def test_every_kind_of_error_has_a_sentence(database_url: str) -> None:
+    bounds = dict.fromkeys(("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length"), 1)
+    context = {**bounds, "expected": "'a'", "expected_tags": "'a'", "tag": "b", "discriminator": "'kind'"}
+    for kind in typing.get_args(ErrorType):
+        item = {"type": kind, "loc": ("body", "x"), "msg": "Input should, be", "input": 1, "ctx": context}
+        [error] = field_errors([item], {"x": 1})
+        assert error.pointer == "/x"
+        assert "Input" not in error.detail
