@@ -23,7 +23,7 @@ from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, TreeNodes
 from core.registry import ESTIMATORS, estimator_parameters
 
 #: Parameters that the first files lack; those models were fitted with the defaults.
-_LATER_PARAMETERS = frozenset({"oob_score", "max_leaf_nodes", "splitter", "correction"})
+_LATER_PARAMETERS = frozenset({"oob_score", "max_leaf_nodes", "splitter", "correction", "categorical_features"})
 _DTYPES = {
     "children_left": np.int32,
     "children_right": np.int32,

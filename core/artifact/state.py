@@ -17,12 +17,13 @@ from core.losses.parsing import parse_loss
 from core.noise.correction import parse_corrected_labels, parse_correction
 from core.parameters import Parameter
 from core.registry import ESTIMATORS, AnyClassifier, estimator_kind, estimator_parameters
+from core.validation.categories import categories_from_json, categories_to_json
 from core.validation.training_data import MAX_CLASSES
 
 #: Parameters that do not change the result; they are not stored, so that equal models have equal files.
 _NOT_STORED = frozenset({"n_jobs"})
 #: Parameters that the first files of format 2 lack; those models were fitted with the defaults.
-_LATER_PARAMETERS = frozenset({"correction"})
+_LATER_PARAMETERS = frozenset({"correction", "categorical_features"})
 #: "<U" stands for text of any length, "|O" for labels of mixed types.
 _CLASS_DTYPES = frozenset(
     {"<U", "|O", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"}
@@ -56,6 +57,7 @@ def estimator_state(estimator: AnyClassifier, schema: Mapping[str, Any] | None) 
         "tuning_scores": [list(pair) for pair in getattr(estimator, "tuning_scores_", {}).items()],
         "oob_score": _finite_or_none(getattr(estimator, "oob_score_", None)),
         "correction": _correction_json(estimator),
+        "category_values": categories_to_json(estimator.is_categorical_, estimator.category_values_),
         "schema": dict(schema) if schema is not None else getattr(estimator, "schema_", None),
     }
     if isinstance(estimator, BoostedClassifier):
@@ -132,6 +134,9 @@ def _rebuild(state: EstimatorState) -> AnyClassifier:
     estimator.schema_ = _mapping_or_none(metadata["schema"])
     if metadata["feature_names"] is not None:
         estimator.feature_names_in_ = _feature_names(metadata["feature_names"], estimator.n_features_in_)
+    estimator.is_categorical_, estimator.category_values_ = categories_from_json(
+        metadata.get("category_values"), estimator.n_features_in_
+    )
     if metadata["lambda"] is not None and isinstance(estimator, GrownClassifier):
         estimator.lambda_ = _finite(metadata["lambda"])
         estimator.tuning_scores_ = {_finite(key): _finite(score) for key, score in metadata["tuning_scores"]}

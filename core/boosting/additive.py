@@ -37,6 +37,7 @@ from core.growth.growth_parameters import (
     MinSamplesLeaf,
     RandomState,
 )
+from core.validation.categories import FROM_DTYPE, CategoricalFeatures
 
 #: Limit on the working responses of LogitBoost; Friedman, Hastie and Tibshirani recommend 2 to 4.
 MAX_RESPONSE = 4.0
@@ -69,6 +70,7 @@ class AdditiveBooster(BoostedClassifier):
         min_samples_leaf: MinSamplesLeaf = 1,
         max_features: MaxFeatures = None,
         max_bins: MaxBins = 256,
+        categorical_features: CategoricalFeatures = FROM_DTYPE,
         class_weight: ClassWeights = None,
         random_state: RandomState = None,
         n_jobs: Jobs = None,
@@ -80,6 +82,7 @@ class AdditiveBooster(BoostedClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs

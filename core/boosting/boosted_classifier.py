@@ -29,6 +29,7 @@ from core.losses.parsing import parse_loss
 from core.monitoring import FitMonitor, NullMonitor, Progress
 from core.parameters import Bounds, Help, parameters_of
 from core.randomness import Purpose, Seed, SeedTree
+from core.validation.categories import CategoryValues
 from core.validation.training_data import TrainingData, prediction_rows, training_data
 
 NumberOfRounds = Annotated[
@@ -81,6 +82,8 @@ class BoostedClassifier(ClassifierContract):
     n_rounds_: int
     stop_reason_: str
     schema_: dict[str, Any] | None
+    is_categorical_: NDArray[np.bool_] | None = None
+    category_values_: CategoryValues = ()
 
     n_rounds: int
     loss: Any
@@ -89,6 +92,7 @@ class BoostedClassifier(ClassifierContract):
     min_samples_leaf: int
     max_features: int | float | str | None
     max_bins: int | None
+    categorical_features: Any
     class_weight: Any
     random_state: Seed
     n_jobs: int | None

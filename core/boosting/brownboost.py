@@ -18,6 +18,7 @@ from core.growth.growth_parameters import (
     RandomState,
 )
 from core.parameters import Bounds, Help
+from core.validation.categories import FROM_DTYPE, CategoricalFeatures
 
 #: The initial weight of rows is exp(-c), which is zero in float64 for c above 745.
 _MAX_TIME = 500
@@ -77,6 +78,7 @@ class BrownBoostClassifier(TimedBooster):
         min_samples_leaf: MinSamplesLeaf = 1,
         max_features: MaxFeatures = None,
         max_bins: MaxBins = 256,
+        categorical_features: CategoricalFeatures = FROM_DTYPE,
         class_weight: ClassWeights = None,
         random_state: RandomState = None,
         n_jobs: Jobs = None,
@@ -89,6 +91,7 @@ class BrownBoostClassifier(TimedBooster):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs

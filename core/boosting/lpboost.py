@@ -29,6 +29,7 @@ from core.growth.growth_parameters import (
 )
 from core.kernels.simplex.dictionary import LIMIT_REACHED
 from core.parameters import Bounds, Help
+from core.validation.categories import FROM_DTYPE, CategoricalFeatures
 
 OutlierShare = Annotated[
     float | None,
@@ -147,6 +148,7 @@ class LPBoostClassifier(BoostedClassifier):
         min_samples_leaf: MinSamplesLeaf = 1,
         max_features: MaxFeatures = None,
         max_bins: MaxBins = 256,
+        categorical_features: CategoricalFeatures = FROM_DTYPE,
         class_weight: ClassWeights = None,
         random_state: RandomState = None,
         n_jobs: Jobs = None,
@@ -159,6 +161,7 @@ class LPBoostClassifier(BoostedClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs

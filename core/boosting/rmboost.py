@@ -33,6 +33,7 @@ from core.growth.growth_parameters import (
 )
 from core.kernels.simplex.regularized_duals import MARGIN_LIMIT
 from core.parameters import Bounds, Help
+from core.validation.categories import FROM_DTYPE, CategoricalFeatures
 
 Regularization = Annotated[
     float | None,
@@ -106,6 +107,7 @@ class RMBoostClassifier(BoostedClassifier):
         min_samples_leaf: MinSamplesLeaf = 1,
         max_features: MaxFeatures = None,
         max_bins: MaxBins = 256,
+        categorical_features: CategoricalFeatures = FROM_DTYPE,
         class_weight: ClassWeights = None,
         random_state: RandomState = None,
         n_jobs: Jobs = None,
@@ -123,6 +125,7 @@ class RMBoostClassifier(BoostedClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -36,6 +36,7 @@ from core.monitoring import Progress
 from core.noise.correction import clip_to_simplex, leaf_vote
 from core.parameters import Bounds, Help
 from core.randomness import SeedTree
+from core.validation.categories import FROM_DTYPE, CategoricalFeatures
 from core.validation.training_data import TrainingData
 
 NumberOfTrees = Annotated[int, Bounds(ge=1, le=LARGEST_COUNT), Help("Number of trees.")]
@@ -80,6 +81,7 @@ class GrownForest(GrownClassifier):
         classifier.classes_, classifier.loss_ = self.classes_, self.loss_
         classifier.correction_ = self.correction_
         classifier.n_features_in_ = self.n_features_in_
+        classifier.is_categorical_, classifier.category_values_ = self.is_categorical_, self.category_values_
         return classifier
 
     def _n_trees(self) -> int:
@@ -168,6 +170,7 @@ class ForestClassifier(GrownForest):
         max_features: MaxFeatures = "sqrt",
         splitter: Splitter = "best",
         max_bins: MaxBins = 256,
+        categorical_features: CategoricalFeatures = FROM_DTYPE,
         bootstrap: WithBootstrap = True,
         oob_score: OutOfBagScore = False,
         class_weight: ClassWeights = None,
@@ -184,6 +187,7 @@ class ForestClassifier(GrownForest):
         self.max_features = max_features
         self.splitter = splitter
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.class_weight = class_weight
@@ -211,6 +215,7 @@ class ExtraTreesClassifier(GrownForest):
         max_features: MaxFeatures = "sqrt",
         splitter: Splitter = "random",
         max_bins: MaxBins = 256,
+        categorical_features: CategoricalFeatures = FROM_DTYPE,
         bootstrap: WithBootstrap = False,
         oob_score: OutOfBagScore = False,
         class_weight: ClassWeights = None,
@@ -227,6 +232,7 @@ class ExtraTreesClassifier(GrownForest):
         self.max_features = max_features
         self.splitter = splitter
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.bootstrap = bootstrap
         self.oob_score = oob_score
         self.class_weight = class_weight

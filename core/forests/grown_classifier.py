@@ -32,6 +32,7 @@ from core.noise.correction import (
 from core.noise.estimation import TransitionEstimate
 from core.parameters import parameters_of
 from core.randomness import Seed, SeedTree
+from core.validation.categories import CategoryValues
 from core.validation.training_data import TrainingData, class_weight_per_class, prediction_rows, training_data
 
 
@@ -60,6 +61,8 @@ class GrownClassifier(ClassifierContract):
     tuning_scores_: dict[float, float]
     oob_score_: float
     schema_: dict[str, Any] | None
+    is_categorical_: NDArray[np.bool_] | None = None
+    category_values_: CategoryValues = ()
     correction_: CorrectedLabels | None = None
     noise_estimate_: TransitionEstimate
 
@@ -72,6 +75,7 @@ class GrownClassifier(ClassifierContract):
     max_features: int | float | str | None
     splitter: str
     max_bins: int | None
+    categorical_features: Any
     class_weight: Any
     random_state: Seed
     n_jobs: int | None

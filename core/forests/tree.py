@@ -27,6 +27,7 @@ from core.growth.tree_structure import Tree, Trees
 from core.kernels.criteria.catalog import Criterion
 from core.monitoring import Progress
 from core.randomness import SeedTree
+from core.validation.categories import FROM_DTYPE, CategoricalFeatures
 
 #: Values of `tree_` that users have read. They are kept outside of the estimators, so that copies and artifacts of an
 #: estimator do not contain them.
@@ -51,6 +52,7 @@ class TreeClassifier(GrownClassifier):
         max_features: MaxFeatures = None,
         splitter: Splitter = "best",
         max_bins: MaxBins = 256,
+        categorical_features: CategoricalFeatures = FROM_DTYPE,
         class_weight: ClassWeights = None,
         correction: CorrectionChoice = None,
         random_state: RandomState = None,
@@ -64,6 +66,7 @@ class TreeClassifier(GrownClassifier):
         self.max_features = max_features
         self.splitter = splitter
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.class_weight = class_weight
         self.correction = correction
         self.random_state = random_state

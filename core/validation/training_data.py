@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from core.exceptions import InvalidInput, InvalidParameter
 from core.groups import Groups, encode_groups
 from core.kernels.row_scans import has_infinity, narrow_exactly
+from core.validation.categories import encode_categories, fit_categories, values_are_codes
 from core.validation.feature_table import rows_like_training, training_rows
 
 ClassWeight = Mapping[Hashable, float] | str | None
@@ -31,7 +32,7 @@ class EncodedLabels(NamedTuple):
 class InputRows(NamedTuple):
     """Rows as passed to `fit`, including those of weight zero."""
 
-    X: NDArray[Any]  # (row, feature)
+    X: NDArray[Any]  # (row, feature), with the codes of categorical features
     codes: NDArray[np.int32]  # (row,)
     sample_weights: NDArray[np.float64]  # (row,), without class weights
     is_training: NDArray[np.bool_]  # (row,), whether the row has a positive weight
@@ -41,7 +42,8 @@ class InputRows(NamedTuple):
 class TrainingData(NamedTuple):
     """Rows to grow trees on, without rows of weight zero or of a weight that underflows next to the largest."""
 
-    X: NDArray[Any]  # (row, feature) float32 or float64, NaN = missing
+    X: NDArray[Any]  # (row, feature) float32 or float64, NaN = missing; codes 0, 1, ... of categorical features
+    is_categorical: NDArray[np.bool_]  # (feature,)
     labels: EncodedLabels
     weights: NDArray[np.float64]  # (row,), positive, in units of `weight_unit`; the largest is in [1, 2)
     weight_unit: float  # a power of two
@@ -80,12 +82,16 @@ def training_data(
     sample_weights = row_weights(sample_weight, len(X))
     weights, unit = _scaled(sample_weights, class_weight_per_row(labels, class_weight))
     is_training, group_numbers = weights > 0, encode_groups(groups, len(X))
+    X = fit_categories(estimator, X)
+    is_categorical = estimator.is_categorical_ if estimator.is_categorical_ is not None else np.zeros(X.shape[1], bool)
     input_rows = InputRows(X, labels.codes, sample_weights, is_training, group_numbers)
     if is_training.all():
-        return TrainingData(X, labels, weights, unit, input_rows, group_numbers)
+        return TrainingData(X, is_categorical, labels, weights, unit, input_rows, group_numbers)
     training_labels = labels._replace(codes=labels.codes[is_training])
     training_groups = None if group_numbers is None else group_numbers[is_training]
-    return TrainingData(X[is_training], training_labels, weights[is_training], unit, input_rows, training_groups)
+    return TrainingData(
+        X[is_training], is_categorical, training_labels, weights[is_training], unit, input_rows, training_groups
+    )
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
@@ -179,11 +185,13 @@ def class_codes(classes: NDArray[Any], y: Any) -> tuple[NDArray[np.int64], int]:
 def prediction_rows(estimator: Any, X: Any) -> NDArray[Any]:
     """Return rows to predict, finite or NaN: float32 if it represents every number exactly, otherwise float64.
 
+    Categorical features have their codes; a value without a code is NaN.
+
     Raises InvalidInput and TypeError.
     """
     if _needs_no_cast(estimator, X) and not has_infinity(X):
         return _narrowed(X)
-    return _narrowed(rows_like_training(estimator, X))
+    return _narrowed(encode_categories(estimator, rows_like_training(estimator, X)))
 
 
 def _narrowed(X: NDArray[Any]) -> NDArray[Any]:
@@ -205,6 +213,7 @@ def _needs_no_cast(estimator: Any, X: Any) -> bool:
         and X.shape[1] == estimator.n_features_in_
         and bool(X.flags.carray)
         and not hasattr(estimator, "feature_names_in_")
+        and values_are_codes(estimator)
     )
 
 

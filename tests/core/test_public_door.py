@@ -53,7 +53,7 @@ def test_described_parameters_match_the_constructor(kind):
     assert all(p.help for p in described)
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in signature.parameters.values())
     separate_fields = {"random_state", "correction"} & {p.name for p in described}
-    assert {p.name for p in described if p.server_side} == separate_fields | {"n_jobs"}
+    assert {p.name for p in described if p.server_side} == separate_fields | {"n_jobs", "categorical_features"}
     hints = typing.get_type_hints(core.ESTIMATORS[kind].__init__, include_extras=True)
     for parameter in described:
         assert parameter.default == signature.parameters[parameter.name].default
