@@ -16,6 +16,7 @@ _WIDEST_INTEGER = 2**31 - 1
 _PARSED_VALUES = {
     "loss": "a [loss](losses.md)",
     "correction": "a [correction](../explanation/corrections.md), or null",
+    "categorical_features": '"from_dtype"; a list of booleans, indices or names; or null',
     "random_state": "integer, generator, or null",
     "class": "one of the classes",
     "transition": "K × K numbers, rows sum to 1",
