@@ -13,6 +13,10 @@ from core.boosting.lpboost import LPBoostClassifier
 from core.boosting.rmboost import RMBoostClassifier
 from core.boosting.robustboost import RobustBoostClassifier
 from core.boosting.rules import Rule
+from core.columns.column import Column, ColumnKind
+from core.columns.encoded_table import EncodedTable
+from core.columns.frames import encode_frame
+from core.columns.reading import MISSING_TEXTS, TextReading
 from core.evaluation import ScoreSpread, evaluate, spread_of_scores
 from core.exceptions import (
     ArtifactError,
@@ -60,18 +64,22 @@ from core.registry import ESTIMATORS
 __all__ = [
     "ESTIMATORS",
     "LOSSES",
+    "MISSING_TEXTS",
     "NOISE_KINDS",
     "AdaBoostClassifier",
     "AdaptiveNegativeExponential",
     "ArtifactError",
     "BrownBoostClassifier",
     "Certificate",
+    "Column",
+    "ColumnKind",
     "ConfusedPair",
     "CoreError",
     "Correction",
     "CredalEntropy",
     "CrossEntropy",
     "DistributionLoss",
+    "EncodedTable",
     "ExtraTreesClassifier",
     "FitMonitor",
     "FitStopped",
@@ -101,6 +109,7 @@ __all__ = [
     "SolverFailed",
     "SqrtGini",
     "SquaredError",
+    "TextReading",
     "TransitionEstimate",
     "TransitionMatrix",
     "Tree",
@@ -110,6 +119,7 @@ __all__ = [
     "ZeroOne",
     "audit_labels",
     "class_conditional_transition",
+    "encode_frame",
     "estimate_transition",
     "evaluate",
     "inject_noise",

@@ -6,6 +6,8 @@ them; checks that a request can pass before any row is read; and compilation ahe
 
 from core.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, audit_phases
 from core.class_votes import winning_classes
+from core.columns.datetimes import parse_datetimes
+from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers
 from core.evaluation import SCORES
 from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
 from core.holdout import holdout_size, largest_fold_size
@@ -26,9 +28,11 @@ __all__ = [
     "Bounds",
     "FitMonitor",
     "Parameter",
+    "ParsedTexts",
     "audit_phases",
     "check_enough_rows",
     "check_noise",
+    "clean_texts",
     "correction_parameters",
     "estimator_kind",
     "estimator_parameters",
@@ -39,6 +43,9 @@ __all__ = [
     "largest_fold_size",
     "loss_parameters",
     "noise_parameters",
+    "parse_booleans",
+    "parse_datetimes",
+    "parse_numbers",
     "step_monitor",
     "too_few_to_judge",
     "warm_up",

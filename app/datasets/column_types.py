@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from app.datasets.errors import NotNumeric, NotUtf8, UnsupportedColumnType, column_pointer
-from app.datasets.reading import MISSING_TEXTS, TableReader
+from app.datasets.reading import TableReader
+from core import MISSING_TEXTS
 
 
 class ColumnKind(StrEnum):

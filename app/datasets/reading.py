@@ -1,7 +1,6 @@
 """Readers of files as Arrow record batches, for any number of passes, with one batch in memory.
 
-Cells of CSV files are read as text; `app.datasets.column_types` detects their types. This module defines which texts
-mean that a value is missing.
+Cells of CSV files are read as text; `app.datasets.column_types` detects their types.
 """
 
 import codecs
@@ -20,10 +19,7 @@ import pyarrow.parquet as pq
 from app.datasets.errors import DuplicateColumn, InvalidColumnName, NoRows, NotUtf8, TooManyColumns, UnreadableFile
 from app.datasets.formats import FileFormat, sniff_delimiter
 from app.settings import MEBIBYTE, Limits
-
-#: Cells of a CSV or TSV file, without surrounding blanks, that mean that the value is missing. "?" is used by the
-#: classic repositories of tabular data; read as text, it would make a numeric column categorical.
-MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?")
+from core import MISSING_TEXTS
 
 MAX_NAME_CHARACTERS = 500
 _CELLS_PER_BATCH = 4_000_000

@@ -1,0 +1,45 @@
+"""Feature matrix with the columns that its numbers stand for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.columns.column import Column, ColumnKind
+from core.exceptions import InvalidInput
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """Rows as numbers, with the columns that the numbers stand for.
+
+    X: float32 or float64 (row, feature), NaN = missing, a category is its index. columns: one per feature.
+
+    Raises InvalidInput if the number of columns does not match.
+    """
+
+    X: NDArray[np.float32] | NDArray[np.float64]
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        if self.X.ndim != 2 or self.X.shape[1] != len(self.columns):
+            raise InvalidInput(
+                f"X has shape {self.X.shape} and there are {len(self.columns)} columns; pass one for each feature."
+            )
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and number of features."""
+        return len(self.X), len(self.columns)
+
+    @property
+    def is_categorical(self) -> NDArray[np.bool_]:
+        """Whether each feature is categorical, (feature,)."""
+        return np.array([column.kind is ColumnKind.CATEGORICAL for column in self.columns], dtype=np.bool_)
+
+    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "EncodedTable":
+        """Return the rows with these numbers, in this order, or of this mask."""
+        return EncodedTable(self.X[rows], self.columns)

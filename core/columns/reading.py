@@ -1,0 +1,120 @@
+"""How the texts of a column are written: missing values, numbers and dates."""
+
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, Self
+
+from core.columns.date_forms import date_pattern
+from core.exceptions import InvalidParameter
+
+#: Texts, without surrounding blanks, that mean that a value is missing: those that pandas.read_csv takes as missing,
+#: pandas' text of a missing date, and "?" of the classic repositories of tabular data.
+MISSING_TEXTS = (
+    "",
+    "#N/A",
+    "#N/A N/A",
+    "#NA",
+    "-1.#IND",
+    "-1.#QNAN",
+    "-NaN",
+    "-nan",
+    "1.#IND",
+    "1.#QNAN",
+    "<NA>",
+    "?",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "NaT",
+    "None",
+    "n/a",
+    "nan",
+    "null",
+)
+
+DECIMAL_MARKS = (".", ",")
+#: Characters that each mark between groups of three digits stands for: spreadsheets write no-break and thin spaces and
+#: typographic apostrophes where people type a blank or an apostrophe.
+THOUSANDS_MARKS = {"": "", ",": ",", ".": ".", " ": " \u00a0\u2009\u202f", "'": "'\u2019"}
+_MOST_NULLS = 1000
+
+
+@dataclass(frozen=True)
+class TextReading:
+    """How the texts of a column are read.
+
+    decimal: decimal mark, "." or ",".
+    thousands: mark between groups of three digits: "," "." " " "'" or "" for none. A blank stands for no-break and
+    thin spaces too, an apostrophe for the typographic one too.
+    percent: whether numbers may have a percent sign, which divides them by 100: "12 %" is 0.12.
+    dates: `strptime` form of dates, or None for ISO 8601.
+    nulls: texts, without surrounding blanks, that mean that the value is missing.
+
+    Raises InvalidParameter.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    percent: bool = False
+    dates: str | None = None
+    nulls: tuple[str, ...] = MISSING_TEXTS
+
+    def __post_init__(self) -> None:
+        if self.decimal not in DECIMAL_MARKS:
+            raise InvalidParameter(f"decimal is {self.decimal!r:.100}; it must be '.' or ','.")
+        if not isinstance(self.thousands, str) or self.thousands not in THOUSANDS_MARKS:
+            marks = ", ".join(map(repr, THOUSANDS_MARKS))
+            raise InvalidParameter(f"thousands is {self.thousands!r:.100}; it must be one of {marks}.")
+        if self.thousands == self.decimal:
+            raise InvalidParameter(f"decimal and thousands are both {self.decimal!r}; they must differ.")
+        if not isinstance(self.percent, bool):
+            raise InvalidParameter(f"percent is {self.percent!r:.100}; it must be true or false.")
+        if not (isinstance(self.nulls, tuple) and all(isinstance(text, str) for text in self.nulls)):
+            raise InvalidParameter(f"nulls is {self.nulls!r:.100}; it must be a list of texts.")
+        if len(self.nulls) > _MOST_NULLS:
+            raise InvalidParameter(f"nulls has {len(self.nulls)} texts; at most {_MOST_NULLS} are supported.")
+        date_pattern(self.dates)
+
+    @property
+    def number_example(self) -> str:
+        """A number in this writing, for error messages."""
+        return f"1{self.thousands}234{self.decimal}5" + (" or 12 %" if self.percent else "")
+
+    @property
+    def date_example(self) -> str:
+        """The form of a date, for error messages."""
+        if self.dates is None:
+            return "such as 2024-05-31 or 2024-05-31T14:30:00Z (ISO 8601)"
+        return f"in the form {self.dates}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings that differ from the default, as JSON."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        changed = {name: value for name, value in values.items() if value != getattr(DEFAULT_READING, name)}
+        return changed | ({"nulls": list(self.nulls)} if "nulls" in changed else {})
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """Return the reading that `to_json` wrote; None means the default. Raises InvalidParameter."""
+        if value is None:
+            return cls()
+        known = [field.name for field in fields(cls)]
+        if not isinstance(value, dict) or not set(value) <= set(known):
+            raise InvalidParameter(f"the reading is {value!r:.100}; it must be a mapping of {', '.join(known)}.")
+        nulls = value.get("nulls", MISSING_TEXTS)
+        return cls(**{**value, "nulls": tuple(nulls) if isinstance(nulls, list) else nulls})
+
+
+DEFAULT_READING = TextReading()
+
+
+@lru_cache(maxsize=256)
+def number_pattern(reading: TextReading) -> str:
+    """Return the pattern of a number; digits with a leading zero are a code and do not match."""
+    mark = f"[{THOUSANDS_MARKS[reading.thousands]}]"
+    grouped = rf"|[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+" if reading.thousands else ""
+    decimal = f"[{reading.decimal}]"
+    mantissa = rf"(?:(?:0|[1-9][0-9]*{grouped})(?:{decimal}[0-9]*)?|{decimal}[0-9]+)"
+    percent = r"(?:[ \x{a0}\x{202f}]?%)?" if reading.percent else ""
+    return rf"^[+-]?{mantissa}(?:[eE][+-]?[0-9]+)?{percent}$"

@@ -1,0 +1,68 @@
+"""Texts as numbers and booleans, and the texts that mean that a value is missing."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.columns.reading import DEFAULT_READING, MISSING_TEXTS, THOUSANDS_MARKS, TextReading, number_pattern
+
+
+class ParsedTexts(NamedTuple):
+    """Values of texts (row,).
+
+    values: Arrow array, null where the text means "missing" or is invalid.
+    invalid: Arrow array of booleans without nulls: whether a text is present but is not written as a value.
+    """
+
+    values: pa.Array
+    invalid: pa.BooleanArray
+
+
+def clean_texts(texts: pa.Array, nulls: Sequence[str] = MISSING_TEXTS) -> pa.Array:
+    """Return the texts without surrounding blanks; those that mean "missing" are null."""
+    trimmed = pc.utf8_trim_whitespace(texts)
+    missing = pc.is_in(trimmed, pa.array(nulls, trimmed.type))
+    return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
+
+
+def parse_numbers(texts: pa.Array, reading: TextReading = DEFAULT_READING) -> ParsedTexts:
+    """Return texts as finite float64.
+
+    A number has an optional sign, digits with or without a decimal mark, and an optional exponent. Groups of three
+    digits are separated everywhere or nowhere. Digits with a leading zero (01234) are a code, not a number.
+    Hexadecimal numbers, infinity and numbers beyond the range of float64 are invalid.
+    """
+    cleaned = clean_texts(texts, reading.nulls)
+    matches = pc.match_substring_regex(cleaned, number_pattern(reading))
+    values = _plain(_null_unless(matches, cleaned), reading).cast(pa.float64())
+    if reading.percent:
+        values = pc.if_else(pc.ends_with(cleaned, "%"), pc.divide(values, 100.0), values)
+    return parsed(cleaned, _null_unless(pc.is_finite(values), values))
+
+
+def _plain(numbers: pa.Array, reading: TextReading) -> pa.Array:
+    """Return numbers as Arrow casts them: without percent signs and thousands marks, and with a decimal point."""
+    if reading.percent:
+        numbers = pc.utf8_trim_whitespace(pc.utf8_rtrim(numbers, "%"))
+    for mark in THOUSANDS_MARKS[reading.thousands]:
+        numbers = pc.replace_substring(numbers, mark, "")
+    return numbers if reading.decimal == "." else pc.replace_substring(numbers, reading.decimal, ".")
+
+
+def parse_booleans(texts: pa.Array, reading: TextReading = DEFAULT_READING) -> ParsedTexts:
+    """Return texts as booleans: true and false in upper, lower or mixed case."""
+    cleaned = clean_texts(texts, reading.nulls)
+    lower = pc.utf8_lower(cleaned)
+    is_boolean = pc.is_in(lower, pa.array(["true", "false"], lower.type))
+    return parsed(cleaned, _null_unless(is_boolean, pc.equal(lower, "true")))
+
+
+def parsed(cleaned: pa.Array, values: pa.Array) -> ParsedTexts:
+    """Return the values of cleaned texts, where a text without a value is invalid."""
+    return ParsedTexts(values, pc.and_(pc.is_valid(cleaned), pc.is_null(values)))
+
+
+def _null_unless(condition: pa.Array, values: pa.Array) -> pa.Array:
+    return pc.if_else(condition, values, pa.scalar(None, values.type))
