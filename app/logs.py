@@ -31,6 +31,8 @@ def configure_logging(level: int = logging.INFO) -> None:
     access = logging.getLogger("uvicorn.access")
     access.handlers.clear()
     access.propagate = False
+    # Jobs report the compilation of kernels as a phase of their progress.
+    logging.getLogger("core.compilation").setLevel(logging.ERROR)
     # These lines say nothing about the job, which has log lines of its own.
     for name in ("alembic.runtime.plugins", "celery.app.trace", "celery.worker.strategy"):
         logging.getLogger(name).setLevel(logging.WARNING)

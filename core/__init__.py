@@ -34,6 +34,8 @@ from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.forests.tree import TreeClassifier
 from core.growth.tree_structure import Tree
 from core.holdout import HoldoutSplit, SeededSplit, repeated_holdouts, split_folds, split_holdout
+from core.inspection.export_text import export_text
+from core.inspection.plot_tree import plot_tree
 from core.losses.base import Loss
 from core.losses.catalog import (
     LOSSES,
@@ -122,10 +124,12 @@ __all__ = [
     "encode_frame",
     "estimate_transition",
     "evaluate",
+    "export_text",
     "inject_noise",
     "load",
     "parse_correction",
     "parse_loss",
+    "plot_tree",
     "rank_label_issues",
     "repeated_holdouts",
     "save",

@@ -1,7 +1,7 @@
 """scikit-learn's contract of a classifier, implemented without its base classes.
 
 Importing them would take three times as long as importing the rest of this library. scikit-learn is imported only for
-its tags and for the error of an unfitted classifier.
+its tags, its metadata routing, its diagrams, and for the error of an unfitted classifier.
 """
 
 import inspect
@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput
+from core.sklearn_protocols.html_representation import HtmlRepresentation
+from core.sklearn_protocols.metadata_routing import MetadataRouting
+from core.sklearn_protocols.nested_parameters import is_nested, nested_values, unknown_names, with_nested_values
 from core.validation.training_data import class_codes, label_column, row_weights
 
 
-class ClassifierContract:
+class ClassifierContract(MetadataRouting, HtmlRepresentation):
     """Base of all classifiers: parameters by name, score and tags. Subclasses store constructor arguments unchanged."""
 
     #: Minimum number of classes that have rows of positive weight.
@@ -27,30 +30,46 @@ class ClassifierContract:
         return {p.name: p.default for p in inspect.signature(cls).parameters.values()}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor arguments unchanged; `deep` has no effect because none of them is an estimator."""
-        return {name: getattr(self, name) for name in self._parameter_defaults()}
+        """Return the constructor arguments unchanged and, if `deep`, the parameters of the loss as `loss__NAME`."""
+        params = {name: getattr(self, name) for name in self._parameter_defaults()}
+        return {**params, **nested_values(params["loss"])} if deep else params
 
     def set_params(self, **params: Any) -> Self:
-        """Set some arguments, which `fit` checks. Raises ValueError for an unknown name."""
-        known = self._parameter_defaults()
-        for name in params:
-            if name not in known:
-                raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {list(known)!r}."
-                )
-        for name, value in params.items():
+        """Set some arguments, which `fit` checks; `loss__NAME` sets a parameter of the loss.
+
+        Raises ValueError for an unknown name, and then sets none.
+        """
+        nested = {name: value for name, value in params.items() if is_nested(name)}
+        own = {name: value for name, value in params.items() if name not in nested}
+        loss = own.get("loss", getattr(self, "loss", None))
+        unknown = [name for name in own if name not in self._parameter_defaults()] + unknown_names(loss, list(nested))
+        if unknown:
+            known = [*self._parameter_defaults(), *nested_values(loss)]
+            raise ValueError(f"Invalid parameter {unknown[0]!r} for estimator {self}. Valid parameters are: {known!r}.")
+        if nested:
+            own["loss"] = with_nested_values(loss, nested)
+        for name, value in own.items():
             setattr(self, name, value)
         return self
 
     def __repr__(self) -> str:
         defaults = self._parameter_defaults()
-        changed = [(name, value) for name, value in self.get_params().items() if value is not defaults[name]]
+        changed = [(name, value) for name, value in self.get_params(deep=False).items() if value is not defaults[name]]
         shown = [f"{name}={value!r}" for name, value in changed if repr(value) != repr(defaults[name])]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted label of each row of X."""
         raise NotImplementedError
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return class probabilities (row, class), with columns in the order of `classes_`."""
+        raise NotImplementedError
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the natural logarithm of `predict_proba`, (row, class); minus infinity for a probability of 0."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows X with labels y, weighted by `sample_weight`. Raises InvalidInput."""

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from core.boosting.base_learner import BaseLearner, GrownRule
 from core.boosting.boosted_classifier import (
     BinaryProblem,
-    BoostedClassifier,
     BoostingResult,
     NumberOfRounds,
     RuleLeaves,
 )
 from core.boosting.rules import Rule
+from core.boosting.staged import StagedBooster
 from core.growth.growth_parameters import (
     ClassWeights,
     Jobs,
@@ -57,7 +57,7 @@ class RoundResult(NamedTuple):
     is_kept: bool
 
 
-class AdditiveBooster(BoostedClassifier):
+class AdditiveBooster(StagedBooster):
     """Base of AdaBoost, LogitBoost and GentleBoost. Scores are half the log odds."""
 
     def __init__(

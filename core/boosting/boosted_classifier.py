@@ -17,11 +17,13 @@ from core.boosting.rule_table import MAX_LEAVES
 from core.boosting.rules import Rule, WeightedRules, compute_outputs, feature_importances, pack_rules
 from core.class_votes import winning_classes
 from core.classifier_contract import ClassifierContract
+from core.compilation import announce_compilation
 from core.exceptions import InvalidInput, InvalidLoss, SolverFailed
 from core.fit_summary import FitSummary, growth_summary
 from core.growth.growing import thread_count
 from core.growth.growth_parameters import LARGEST_COUNT
 from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
+from core.growth.leaf_paths import EnsemblePaths
 from core.growth.tree_structure import Trees
 from core.growth.voting import cached_layout, packed_votes
 from core.losses.base import Loss
@@ -62,7 +64,7 @@ class BoostingResult(NamedTuple):
     failure: SolverFailed | None = None
 
 
-class BoostedClassifier(ClassifierContract):
+class BoostedClassifier(EnsemblePaths, ClassifierContract):
     """Base of the boosters.
 
     Fitted attributes: `classes_`, `n_features_in_`, `feature_names_in_` (if X had names), `loss_` (which the splits of
@@ -118,6 +120,7 @@ class BoostedClassifier(ClassifierContract):
         `monitor` asks for it. Raises SolverFailed if a linear program could not be solved; the classifier then has the
         rules and weights of the last program that was solved.
         """
+        announce_compilation()
         loss = self._checked_loss()
         data = training_data(self, X, y, sample_weight, self.class_weight, groups)
         n_classes = len(data.labels.classes)
@@ -242,8 +245,7 @@ class BoostedClassifier(ClassifierContract):
 
         A score is the sum over the rules of the class of `rule_outputs` times `rule_weights_`.
         """
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return decision_values(self._scores(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities (row, class), with columns in the order of `classes_`."""
@@ -251,7 +253,10 @@ class BoostedClassifier(ClassifierContract):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the highest score; with two classes, the second if its score is above zero."""
-        scores = self._scores(X)
+        return self._labels(self._scores(X))
+
+    def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the labels (row,) for scores (row, score)."""
         best = (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else winning_classes(scores)
         labels: NDArray[Any] = self.classes_[best]
         return labels
@@ -270,6 +275,11 @@ class BoostedClassifier(ClassifierContract):
         weighted = self.weighted_rules_
         packed = cached_layout(self, weighted, rows.dtype, lambda: pack_rules(weighted, rows.dtype))
         return packed_votes(rows, packed, thread_count(self.n_jobs)) * len(weighted.rules)
+
+
+def decision_values(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return scores (row, score) in scikit-learn's shape: (row,) with two classes, else (row, class)."""
+    return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 def parse_count(value: Any) -> int:

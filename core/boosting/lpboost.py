@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from core.boosting.base_learner import BaseLearner
 from core.boosting.boosted_classifier import (
     BinaryProblem,
-    BoostedClassifier,
     BoostingResult,
     NumberOfRounds,
     RuleLeaves,
@@ -16,6 +15,7 @@ from core.boosting.boosted_classifier import (
 from core.boosting.linear_programs.margin_simplex import MarginSimplex
 from core.boosting.rule_table import RuleTable, weighted_output_sum
 from core.boosting.rules import Rule
+from core.boosting.staged import UnstagedBooster
 from core.exceptions import SolverFailed
 from core.growth.growth_parameters import (
     ClassWeights,
@@ -130,7 +130,7 @@ def _soft_margin(margins: NDArray[np.float64], limits: NDArray[np.float64]) -> f
     return float(margin - limits @ np.maximum(margin - margins, 0.0))
 
 
-class LPBoostClassifier(BoostedClassifier):
+class LPBoostClassifier(UnstagedBooster):
     """LPBoost (Demiriz, Bennett and Shawe-Taylor 2002): maximizes the soft margin by linear programming.
 
     Each round adds a rule and optimizes the weights of all rules. The fit stops when the new rule has no edge above the

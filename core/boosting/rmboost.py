@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from core.boosting.base_learner import BaseLearner, GrownRule
 from core.boosting.boosted_classifier import (
     BinaryProblem,
-    BoostedClassifier,
     BoostingResult,
     NumberOfRounds,
     RuleLeaves,
@@ -19,6 +18,7 @@ from core.boosting.boosted_classifier import (
 from core.boosting.certificate import Certificate, FittedClassifier, certify, tree_vc_dimension
 from core.boosting.minimax_rounds import RoundLimits, run_rounds
 from core.boosting.rule_table import MAX_LEAVES
+from core.boosting.staged import UnstagedBooster
 from core.exceptions import InvalidInput, InvalidParameter
 from core.fit_summary import FitSummary
 from core.growth.growth_parameters import (
@@ -69,7 +69,7 @@ Tolerance = Annotated[
 _SHARE_TOLERANCE = 1e-12
 
 
-class RMBoostClassifier(BoostedClassifier):
+class RMBoostClassifier(UnstagedBooster):
     """Robust minimax boosting (Mazuelas and Alvarez 2025): minimizes the worst-case error over all distributions
     consistent with the training data, and bounds the error on unseen data.
 

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.boosting.base_learner import BaseLearner
-from core.boosting.boosted_classifier import BinaryProblem, BoostedClassifier, BoostingResult
+from core.boosting.boosted_classifier import BinaryProblem, BoostingResult
 from core.boosting.potential_steps import PotentialStep, solve_step
 from core.boosting.rules import Rule
+from core.boosting.staged import StagedBooster, refused
 
 #: The rounds end at a rule whose weighted mean margin is not larger.
 _MIN_EDGE = 1e-9
@@ -43,8 +44,17 @@ class TimedPotential(Protocol):
         """Return the width of the potential at the current time, which is the unit of scores."""
 
 
-class TimedBooster(BoostedClassifier):
-    """Base of BrownBoost and RobustBoost. Scores are in units of the width of the final potential."""
+class TimedBooster(StagedBooster):
+    """Base of BrownBoost and RobustBoost. Scores are in units of the width of the final potential.
+
+    So are staged scores: later rounds scale the weights of all earlier rules by a common positive factor, so that the
+    predictions of two classes after a round are those of that round.
+    """
+
+    staged_predict_proba = refused(
+        "probabilities refer to the potential at the end of the fit, and earlier rounds had other potentials. Use "
+        "staged_predict or staged_decision_function."
+    )
 
     @abstractmethod
     def _new_potential(self) -> TimedPotential:

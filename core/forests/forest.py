@@ -28,6 +28,7 @@ from core.growth.growth_parameters import (
     Splitter,
 )
 from core.growth.growth_problem import GrowthProblem
+from core.growth.leaf_paths import EnsemblePaths
 from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, accuracy, out_of_bag_votes
 from core.growth.tree_structure import Trees
 from core.kernels.criteria.catalog import Criterion
@@ -50,7 +51,7 @@ OutOfBagScore = Annotated[
 ]
 
 
-class GrownForest(GrownClassifier):
+class GrownForest(EnsemblePaths, GrownClassifier):
     """Base of the classifiers that grow trees independently of each other, with bootstrap samples and threads.
 
     A subclass consists of its constructor, whose defaults determine how its trees differ from each other. With
@@ -75,7 +76,7 @@ class GrownForest(GrownClassifier):
         return [self._as_classifier(nodes) for nodes in self.trees_]
 
     def _as_classifier(self, nodes: TreeNodes) -> TreeClassifier:
-        shared = TreeClassifier().get_params().keys() & self.get_params(deep=False).keys()
+        shared = TreeClassifier().get_params(deep=False).keys() & self.get_params(deep=False).keys()
         classifier = TreeClassifier(**{name: getattr(self, name) for name in shared})
         classifier.trees_ = (nodes,)
         classifier.classes_, classifier.loss_ = self.classes_, self.loss_

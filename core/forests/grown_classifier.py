@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from core.class_votes import winning_classes
 from core.classifier_contract import ClassifierContract
+from core.compilation import announce_compilation
 from core.fit_summary import FitSummary, growth_summary
 from core.forests.fitting import Fit, Grower, GrownTrees
 from core.forests.noise_estimation_forest import ESTIMATING, N_TREES, estimate_noise
@@ -104,6 +105,7 @@ class GrownClassifier(ClassifierContract):
         instead of rows, and rows of one group are never on both sides of an out-of-bag vote or a validation split.
         Raises InvalidParameter, InvalidInput, and FitStopped when `monitor` asks for it.
         """
+        announce_compilation()
         strategy, correction = self._checked_parameters()
         data = training_data(self, X, y, sample_weight, self.class_weight, groups)
         self._check_data(data)

@@ -1,6 +1,6 @@
 """Classifier that consists of one decision tree."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,11 +23,16 @@ from core.growth.growth_parameters import (
     Splitter,
 )
 from core.growth.growth_problem import GrowthProblem
+from core.growth.leaf_paths import decision_paths, leaves_of_trees
 from core.growth.tree_structure import Tree, Trees
 from core.kernels.criteria.catalog import Criterion
 from core.monitoring import Progress
 from core.randomness import SeedTree
 from core.validation.categories import FROM_DTYPE, CategoricalFeatures
+from core.validation.training_data import prediction_rows
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 #: Values of `tree_` that users have read. They are kept outside of the estimators, so that copies and artifacts of an
 #: estimator do not contain them.
@@ -81,6 +86,16 @@ class TreeClassifier(GrownClassifier):
             correct = None if self.correction_ is None else self.correction_.values
             tree = _TREES_READ[self] = Tree(self.trees_[0], self.n_features_in_, correct)
         return tree
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Return the leaf of each row of X, int64 (row,), as a node number of `tree_`."""
+        self._check_is_fitted("trees_")
+        return leaves_of_trees(self.trees_, prediction_rows(self, X))[:, 0]
+
+    def decision_path(self, X: Any) -> "csr_matrix":
+        """Return the nodes that each row of X passes, from the root to its leaf, as a sparse indicator (row, node)."""
+        self._check_is_fitted("trees_")
+        return decision_paths(self.trees_, prediction_rows(self, X))[0]
 
     def get_depth(self) -> int:
         """Return the number of edges from the root to the deepest leaf."""

@@ -18,6 +18,7 @@ _GROUP_OF_MODULE = {
     "boosting": "estimators",
     "growth": "estimators",
     "registry": "estimators",
+    "inspection": "estimators",
     "losses": "losses",
     "noise": "label noise",
     "audit": "label noise",

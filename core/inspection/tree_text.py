@@ -1,0 +1,95 @@
+"""Words for the splits and leaves of a fitted tree, shared by its text and its picture."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.exceptions import InvalidInput, InvalidParameter
+from core.forests.forest import GrownForest
+from core.forests.tree import TreeClassifier
+from core.growth.tree_structure import Tree
+
+
+class SplitText(NamedTuple):
+    """Conditions of a split: rows that meet `left` go left, all others meet `right`."""
+
+    left: str
+    right: str
+
+
+class TreeText:
+    """Words for the nodes of one tree.
+
+    feature_names: (feature,), by default the names of the fit, or `feature_0` and so on.
+    class_names: (class,), by default the labels of the fit.
+    """
+
+    def __init__(
+        self,
+        classifier: TreeClassifier,
+        feature_names: Sequence[str] | None,
+        class_names: Sequence[str] | None,
+        decimals: int,
+    ) -> None:
+        self.tree: Tree = classifier.tree_
+        self._decimals = decimals
+        self._features = _names_of_features(classifier, feature_names)
+        self._classes = _names_of_classes(classifier, class_names)
+
+    def split(self, node: int) -> SplitText:
+        """Return the conditions of an inner node."""
+        name = self._features[self.tree.feature[node]]
+        threshold = f"{self.tree.threshold[node]:.{self._decimals}f}"
+        return SplitText(f"{name} <= {threshold}", f"{name} >  {threshold}")
+
+    def class_of(self, node: int) -> str:
+        """Return the name of the class with the largest share in a node; ties go to the first class."""
+        return self._classes[int(np.argmax(self.tree.value[node, 0]))]
+
+    def is_leaf(self, node: int) -> bool:
+        return int(self.tree.children_left[node]) < 0
+
+    def children(self, node: int) -> tuple[int, int]:
+        """Return the left and the right child of an inner node."""
+        return int(self.tree.children_left[node]), int(self.tree.children_right[node])
+
+    def weights(self, node: int) -> NDArray[np.float64]:
+        """Return the weight of each class in a node, (class,)."""
+        return np.asarray(self.tree.value[node, 0] * self.tree.weighted_n_node_samples[node])
+
+    def depth_below(self, node: int) -> int:
+        """Return the number of edges from a node to the deepest leaf below it."""
+        deepest, level = 0, [node]
+        while level := [child for one in level if not self.is_leaf(one) for child in self.children(one)]:
+            deepest += 1
+        return deepest
+
+
+def checked_tree(decision_tree: Any) -> TreeClassifier:
+    """Return a fitted tree. Raises InvalidParameter for anything else, NotFittedError before a fit."""
+    if not isinstance(decision_tree, TreeClassifier):
+        trees = " Choose one of its trees, such as estimators_[0]." if isinstance(decision_tree, GrownForest) else ""
+        raise InvalidParameter(
+            f"decision_tree is {type(decision_tree).__name__}; it must be a fitted TreeClassifier.{trees}"
+        )
+    return decision_tree
+
+
+def _names_of_features(classifier: TreeClassifier, names: Sequence[str] | None) -> list[str]:
+    n_features = classifier.tree_.n_features
+    if names is None:
+        names = getattr(classifier, "feature_names_in_", [f"feature_{j}" for j in range(n_features)])
+    if len(names) != n_features:
+        raise InvalidInput(f"feature_names has {len(names)} names, and the tree has {n_features} features; name each.")
+    return [str(name) for name in names]
+
+
+def _names_of_classes(classifier: TreeClassifier, names: Sequence[str] | None) -> list[str]:
+    n_classes = len(classifier.classes_)
+    if names is None:
+        names = classifier.classes_.tolist()
+    if len(names) != n_classes:
+        raise InvalidInput(f"class_names has {len(names)} names, and the tree has {n_classes} classes; name each.")
+    return [str(name) for name in names]

@@ -1,0 +1,83 @@
+"""Text of trees, compared with scikit-learn's for trees with the same splits."""
+
+import numpy as np
+import pytest
+from sklearn import tree as sklearn_tree
+from sklearn.datasets import load_iris
+
+import core
+
+
+def _fitted(depth=3, **options):
+    """Return trees of both libraries with the same splits: thresholds are midpoints under both."""
+    X, y = load_iris(return_X_y=True)
+    # Whole numbers of tenths, so that both libraries compute the same thresholds.
+    X = np.round(10 * X)
+    ours = core.TreeClassifier(max_depth=depth, **options).fit(X[:, [2]], y)
+    theirs = sklearn_tree.DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X[:, [2]], y)
+    assert ours.tree_.threshold.tolist() == [
+        value if feature >= 0 else 0.0
+        for value, feature in zip(theirs.tree_.threshold, theirs.tree_.feature, strict=True)
+    ]
+    return ours, theirs
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"feature_names": ["petal length"]},
+        {"class_names": ["a", "b", "c"]},
+        {"max_depth": 1},
+        {"max_depth": 0, "spacing": 2},
+        {"decimals": 0, "show_weights": True},
+        {"show_weights": True, "class_names": ["a", "b", "c"]},
+    ],
+    ids=str,
+)
+def test_text_equals_that_of_scikit_learn(options):
+    ours, theirs = _fitted(depth=5)
+    assert core.export_text(ours, **options) == sklearn_tree.export_text(theirs, **options)
+
+
+def test_a_tree_of_one_leaf():
+    tree = core.TreeClassifier().fit([[0.0], [1.0]], ["yes", "yes"])
+    assert core.export_text(tree) == "|--- class: yes\n"
+
+
+def test_names_of_the_fit_are_used():
+    class Frame:
+        columns, shape = ["age"], (2, 1)
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array([[20.0], [40.0]], dtype=dtype)
+
+    tree = core.TreeClassifier().fit(Frame(), ["no", "yes"])
+    assert core.export_text(tree) == "|--- age <= 30.00\n|   |--- class: no\n|--- age >  30.00\n|   |--- class: yes\n"
+
+
+def test_a_tree_of_a_forest():
+    forest = core.ForestClassifier(n_estimators=2, random_state=0).fit(
+        np.arange(20.0).reshape(-1, 1), np.arange(20) // 10
+    )
+    assert core.export_text(forest.estimators_[1]).startswith("|--- feature_0 <= ")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (core.ForestClassifier(), r"estimators_\[0\]"),
+        (core.AdaBoostClassifier(), "AdaBoostClassifier"),
+        ("tree", "str"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_other_estimators_are_refused(estimator, message):
+    with pytest.raises(core.InvalidParameter, match=message):
+        core.export_text(estimator)
+
+
+@pytest.mark.parametrize("names", ["feature_names", "class_names"])
+def test_a_wrong_number_of_names_is_refused(names):
+    with pytest.raises(core.InvalidInput, match=names):
+        core.export_text(_fitted()[0], **{names: ["one", "two"]})
