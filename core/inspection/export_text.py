@@ -16,7 +16,7 @@ def export_text(
     decimals: int = 2,
     show_weights: bool = False,
 ) -> str:
-    """Return the rules of a fitted TreeClassifier as text, in the format of `sklearn.tree.export_text`.
+    """Return the rules of a fitted TreeClassifier as text, in the format of scikit-learn's `export_text`.
 
     feature_names: (feature,), by default the column names of the fit, or `feature_0` and so on.
     class_names: (class,) in the order of `classes_`, by default the labels.

@@ -38,7 +38,7 @@ def plot_tree(
     ax: Any = None,
     fontsize: int | None = None,
 ) -> list[Any]:
-    """Draw a fitted TreeClassifier, with the arguments of `sklearn.tree.plot_tree`, and return the annotations.
+    """Draw a fitted TreeClassifier, with the arguments of scikit-learn's `plot_tree`, and return the annotations.
 
     max_depth: deeper branches are drawn as one box. feature_names: (feature,), by default the column names of the fit.
     class_names: True for the labels, or (class,) names; None shows no classes. label: which boxes name their numbers.

@@ -61,7 +61,7 @@ class MetadataRouting:
         return routing
 
     def _requests(self) -> Requests:
-        return getattr(self, "_metadata_request", _NO_REQUESTS)
+        return self._metadata_request if hasattr(self, "_metadata_request") else _NO_REQUESTS
 
     def _request(self, method: str, **choices: MetadataChoice) -> Self:
         from sklearn import get_config  # noqa: PLC0415
