@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.classifier_contract import ClassifierContract
+from core.columns.encoded_table import EncodedTable
+from core.columns.frames import rows_of_frame
 from core.exceptions import InvalidInput, InvalidParameter
 from core.forests.forest import ForestClassifier, GrownForest
 from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
@@ -165,7 +167,8 @@ def _by_folds(
     monitor: FitMonitor | None,
 ) -> NDArray[np.float64]:
     """Return out-of-sample probabilities (row, class); 0 for a class that is missing from the training rows."""
-    rows, y = np.asarray(X), labels.classes[labels.codes]
+    X, y = rows_of_frame(X), labels.classes[labels.codes]
+    rows = X if isinstance(X, EncodedTable) else np.asarray(X)
     group_numbers = encode_groups(groups, len(y))
     if rows.shape[:1] != y.shape:
         raise InvalidInput(
@@ -175,10 +178,14 @@ def _by_folds(
     for number, split in enumerate(splits, start=1):
         fold_monitor = monitor and step_monitor(monitor, fold_prefix(number, len(splits)))
         fold_groups = None if group_numbers is None else group_numbers[split.train_rows]
-        model.fit(rows[split.train_rows], y[split.train_rows], groups=fold_groups, monitor=fold_monitor)
+        model.fit(_taken(rows, split.train_rows), y[split.train_rows], groups=fold_groups, monitor=fold_monitor)
         columns, _ = class_codes(labels.classes, model.classes_)
-        probabilities[np.ix_(split.test_rows, columns)] = model.predict_proba(rows[split.test_rows])
+        probabilities[np.ix_(split.test_rows, columns)] = model.predict_proba(_taken(rows, split.test_rows))
     return probabilities
+
+
+def _taken(rows: NDArray[Any] | EncodedTable, numbers: NDArray[np.int64]) -> NDArray[Any] | EncodedTable:
+    return rows.take(numbers) if isinstance(rows, EncodedTable) else rows[numbers]
 
 
 def _error_of_count(noise: TransitionEstimate, n_rows: int, n_judged: int) -> float:

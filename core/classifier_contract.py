@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from core.columns.column import Column
 from core.exceptions import InvalidInput
 from core.sklearn_protocols.html_representation import HtmlRepresentation
 from core.sklearn_protocols.metadata_routing import MetadataRouting
@@ -24,6 +25,8 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
     min_classes: ClassVar[int] = 1
 
     classes_: NDArray[Any]
+    #: How the cells of each feature became numbers; None if X was an array.
+    columns_: tuple[Column, ...] | None = None
 
     @classmethod
     def _parameter_defaults(cls) -> dict[str, Any]:

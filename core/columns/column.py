@@ -96,6 +96,7 @@ class Column:
             if not (isinstance(categories, list) and all(isinstance(text, str) for text in categories)):
                 raise InvalidInput(f"the categories of column {name!r:.100} must be a list of texts.")
             categories = tuple(categories)
+        "".join((name, *(categories or ()))).encode()  # a lone surrogate, which Arrow would refuse later
         is_boolean = value.get("is_boolean", categories == BOOLEAN_CATEGORIES)
         if not isinstance(is_boolean, bool):
             raise InvalidInput(f"is_boolean of column {name!r:.100} is {is_boolean!r:.100}; it must be true or false.")
@@ -107,23 +108,28 @@ class Column:
         array = plain_array(cells)
         if array.null_count == len(array):
             return _encoded(pa.nulls(len(array), pa.float64()))
-        match self.kind:
-            case ColumnKind.NUMERIC if is_number(array.type):
-                return _finite(array.cast(pa.float64(), safe=False))
-            case ColumnKind.NUMERIC if is_text(array.type):
-                return _encoded(*parse_numbers(array, self.reading))
-            case ColumnKind.DATETIME if is_temporal(array.type):
-                return _encoded(seconds_of_temporal(array))
-            case ColumnKind.DATETIME if is_text(array.type):
-                return _encoded(*parse_datetimes(array, self.reading))
-            case ColumnKind.CATEGORICAL if is_text(array.type):
-                return _encoded_codes(*self.codes.of_texts(array))
-            case ColumnKind.CATEGORICAL if is_number(array.type) or pa.types.is_boolean(array.type):
-                return _encoded_codes(*self.codes.of_values(array))
-        raise InvalidInput(
-            f"column {self.name!r:.100} has the type {array.type!s:.80}, but its kind is {self.kind}; pass "
-            f"{_SUITABLE_TYPES[self.kind]}."
-        )
+        if self.kind is ColumnKind.CATEGORICAL:
+            return self._encode_categories(array)
+        if is_text(array.type):
+            parse = parse_numbers if self.kind is ColumnKind.NUMERIC else parse_datetimes
+            return _encoded(*parse(array, self.reading))
+        if self.kind is ColumnKind.NUMERIC and is_number(array.type):
+            return _finite(array.cast(pa.float64(), safe=False))
+        if self.kind is ColumnKind.DATETIME and is_temporal(array.type):
+            return _encoded(seconds_of_temporal(array))
+        raise InvalidInput(self._unsuitable(array.type))
+
+    def _encode_categories(self, array: pa.Array) -> EncodedCells:
+        if is_text(array.type):
+            return _encoded_codes(*self.codes.of_texts(array))
+        if pa.types.is_boolean(array.type) or (is_number(array.type) and not self.is_boolean):
+            return _encoded_codes(*self.codes.of_values(array))
+        raise InvalidInput(self._unsuitable(array.type))
+
+    def _unsuitable(self, stored: pa.DataType) -> str:
+        types = "booleans, or text true and false" if self.is_boolean else _SUITABLE_TYPES[self.kind]
+        kind = "boolean" if self.is_boolean else str(self.kind)
+        return f"column {self.name!r:.100} has the type {stored!s:.80}, but its kind is {kind}; pass {types}."
 
     @property
     def rule(self) -> str:

@@ -1,11 +1,12 @@
 """Feature matrix with the columns that its numbers stand for."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from core.columns.column import Column, ColumnKind
+from core.columns.column import Column
 from core.exceptions import InvalidInput
 
 
@@ -27,6 +28,10 @@ class EncodedTable:
                 f"X has shape {self.X.shape} and there are {len(self.columns)} columns; pass one for each feature."
             )
 
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return X, where NumPy asks for an array."""
+        return np.array(self.X, dtype=dtype, copy=copy)
+
     def __len__(self) -> int:
         return len(self.X)
 
@@ -34,11 +39,6 @@ class EncodedTable:
     def shape(self) -> tuple[int, int]:
         """Number of rows and number of features."""
         return len(self.X), len(self.columns)
-
-    @property
-    def is_categorical(self) -> NDArray[np.bool_]:
-        """Whether each feature is categorical, (feature,)."""
-        return np.array([column.kind is ColumnKind.CATEGORICAL for column in self.columns], dtype=np.bool_)
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "EncodedTable":
         """Return the rows with these numbers, in this order, or of this mask."""

@@ -18,7 +18,18 @@ from core.exceptions import InvalidInput
 
 def is_frame(X: Any) -> bool:
     """Return whether X is a data frame that `encode_frame` reads."""
-    return hasattr(X, "__arrow_c_stream__") and hasattr(X, "columns")
+    return hasattr(X, "columns") and (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"))
+
+
+def holds_only_numbers(frame: Any) -> bool:
+    """Return whether all columns of a pandas or polars frame are numbers, so that NumPy converts it directly."""
+    return hasattr(frame, "dtypes") and all(map(_is_numeric, frame.dtypes))
+
+
+def _is_numeric(dtype: Any) -> bool:
+    if hasattr(dtype, "kind"):  # of NumPy and pandas; complex numbers are refused later
+        return dtype.kind in "iufc"
+    return bool(dtype.is_integer() or dtype.is_float())
 
 
 def encode_frame(frame: Any, columns: Sequence[Column] | None = None) -> EncodedTable:
@@ -43,10 +54,17 @@ def encode_frame(frame: Any, columns: Sequence[Column] | None = None) -> Encoded
     return EncodedTable(X, tuple(columns))
 
 
+def rows_of_frame(X: Any) -> Any:
+    """Return X with rows that can be taken by number: a data frame as an encoded table, anything else as it is."""
+    return encode_frame(X) if is_frame(X) and not holds_only_numbers(X) else X
+
+
 def arrow_table(frame: Any) -> pa.Table:
     """Return a data frame as an Arrow table. Raises InvalidInput if a column mixes types."""
     if isinstance(frame, pa.Table):
         return frame
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
     if hasattr(frame, "reset_index"):  # pandas, which would add the index as a column
         frame = frame.reset_index(drop=True)
     try:

@@ -40,6 +40,14 @@ THOUSANDS_MARKS = {"": "", ",": ",", ".": ".", " ": " \u00a0\u2009\u202f", "'": 
 _MOST_NULLS = 1000
 
 
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class TextReading:
     """How the texts of a column are read.
@@ -74,6 +82,8 @@ class TextReading:
             raise InvalidParameter(f"nulls is {self.nulls!r:.100}; it must be a list of texts.")
         if len(self.nulls) > _MOST_NULLS:
             raise InvalidParameter(f"nulls has {len(self.nulls)} texts; at most {_MOST_NULLS} are supported.")
+        if not all(map(_is_encodable, self.nulls)):
+            raise InvalidParameter("nulls has a text that UTF-8 cannot encode; leave it out.")
         date_pattern(self.dates)
 
     @property

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core.columns.frames import rows_of_frame
 from core.exceptions import InvalidInput, InvalidNoise
 from core.monitoring import FitMonitor, NullMonitor, raise_if_stopped
 from core.noise.transition import TransitionMatrix
@@ -123,7 +124,7 @@ def mahalanobis_distances(
 
 def _filled(X: ArrayLike, n_rows: int) -> NDArray[np.float64]:
     """Return X as float64 with missing values replaced by means. Raises InvalidInput."""
-    rows = np.array(X, dtype=np.float64)
+    rows = np.array(rows_of_frame(X), dtype=np.float64)
     if rows.ndim != 2 or len(rows) != n_rows or rows.shape[1] == 0 or np.isinf(rows).any():
         raise InvalidInput(
             f"X has shape {rows.shape} for {n_rows} labels; it must be a table of finite numbers or NaN with one row "

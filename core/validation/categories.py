@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.columns.column import Column, ColumnKind
 from core.exceptions import InvalidParameter
 from core.parameters import SELF_CHECKED, SERVER_SIDE, Help
 
@@ -59,6 +60,11 @@ def categorical_mask(
         return np.array(members, dtype=bool)
     mask[[_position(member, names, n_features) for member in members]] = True
     return mask
+
+
+def categorical_columns(columns: Sequence[Column]) -> NDArray[np.bool_]:
+    """Return which columns are categorical by their type, (feature,)."""
+    return np.array([column.kind is ColumnKind.CATEGORICAL for column in columns], dtype=bool)
 
 
 def _position(member: Any, names: NDArray[Any] | None, n_features: int) -> int:

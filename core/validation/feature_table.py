@@ -1,28 +1,35 @@
-"""Checks and conversion of X to float arrays, and of feature names and counts between fit and prediction.
+"""Checks and conversion of X to float arrays, between fit and prediction.
 
 Messages follow scikit-learn's wording, which its estimator checks look for.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.columns.column import Column, ColumnKind
+from core.columns.encoded_table import EncodedTable
+from core.columns.frames import encode_frame, holds_only_numbers, is_frame
 from core.exceptions import InvalidInput
-
-_MAX_NAMES_SHOWN = 5
+from core.validation.categories import categorical_columns, categorical_mask
+from core.validation.feature_names import check_names, column_names
 
 
 def training_rows(estimator: Any, X: Any) -> NDArray[Any]:
     """Return X (row, feature) as float32 or float64, where NaN means missing.
 
-    Sets `n_features_in_`, and `feature_names_in_` if X is a data frame with names.
+    Sets `n_features_in_`, `columns_` (None for an array), and `feature_names_in_` if X has names.
 
-    Raises InvalidInput for infinities and wrong shapes, TypeError for sparse matrices and values that are not numbers.
+    Raises InvalidInput for infinities, wrong shapes and text in arrays, TypeError for sparse matrices and values that
+    are not numbers.
     """
-    names = _column_names(X)
+    names = column_names(X)
+    if is_frame(X) and not holds_only_numbers(X):
+        X = encode_frame(X)
+        _check_text_is_selected(estimator, X, names)
     rows = _float_rows(estimator, X)
+    estimator.columns_ = X.columns if isinstance(X, EncodedTable) else numeric_columns(names)
     if names is not None:
         estimator.feature_names_in_ = names
     elif hasattr(estimator, "feature_names_in_"):
@@ -31,10 +38,28 @@ def training_rows(estimator: Any, X: Any) -> NDArray[Any]:
     return rows
 
 
+def numeric_columns(names: NDArray[Any] | None) -> tuple[Column, ...] | None:
+    """Return the columns of a data frame of numbers with these names (feature,), None without names."""
+    return None if names is None else tuple(Column(name, ColumnKind.NUMERIC) for name in names)
+
+
+def _check_text_is_selected(estimator: Any, table: EncodedTable, names: NDArray[Any] | None) -> None:
+    """Raise InvalidInput for a column of text that `categorical_features` leaves out; booleans then are 0 and 1."""
+    by_type = categorical_columns(table.columns)
+    selected = categorical_mask(estimator.categorical_features, names, by_type, len(table.columns))
+    for column, is_selected in zip(table.columns, selected, strict=True):
+        if column.kind is ColumnKind.CATEGORICAL and not (is_selected or column.is_boolean):
+            raise InvalidInput(
+                f"column {column.name!r:.100} has categories, which categorical_features leaves out, and could not "
+                'convert string to float; set categorical_features="from_dtype", list the column there, or leave it '
+                "out of X."
+            )
+
+
 def rows_like_training(estimator: Any, X: Any) -> NDArray[Any]:
     """Return X as `training_rows` does. Raises InvalidInput unless it has the features of the fit."""
-    _check_names(estimator, _column_names(X))
-    rows = _float_rows(estimator, X)
+    check_names(estimator, column_names(X))
+    rows = _float_rows(estimator, _as_fitted(estimator.columns_, X))
     expected = estimator.n_features_in_
     if rows.shape[1] != expected:
         raise InvalidInput(
@@ -42,6 +67,28 @@ def rows_like_training(estimator: Any, X: Any) -> NDArray[Any]:
             "input; pass the features that it was fitted on."
         )
     return rows
+
+
+def _as_fitted(columns: tuple[Column, ...] | None, X: Any) -> Any:
+    """Return a data frame as a table with the columns of the fit, and anything else as it is. Raises InvalidInput."""
+    if isinstance(X, EncodedTable):
+        _check_same_columns(columns, X)
+        return X
+    if columns is None or not is_frame(X):
+        return X
+    all_numeric = all(column.kind is ColumnKind.NUMERIC for column in columns)
+    return X if all_numeric and holds_only_numbers(X) else encode_frame(X, columns)
+
+
+def _check_same_columns(columns: tuple[Column, ...] | None, table: EncodedTable) -> None:
+    if columns is None or columns is table.columns:
+        return
+    for fitted, column in zip(columns, table.columns, strict=False):
+        if (fitted.kind, fitted.categories) != (column.kind, column.categories):
+            raise InvalidInput(
+                f"column {column.name!r:.100} has other categories or another kind than in fit; encode the rows with "
+                "encode_frame(frame, estimator.columns_)."
+            )
 
 
 def _float_rows(estimator: Any, X: Any) -> NDArray[Any]:
@@ -66,58 +113,36 @@ def _float_rows(estimator: Any, X: Any) -> NDArray[Any]:
 def _floats(X: Any) -> NDArray[Any]:
     if hasattr(X, "tocsr"):
         raise TypeError("Sparse data was passed for X, but dense data is required. Use '.toarray()' to convert it.")
-    rows = np.asarray(X)
+    rows = np.asarray(X.X if isinstance(X, EncodedTable) else X)
     if rows.dtype.kind == "c":
         raise InvalidInput("Complex data not supported; pass real and imaginary parts as two features.")
     if rows.dtype in (np.float32, np.float64):
         return rows
     if rows.dtype == object and hasattr(X, "columns") and hasattr(X, "iloc"):  # pandas' own missing values
         return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
-    with np.errstate(over="ignore"):
-        return rows.astype(np.float64)
+    try:
+        with np.errstate(over="ignore"):
+            return rows.astype(np.float64)
+    except ValueError:
+        raise InvalidInput(_text_in_array(rows)) from None
 
 
-def _column_names(X: Any) -> NDArray[Any] | None:
-    """Return the column names of a data frame if all are text, None without names. Raises TypeError for a mixture."""
-    if not (hasattr(X, "columns") and hasattr(X, "shape") and len(X.shape) == 2):
-        return None
-    names = list(X.columns)
-    are_text = [isinstance(name, str) for name in names]
-    if any(are_text) and not all(are_text):
-        raise TypeError(
-            "Feature names are only supported if all input features have string names, but your input has other "
-            "names too; use text for all column names, or for none."
-        )
-    return np.array(names, dtype=object) if names and all(are_text) else None
+def _text_in_array(rows: NDArray[Any]) -> str:
+    """Return the message for an array that contains text."""
+    cells = ((index, cell) for index, cell in np.ndenumerate(rows) if isinstance(cell, str) and not _is_number(cell))
+    index, cell = next(cells, (None, None))
+    if index is None:
+        return "X contains values that are not numbers; an array must contain numbers only."
+    place = f"row {index[0]}, column {index[1]}" if len(index) == 2 else f"position {index[0] if index else 0}"
+    return (
+        f"X has {cell!r:.100} in {place}; could not convert string to float. Pass a data frame of pandas, polars or "
+        "pyarrow: its columns of text are categories, which the trees split natively."
+    )
 
 
-def _check_names(estimator: Any, names: NDArray[Any] | None) -> None:
-    fitted = getattr(estimator, "feature_names_in_", None)
-    kind = type(estimator).__name__
-    if fitted is None and names is not None:
-        warnings.warn(f"X has feature names, but {kind} was fitted without feature names", UserWarning, stacklevel=5)
-    elif fitted is not None and names is None:
-        warnings.warn(
-            f"X does not have valid feature names, but {kind} was fitted with feature names",
-            UserWarning,
-            stacklevel=5,
-        )
-    elif fitted is not None and names is not None and list(names) != list(fitted):
-        raise InvalidInput(_difference(list(names), list(fitted)))
-
-
-def _difference(names: list[str], fitted: list[str]) -> str:
-    message = "The feature names should match those that were passed during fit.\n"
-    unseen, missing = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
-    if unseen:
-        message += "Feature names unseen at fit time:\n" + _listed(unseen)
-    if missing:
-        message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
-    if not unseen and not missing:
-        message += "Feature names must be in the same order as they were in fit.\n"
-    return message
-
-
-def _listed(names: list[str]) -> str:
-    shown = [f"- {name}\n" for name in names[:_MAX_NAMES_SHOWN]]
-    return "".join(shown) + ("- ...\n" if len(names) > _MAX_NAMES_SHOWN else "")
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

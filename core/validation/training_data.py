@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.columns.encoded_table import EncodedTable
 from core.exceptions import InvalidInput, InvalidParameter
 from core.groups import Groups, encode_groups
 from core.kernels.row_scans import has_infinity, narrow_exactly
-from core.validation.categories import encode_categories, fit_categories, values_are_codes
+from core.validation.categories import categorical_columns, encode_categories, fit_categories, values_are_codes
 from core.validation.feature_table import rows_like_training, training_rows
 
 ClassWeight = Mapping[Hashable, float] | str | None
@@ -82,7 +83,8 @@ def training_data(
     sample_weights = row_weights(sample_weight, len(X))
     weights, unit = _scaled(sample_weights, class_weight_per_row(labels, class_weight))
     is_training, group_numbers = weights > 0, encode_groups(groups, len(X))
-    X = fit_categories(estimator, X)
+    by_type = None if estimator.columns_ is None else categorical_columns(estimator.columns_)
+    X = fit_categories(estimator, X, by_type)
     is_categorical = estimator.is_categorical_ if estimator.is_categorical_ is not None else np.zeros(X.shape[1], bool)
     input_rows = InputRows(X, labels.codes, sample_weights, is_training, group_numbers)
     if is_training.all():
@@ -189,8 +191,9 @@ def prediction_rows(estimator: Any, X: Any) -> NDArray[Any]:
 
     Raises InvalidInput and TypeError.
     """
-    if _needs_no_cast(estimator, X) and not has_infinity(X):
-        return _narrowed(X)
+    rows = _encoded_rows(estimator, X)
+    if _needs_no_cast(estimator, rows) and not has_infinity(rows):
+        return _narrowed(rows)
     return _narrowed(encode_categories(estimator, rows_like_training(estimator, X)))
 
 
@@ -203,6 +206,13 @@ def _narrowed(X: NDArray[Any]) -> NDArray[Any]:
     return X
 
 
+def _encoded_rows(estimator: Any, X: Any) -> Any:
+    """Return the array of X if no name or column has to be checked, otherwise None."""
+    if type(X) is EncodedTable:
+        return X.X if X.columns is estimator.columns_ else None
+    return None if hasattr(estimator, "feature_names_in_") else X
+
+
 def _needs_no_cast(estimator: Any, X: Any) -> bool:
     """Return whether the checks, which take longer than predicting one row, would return X unchanged."""
     return (
@@ -212,7 +222,6 @@ def _needs_no_cast(estimator: Any, X: Any) -> bool:
         and X.shape[0] > 0
         and X.shape[1] == estimator.n_features_in_
         and bool(X.flags.carray)
-        and not hasattr(estimator, "feature_names_in_")
         and values_are_codes(estimator)
     )
 

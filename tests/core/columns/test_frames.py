@@ -80,7 +80,6 @@ def test_frames_of_every_library_are_the_same_numbers(make_frame):
     ]
     np.testing.assert_array_equal(table.X, np.array(expected))
     assert table.X.dtype == np.float64
-    np.testing.assert_array_equal(table.is_categorical, [False, False, True, True, True, False, False, True])
 
 
 def test_raw_text_is_read_as_the_columns_say():
