@@ -13,6 +13,8 @@ from core.columns.arrow_types import is_text
 from core.columns.reading import TextReading
 from core.columns.texts import clean_texts
 
+#: Whole numbers up to this one are exact as float64.
+_LARGEST_CODE = 2**53
 _DIGITS = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?")
 
 
@@ -54,10 +56,10 @@ class CategoryCodes:
         """Return the code of a number or boolean, None if it is not a category."""
         if isinstance(value, bool):
             return self.by_text.get(str(value).lower())
-        texts = [str(value)]
-        if isinstance(value, float) and value.is_integer():
-            texts.append(str(int(value)))
-        return next((self.by_text[text] for text in texts if text in self.by_text), self._by_value.get(float(value)))
+        for text in _spellings(value):
+            if text in self.by_text:
+                return self.by_text[text]
+        return self._by_value.get(float(value)) if abs(value) < _LARGEST_CODE else None
 
     @cached_property
     def _by_value(self) -> Mapping[float, int]:
@@ -66,6 +68,11 @@ class CategoryCodes:
             if _DIGITS.fullmatch(text):
                 numbers.setdefault(float(text), []).append(code)
         return {number: codes[0] for number, codes in numbers.items() if len(codes) == 1}
+
+
+def _spellings(number: int | float) -> tuple[str, ...]:
+    text = str(number)
+    return (text, str(int(number))) if isinstance(number, float) and number.is_integer() else (text,)
 
 
 def present_categories(cells: pa.Array, reading: TextReading) -> tuple[str, ...]:

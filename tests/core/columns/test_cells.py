@@ -1,0 +1,77 @@
+"""Single cells have the values of whole columns."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from core import Column, ColumnKind, TextReading
+from core.columns.cells import CellFault, encode_cell
+
+COLUMNS = (
+    Column("plain", ColumnKind.NUMERIC),
+    Column("spreadsheet", ColumnKind.NUMERIC, reading=TextReading(thousands=",", percent=True)),
+    Column("comma", ColumnKind.NUMERIC, reading=TextReading(decimal=",", thousands=".")),
+    Column("nulls", ColumnKind.NUMERIC, reading=TextReading(nulls=("0", "-99"))),
+    Column("date", ColumnKind.DATETIME),
+    Column("local date", ColumnKind.DATETIME, reading=TextReading(dates="%d.%m.%Y")),
+    Column("flag", ColumnKind.CATEGORICAL, ("false", "true"), is_boolean=True),
+    Column("code", ColumnKind.CATEGORICAL, ("007", "1", "1.0", "12", "a", "true")),
+)
+WRITTEN = st.sampled_from(
+    ["0", "-99", "1,234.5", "1.234,5", "1.5", "12 %", "007", "7", " 1 ", "1e3", "TRUE", "a ", "NA", "31.05.2024"]
+) | st.sampled_from(
+    ["2024-05-31", "2024-05-31T10:00Z", "2024-13-01", "\x1f1", "1\u2003", "\u0661", "-0", "9" * 400, "\ud800"]
+)
+
+
+def in_column(column, cell):
+    try:
+        encoded = column.encode(pa.array([cell], from_pandas=False))
+    except UnicodeEncodeError:
+        return CellFault.UNKNOWN if column.kind is ColumnKind.CATEGORICAL else CellFault.INVALID
+    if encoded.unknown[0]:
+        return CellFault.UNKNOWN
+    return CellFault.INVALID if encoded.invalid[0] else encoded.values[0]
+
+
+@given(st.sampled_from(COLUMNS), WRITTEN | st.text() | st.decimals(allow_nan=False).map(str) | st.none())
+@example(COLUMNS[3], "0")
+def test_texts(column, text):
+    np.testing.assert_equal(encode_cell(column, text), in_column(column, text))
+
+
+@given(st.sampled_from(COLUMNS[:4]), st.floats() | st.integers(-(2**53), 2**53))
+def test_numbers_in_numeric_columns(column, number):
+    if isinstance(number, float) and math.isnan(number):
+        assert encode_cell(column, number) is CellFault.INVALID  # JSON has no NaN
+    else:
+        assert encode_cell(column, number) == in_column(column, number)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 20) | st.booleans())
+def test_values_in_categorical_columns(value):
+    assert encode_cell(COLUMNS[-1], value) == in_column(COLUMNS[-1], value)
+
+
+@pytest.mark.parametrize("cell", [True, [1], {"a": 1}, 10**400, math.inf, math.nan])
+def test_what_is_not_a_number(cell):
+    assert encode_cell(COLUMNS[0], cell) is CellFault.INVALID
+
+
+@pytest.mark.parametrize("cell", [5, 1.5, True, [1]])
+def test_what_is_not_a_date(cell):
+    assert encode_cell(COLUMNS[4], cell) is CellFault.INVALID
+
+
+@pytest.mark.parametrize("cell", [2, 10**400, ["a"], False])
+def test_what_is_not_a_category(cell):
+    assert encode_cell(COLUMNS[-1], cell) is CellFault.UNKNOWN
+
+
+def test_numbers_are_not_booleans():
+    assert encode_cell(COLUMNS[6], 1) is CellFault.UNKNOWN
+    assert encode_cell(COLUMNS[6], True) == 1
