@@ -36,6 +36,7 @@ from core.growth.tree_structure import Tree
 from core.holdout import HoldoutSplit, SeededSplit, repeated_holdouts, split_folds, split_holdout
 from core.inspection.export_text import export_text
 from core.inspection.plot_tree import plot_tree
+from core.label_noise import LabelNoise, estimate_label_noise
 from core.losses.base import Loss
 from core.losses.catalog import (
     LOSSES,
@@ -55,6 +56,7 @@ from core.losses.distribution_loss import DistributionLoss
 from core.losses.parsing import parse_loss
 from core.monitoring import FitMonitor
 from core.noise.class_conditional import class_conditional_transition
+from core.noise.corrected_accuracy import CorrectedAccuracy, corrected_accuracy
 from core.noise.correction import Correction, parse_correction
 from core.noise.estimation import TransitionEstimate, estimate_transition
 from core.noise.injection import NoisyLabels, inject_noise
@@ -77,6 +79,7 @@ __all__ = [
     "ColumnKind",
     "ConfusedPair",
     "CoreError",
+    "CorrectedAccuracy",
     "Correction",
     "CredalEntropy",
     "CrossEntropy",
@@ -97,6 +100,7 @@ __all__ = [
     "LPBoostClassifier",
     "LabelAudit",
     "LabelIssues",
+    "LabelNoise",
     "LogitBoostClassifier",
     "Loss",
     "MeanAbsoluteError",
@@ -121,7 +125,9 @@ __all__ = [
     "ZeroOne",
     "audit_labels",
     "class_conditional_transition",
+    "corrected_accuracy",
     "encode_frame",
+    "estimate_label_noise",
     "estimate_transition",
     "evaluate",
     "export_text",

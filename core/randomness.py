@@ -23,6 +23,7 @@ class Purpose(IntEnum):
     FOLDS = 4  #: assignment of rows to folds; with the number of a fold, the seed of its noise and fit
     ESTIMATION = 5  #: bootstrap and feature draws of the noise-estimation forest
     REPEATS = 6  #: with the number of a repeat, the seed of its holdout, noise and fit
+    LABEL_NOISE = 7  #: rows and forest of the estimate that scores on noisy labels are corrected with
 
 
 def _entropy(random_state: Seed) -> int | None:

@@ -11,6 +11,7 @@ from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_n
 from core.evaluation import SCORES
 from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
 from core.holdout import holdout_size, largest_fold_size
+from core.label_noise import label_noise_phases, noise_forest
 from core.losses.parsing import loss_parameters
 from core.monitoring import FitMonitor, fold_prefix, step_monitor
 from core.noise.correction import correction_parameters
@@ -40,8 +41,10 @@ __all__ = [
     "fold_prefix",
     "holdout_size",
     "injection_phases",
+    "label_noise_phases",
     "largest_fold_size",
     "loss_parameters",
+    "noise_forest",
     "noise_parameters",
     "parse_booleans",
     "parse_datetimes",

@@ -69,6 +69,8 @@ class GrownForest(EnsemblePaths, GrownClassifier):
     bootstrap: bool
     oob_score: bool
 
+    oob_decision_function_: NDArray[np.float64]
+
     @property
     def estimators_(self) -> list[TreeClassifier]:
         """Trees as fitted classifiers, which share the arrays of the forest."""

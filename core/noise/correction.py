@@ -70,7 +70,7 @@ class Correction(NamedTuple):
 
     def with_estimate(self, estimated: TransitionMatrix) -> "Correction":
         """Return this correction with an estimated matrix. Raises InvalidNoise if the matrix is ill-conditioned."""
-        return self._replace(transition=_check_invertible(estimated, "estimated from the labels", _WAY_OUT_OF_ESTIMATE))
+        return self._replace(transition=check_invertible(estimated, "estimated from the labels", _WAY_OUT_OF_ESTIMATE))
 
     def corrected_labels(self, classes: NDArray[Any], class_weights: NDArray[np.float64]) -> CorrectedLabels:
         """Return the corrected labels of the sorted `classes` (class,), whose rows have the weights `class_weights`
@@ -142,7 +142,7 @@ def _parse_parameters(
         )
     if isinstance(transition, str) and transition == ESTIMATE:
         return Correction(kind, None)
-    return Correction(kind, _check_invertible(_parse_matrix(transition), "", _WAY_OUT_OF_GIVEN))
+    return Correction(kind, check_invertible(_parse_matrix(transition), "", _WAY_OUT_OF_GIVEN))
 
 
 def is_estimated(correction: Mapping[str, Any] | None) -> bool:
@@ -161,7 +161,7 @@ def _parse_matrix(transition: Any) -> TransitionMatrix:
     return to_transition_matrix(transition)
 
 
-def _check_invertible(transition: TransitionMatrix, origin: str, way_out: str) -> TransitionMatrix:
+def check_invertible(transition: TransitionMatrix, origin: str, way_out: str) -> TransitionMatrix:
     condition = float(np.linalg.cond(transition.rows))
     if not condition <= MAX_CONDITION:
         raise InvalidNoise(

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.noise.calibration import prior_precision
 from core.noise.label_probabilities import LabelProbabilities, check_label_probabilities
-from core.noise.latent_labels import LatentLabels, fit_latent_labels
+from core.noise.latent_labels import LatentLabels, fit_calibration, fit_latent_labels
 from core.noise.noise_models import class_noise_rates, noise_pattern
 from core.noise.transition import TransitionMatrix
 
@@ -37,6 +37,7 @@ class TransitionEstimate(NamedTuple):
     noise_rate_error: float
     priors: NDArray[np.float64]  # (class,), share of each clean class
     priors_error: NDArray[np.float64]  # (class,)
+    rate_covariance: NDArray[np.float64]  # (clean, clean), of the noise rates of the classes
 
 
 class FittedNoise(NamedTuple):
@@ -45,6 +46,8 @@ class FittedNoise(NamedTuple):
     estimate: TransitionEstimate
     model: LatentLabels
     rows: LabelProbabilities
+    #: Of the noise rates, log-sharpnesses and offsets of the clean classes, (parameter, parameter).
+    covariance: NDArray[np.float64]
 
 
 def estimate_transition(probabilities: ArrayLike, y: Any, classes: ArrayLike | None = None) -> TransitionEstimate:
@@ -58,12 +61,17 @@ def estimate_transition(probabilities: ArrayLike, y: Any, classes: ArrayLike | N
     return fit_noise(check_label_probabilities(probabilities, y, classes)).estimate
 
 
-def fit_noise(rows: LabelProbabilities, stop_flag: NDArray[np.uint8] | None = None) -> FittedNoise:
-    """Return the result of `estimate_transition` and the model behind it. Raises FitStopped when `stop_flag` (1,) is
-    set.
+def fit_noise(
+    rows: LabelProbabilities, stop_flag: NDArray[np.uint8] | None = None, given: TransitionMatrix | None = None
+) -> FittedNoise:
+    """Return the result of `estimate_transition` and the model behind it. If the matrix is `given`, for the classes of
+    the rows, only the rest is estimated. Raises FitStopped when `stop_flag` (1,) is set.
     """
     probabilities, codes = rows.probabilities[rows.has_votes], rows.codes[rows.has_votes]
-    model = fit_latent_labels(probabilities, codes, stop_flag)
+    if given is None:
+        model = fit_latent_labels(probabilities, codes, stop_flag)
+    else:
+        model = fit_calibration(probabilities, codes, given.rows, stop_flag)
     posterior = model.posterior(probabilities, codes)
     priors, right = posterior.mean(axis=0), posterior[np.arange(len(codes)), codes]
     gradients = _summed_gradients(model, probabilities, codes)
@@ -77,8 +85,9 @@ def fit_noise(rows: LabelProbabilities, stop_flag: NDArray[np.uint8] | None = No
         float(_standard_error((right * (1 - right)).mean() / len(codes) + rate_gradient @ covariance @ rate_gradient)),
         priors,
         _standard_error(priors * (1 - priors) / len(codes) + priors**2 * np.diag(variances)),
+        covariance[: len(priors), : len(priors)],
     )
-    return FittedNoise(estimate, model, rows)
+    return FittedNoise(estimate, model, rows, covariance)
 
 
 def _standard_error(variance: Any) -> Any:
@@ -113,9 +122,7 @@ def _row_gradients(
     """
     clean, posterior = model.clean_probabilities(probabilities), model.posterior(probabilities, codes)
     evidence = model.evidence(probabilities)
-    rate_derivative = noise_pattern(model.transition)  # of the transition matrix
-    np.fill_diagonal(rate_derivative, -1.0)
-    log_derivative = (rate_derivative / np.maximum(model.transition, np.finfo(float).tiny)).T[codes]
+    log_derivative = model.log_rate_derivative()[codes]
     right = np.take_along_axis(posterior, codes[:, np.newaxis], axis=1)
     wrong_gradient = right * posterior  # in the logarithms of the joint probabilities
     np.put_along_axis(wrong_gradient, codes[:, np.newaxis], right * (right - 1), axis=1)
@@ -130,6 +137,8 @@ def _covariance(model: LatentLabels, gradients: _Gradients, n_rows: int) -> NDAr
     with that of separate rates by the weight of the separate rates.
     """
     n_classes = len(model.transition)
+    if model.is_given:
+        return _calibration_covariance(gradients, n_classes)
     information = gradients.outer_products + np.diag(np.r_[np.full(n_classes, 1e-6), np.zeros(2 * n_classes)])
     information[n_classes:, n_classes:] += prior_precision(n_classes)
     # At a rate of zero the log-likelihood decreases linearly, so its gradient limits the rate instead of its curvature.
@@ -145,12 +154,22 @@ def _covariance(model: LatentLabels, gradients: _Gradients, n_rows: int) -> NDAr
     return np.asarray(covariance)
 
 
+def _calibration_covariance(gradients: _Gradients, n_classes: int) -> NDArray[np.float64]:
+    """Return the covariance of all parameters if the matrix is known, whose rates then have none."""
+    covariance = np.zeros_like(gradients.outer_products)
+    information = gradients.outer_products[n_classes:, n_classes:] + prior_precision(n_classes)
+    covariance[n_classes:, n_classes:] = np.linalg.pinv(information, hermitian=True)
+    return covariance
+
+
 def _cell_variances(
     model: LatentLabels, covariance: NDArray[np.float64], n_rows: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the variance of each cell of the matrix, (clean, noisy), from its rate and from its share of the pattern.
     `n_rows` (clean,) are the rows of each clean class.
     """
+    if model.is_given:
+        return np.zeros_like(model.transition)
     rates, pattern, n_classes = class_noise_rates(model.transition), noise_pattern(model.transition), len(n_rows)
     rate_variance = np.diag(covariance)[:n_classes] * pattern.sum(axis=1)
     draw_variance = np.maximum(rates * (1 - rates), 1.0 / np.maximum(n_rows, 1.0)) / np.maximum(n_rows, 1.0)

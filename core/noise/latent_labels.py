@@ -34,6 +34,7 @@ from core.noise.noise_models import (
     fit_common_rate,
     fit_full_matrix,
     noise_pattern,
+    rate_derivative,
     transition_rows,
 )
 
@@ -64,6 +65,7 @@ class LatentLabels(NamedTuple):
     calibration: Calibration
     rates: Refinement
     pattern: Refinement
+    is_given: bool = False  # whether the matrix was given instead of fitted
 
     def evidence(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the input of the calibration, (row, class)."""
@@ -77,6 +79,12 @@ class LatentLabels(NamedTuple):
         """Return the distribution of the clean class given the observed label, (row, class)."""
         joint = self.clean_probabilities(probabilities) * self.transition.T[codes]
         return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+
+    def log_rate_derivative(self) -> NDArray[np.float64]:
+        """Return the derivative of the logarithm of each label's probability in the rate of its clean class, (noisy,
+        clean).
+        """
+        return np.asarray((rate_derivative(self.transition) / np.maximum(self.transition, np.finfo(float).tiny)).T)
 
 
 class _Rows(NamedTuple):
@@ -122,6 +130,19 @@ def fit_latent_labels(
     nearest = separate if rate_refinement.weight > 0.5 else common
     final = maximize(nearest._replace(transition=transition), lambda counts: transition)
     return LatentLabels(transition, final.calibration, rate_refinement, pattern_refinement)
+
+
+def fit_calibration(
+    probabilities: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    transition: NDArray[np.float64],
+    stop_flag: NDArray[np.uint8] | None = None,
+) -> LatentLabels:
+    """Fit the calibration only, for labels whose matrix `transition` (clean, noisy) is known. Raises FitStopped."""
+    start = _starting_point(probabilities, codes)._replace(transition=transition)
+    fit = _maximize_likelihood(_sorted_rows(probabilities, codes), stop_flag, start, lambda counts: transition)
+    none = Refinement(np.zeros(len(transition)), 0.0, 0.0)
+    return LatentLabels(transition, fit.calibration, none, none, is_given=True)
 
 
 def _with_pattern(fit: _Fit, pattern: NDArray[np.float64]) -> _Fit:

@@ -75,6 +75,13 @@ def class_noise_rates(transition: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1.0 - np.diag(transition)
 
 
+def rate_derivative(transition: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the derivative of each cell (clean, noisy) in the noise rate of its clean class."""
+    derivative = noise_pattern(transition)
+    np.fill_diagonal(derivative, -1.0)
+    return derivative
+
+
 def even_pattern(n_classes: int) -> NDArray[np.float64]:
     """Return the pattern (clean, noisy) in which all other classes are equally likely."""
     return (1.0 - np.eye(n_classes)) / max(n_classes - 1, 1)

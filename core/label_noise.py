@@ -1,0 +1,165 @@
+"""Noise of the labels of a table, estimated without any model in question, and accuracy of models on the true labels.
+
+A forest like the noise-estimation forest of audits votes on every row without having seen it. The noise that explains
+its votes and the labels also gives the probability of each true class of each row, with which the predictions of other
+models are compared (see `core.noise.corrected_accuracy`).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.exceptions import InvalidInput
+from core.forests.forest import ExtraTreesClassifier
+from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
+from core.monitoring import FitMonitor, phase_monitor
+from core.noise.corrected_accuracy import CorrectedAccuracy, assisted_accuracy
+from core.noise.correction import check_invertible
+from core.noise.estimation import FittedNoise, TransitionEstimate, fit_noise
+from core.noise.label_probabilities import LabelProbabilities
+from core.noise.transition import to_transition_matrix
+from core.randomness import Purpose, Seed, SeedTree
+from core.validation.training_data import class_codes, encode_labels, label_column
+
+#: Name of the phase that a monitor sees.
+ESTIMATING_LABEL_NOISE = "estimating label noise"
+#: Rows that the forest grows on. More rows make the estimate hardly better and cost time in proportion.
+_MAX_ROWS = 20_000
+
+
+class LabelNoise(NamedTuple):
+    """Noise of the labels of a table, with the forest that it was estimated with and its votes on the table."""
+
+    forest: ExtraTreesClassifier
+    fitted: FittedNoise
+    rows: LabelProbabilities
+
+    @property
+    def estimate(self) -> TransitionEstimate:
+        """Estimate of the noise; with a given matrix, that matrix without errors."""
+        return self.fitted.estimate
+
+    def accuracy_on_own_rows(self, y_pred: Any) -> CorrectedAccuracy:
+        """Return the corrected accuracy of predictions (row,) for the rows of the estimate, each from a model that has
+        not been fitted on the row, such as those of folds. Raises InvalidInput.
+        """
+        return _accuracy(self.fitted, self.rows, y_pred)
+
+    def accuracy_on(self, X: Any, y: Any, y_pred: Any) -> CorrectedAccuracy:
+        """Return the corrected accuracy of predictions (row,) for other rows X (row, feature), whose labels y (row,)
+        have the same noise. Raises InvalidInput.
+        """
+        return _accuracy(self.fitted, self._votes_on(X, y), y_pred)
+
+    def for_other_labels(self, X: Any, y: Any) -> "LabelNoise":
+        """Return the noise of the labels y (row,) of other rows X (row, feature), which may differ from that of the
+        rows of this estimate. Raises InvalidInput for too few rows.
+        """
+        rows = self._votes_on(X, y)
+        _check_enough(len(rows.codes), len(rows.classes))
+        return LabelNoise(self.forest, fit_noise(rows), rows)
+
+    def _votes_on(self, X: Any, y: Any) -> LabelProbabilities:
+        classes, labels = self.rows.classes, label_column(y)
+        codes, n_unknown = class_codes(classes, labels)
+        if n_unknown:
+            raise InvalidInput(
+                f"y contains {labels[codes >= len(classes)].tolist()[0]!r}, which is not one of the classes "
+                f"{classes.tolist()}; name all classes in classes= of estimate_label_noise."
+            )
+        votes = _in_columns(self.forest.predict_proba(X), self.forest.classes_, classes)
+        return LabelProbabilities(votes, codes, classes, np.ones(len(codes), dtype=bool))
+
+
+def estimate_label_noise(
+    X: Any,
+    y: Any,
+    transition: Any = None,
+    groups: Any = None,
+    classes: Any = None,
+    random_state: Seed = None,
+    n_jobs: int | None = None,
+    monitor: FitMonitor | None = None,
+) -> LabelNoise:
+    """Estimate the noise of the labels y (row,) of X (row, feature).
+
+    transition: the matrix if it is known: TransitionMatrix, or rows in the order of the sorted classes.
+    groups: (row,) any hashable values; a row is judged by trees that have not seen its group.
+    classes: (class,) the sorted classes if y may lack some of them.
+    monitor: receives one phase, `label_noise_phases`.
+
+    At most 20,000 rows, drawn at random, are used; the forest votes on all rows. Raises InvalidInput for fewer than 20
+    rows or 3 rows per class, InvalidNoise for an ill-conditioned matrix, and FitStopped.
+    """
+    names = encode_labels(y if classes is None else classes).classes
+    labels = label_column(y)
+    _check_enough(len(labels), len(names))
+    given = None if transition is None else to_transition_matrix(transition).among(names)
+    if given is not None:
+        check_invertible(given, "", "merge them, or give the matrix with fewer classes")
+    generator = SeedTree(random_state).generator(Purpose.LABEL_NOISE)
+    is_drawn = _drawn_rows(len(labels), generator)
+    forest = noise_forest(int(generator.integers(2**31)), n_jobs)
+    forest.fit(X, y, is_drawn, groups, monitor=monitor and phase_monitor(monitor, ESTIMATING_LABEL_NOISE))
+    votes = _in_columns(forest.oob_decision_function_, forest.classes_, names)
+    rows = LabelProbabilities(votes, class_codes(names, labels)[0], names, np.logical_not(np.isnan(votes).any(axis=1)))
+    fitted = fit_noise(_take(rows, is_drawn), monitor.stop_flag if monitor else None, given)
+    return LabelNoise(forest, fitted, rows)
+
+
+def noise_forest(random_state: Seed = None, n_jobs: int | None = None) -> ExtraTreesClassifier:
+    """Return the unfitted forest of `estimate_label_noise`.
+
+    Randomized trees estimate the noise better than those of audits on the tables of `benchmarks.corrected_accuracy`,
+    and grow faster.
+    """
+    return ExtraTreesClassifier(
+        **FOREST_PARAMETERS, bootstrap=True, oob_score=True, random_state=random_state, n_jobs=n_jobs
+    )
+
+
+def label_noise_phases() -> dict[str, int]:
+    """Return the phase of `estimate_label_noise`, with its work as a number of trees."""
+    return {ESTIMATING_LABEL_NOISE: FOREST_PARAMETERS["n_estimators"]}
+
+
+def _check_enough(n_rows: int, n_classes: int) -> None:
+    if reason := too_few_to_judge(n_rows, n_classes):
+        raise InvalidInput(f"{reason}; pass more rows, or the transition matrix to corrected_accuracy if it is known.")
+
+
+def _drawn_rows(n_rows: int, generator: np.random.Generator) -> NDArray[np.float64] | None:
+    """Return weights (row,) that are 1 for the rows of the estimate and 0 for the others; None for all rows."""
+    if n_rows <= _MAX_ROWS:
+        return None
+    weights = np.zeros(n_rows)
+    weights[generator.permutation(n_rows)[:_MAX_ROWS]] = 1.0
+    return weights
+
+
+def _take(rows: LabelProbabilities, is_drawn: NDArray[np.float64] | None) -> LabelProbabilities:
+    if is_drawn is None:
+        return rows
+    mask = is_drawn > 0
+    return LabelProbabilities(rows.probabilities[mask], rows.codes[mask], rows.classes, rows.has_votes[mask])
+
+
+def _in_columns(votes: NDArray[np.float64], own: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return votes (row, own class) as (row, class), 0 for classes that are missing."""
+    table = np.zeros((len(votes), len(classes)))
+    table[:, class_codes(classes, own)[0]] = votes
+    return table
+
+
+def _accuracy(noise: FittedNoise, rows: LabelProbabilities, y_pred: Any) -> CorrectedAccuracy:
+    predicted, n_unknown = class_codes(rows.classes, label_column(y_pred))
+    if len(predicted) != len(rows.codes) or n_unknown:
+        raise InvalidInput(
+            f"y_pred has {len(predicted)} predictions, {n_unknown} of them of unknown classes; pass one for each of "
+            f"the {len(rows.codes)} rows, of the classes {rows.classes.tolist()}."
+        )
+    has_votes = rows.has_votes
+    if not has_votes.any():
+        raise InvalidInput("no row has an out-of-sample vote; pass rows of more groups.")
+    return assisted_accuracy(noise, rows.probabilities[has_votes], rows.codes[has_votes], predicted[has_votes])
