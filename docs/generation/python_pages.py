@@ -22,6 +22,7 @@ _GROUP_OF_MODULE = {
     "losses": "losses",
     "noise": "label noise",
     "audit": "label noise",
+    "label_noise": "label noise",
     "evaluation": "evaluation",
     "holdout": "evaluation",
     "artifact": "model files",
