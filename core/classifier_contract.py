@@ -15,6 +15,7 @@ from core.exceptions import InvalidInput
 from core.sklearn_protocols.html_representation import HtmlRepresentation
 from core.sklearn_protocols.metadata_routing import MetadataRouting
 from core.sklearn_protocols.nested_parameters import is_nested, nested_values, unknown_names, with_nested_values
+from core.validation.misplaced_arguments import check_label_types
 from core.validation.training_data import class_codes, label_column, row_weights
 
 
@@ -76,9 +77,10 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows X with labels y, weighted by `sample_weight`. Raises InvalidInput."""
-        labels = self.predict(X)
+        labels, given = self.predict(X), label_column(y)
+        check_label_types(self.classes_, given)
         predicted, _ = class_codes(self.classes_, labels)
-        codes, _ = class_codes(self.classes_, label_column(y))
+        codes, _ = class_codes(self.classes_, given)
         if len(codes) != len(predicted):
             raise InvalidInput(f"X has {len(predicted)} rows and y has {len(codes)} labels; the numbers must be equal.")
         weights = row_weights(sample_weight, len(codes))

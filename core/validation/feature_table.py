@@ -135,8 +135,8 @@ def _text_in_array(rows: NDArray[Any]) -> str:
         return "X contains values that are not numbers; an array must contain numbers only."
     place = f"row {index[0]}, column {index[1]}" if len(index) == 2 else f"position {index[0] if index else 0}"
     return (
-        f"X has {cell!r:.100} in {place}; could not convert string to float. Pass a data frame of pandas, polars or "
-        "pyarrow: its columns of text are categories, which the trees split natively."
+        f"X has {str(cell)!r:.100} in {place}; could not convert string to float. Pass a data frame of pandas, polars "
+        "or pyarrow: its columns of text are categories, which the trees split natively."
     )
 
 

@@ -14,6 +14,7 @@ from core.groups import Groups, encode_groups
 from core.kernels.row_scans import has_infinity, narrow_exactly
 from core.validation.categories import categorical_columns, encode_categories, fit_categories, values_are_codes
 from core.validation.feature_table import rows_like_training, training_rows
+from core.validation.misplaced_arguments import check_order
 
 ClassWeight = Mapping[Hashable, float] | str | None
 
@@ -104,7 +105,8 @@ def row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInput(
-            "sample_weight contains values that are not numbers; pass a number of at least 0 per row."
+            "sample_weight contains values that are not numbers; pass a number of at least 0 per row. Labels are the "
+            "second argument, y."
         ) from None
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
@@ -141,6 +143,7 @@ def _scaled(
 def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     if y is None:
         raise InvalidInput("requires y to be passed, but the target y is None")
+    check_order(X, y)
     X = training_rows(estimator, X)
     y = label_column(y)
     if y.shape[0] != X.shape[0]:

@@ -170,6 +170,33 @@ def test_invalid_rows_are_rejected(X, message):
         fitted_tree().predict(X)
 
 
+@pytest.mark.parametrize(
+    "X", [np.array([["1", "red"]]), [["1", "red"]], np.array([[1, "red"]], dtype=object)], ids=repr
+)
+def test_text_in_rows_is_named_with_the_way_out(X):
+    for method in (lambda: fitted_tree().predict(X), lambda: core.TreeClassifier().fit(X, ["a"])):
+        with pytest.raises(core.InvalidInput, match=r"X has 'red' in row 0, column 1.*Pass a data frame"):
+            method()
+
+
+def test_numbers_in_text_are_accepted():
+    assert fitted_tree().predict([["1", "2.5"]]).tolist() == fitted_tree().predict([[1, 2.5]]).tolist()
+
+
+def test_labels_in_the_place_of_rows_are_recognized():
+    with pytest.raises(core.InvalidInput, match=r"swapped.*fit\(X, y\)"):
+        core.TreeClassifier().fit(np.array(["no", "yes"])[_Y], _X)
+    with pytest.raises(core.InvalidInput, match="second argument"):
+        core.TreeClassifier().fit(_X, _Y, np.array(["no", "yes"])[_Y])
+
+
+@pytest.mark.parametrize(("fitted", "given"), [([0, 1], ["0", "1"]), (["0", "1"], [0, 1])], ids=str)
+def test_labels_of_another_type_are_refused_by_score(fitted, given):
+    tree = core.TreeClassifier().fit(_X, np.array(fitted)[_Y])
+    with pytest.raises(core.InvalidInput, match="convert y to the type of the labels of the fit"):
+        tree.score(_X, np.array(given)[_Y])
+
+
 @pytest.mark.parametrize("weights", [[1.0], np.ones((20, 1)), ["heavy"] * 20, [-1.0] * 20, [np.nan] * 20], ids=str)
 def test_invalid_sample_weights_are_rejected(weights):
     for method in [core.TreeClassifier().fit, fitted_tree().score]:
