@@ -9,7 +9,8 @@ from core.exceptions import InvalidInput
 
 def check_order(X: Any, y: Any) -> None:
     """Raise InvalidInput if X has the shape of labels and y that of a table, as if they were swapped."""
-    rows, labels = getattr(X, "shape", ()), getattr(y, "shape", ())
+    rows: tuple[int, ...] = getattr(X, "shape", ())
+    labels: tuple[int, ...] = getattr(y, "shape", ())
     if len(rows) == 1 and len(labels) == 2 and labels[1] > 1:
         raise InvalidInput(
             f"X has shape {rows} and y has shape {labels}, as if they were swapped; pass the table first and the "
