@@ -83,7 +83,7 @@ class GrownForest(EnsemblePaths, GrownClassifier):
         classifier.trees_ = (nodes,)
         classifier.classes_, classifier.loss_ = self.classes_, self.loss_
         classifier.correction_ = self.correction_
-        classifier.n_features_in_ = self.n_features_in_
+        classifier.n_features_in_, classifier.columns_ = self.n_features_in_, self.columns_
         classifier.is_categorical_, classifier.category_values_ = self.is_categorical_, self.category_values_
         return classifier
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.columns.column import ColumnKind
 from core.exceptions import InvalidInput, InvalidParameter
 from core.forests.forest import GrownForest
 from core.forests.tree import TreeClassifier
@@ -35,14 +36,21 @@ class TreeText:
     ) -> None:
         self.tree: Tree = classifier.tree_
         self._decimals = decimals
+        self._columns = classifier.columns_ or ()
         self._features = _names_of_features(classifier, feature_names)
         self._classes = _names_of_classes(classifier, class_names)
 
     def split(self, node: int) -> SplitText:
         """Return the conditions of an inner node."""
-        name = self._features[self.tree.feature[node]]
-        threshold = f"{self.tree.threshold[node]:.{self._decimals}f}"
+        feature = int(self.tree.feature[node])
+        name, threshold = self._features[feature], self._number(feature, float(self.tree.threshold[node]))
         return SplitText(f"{name} <= {threshold}", f"{name} >  {threshold}")
+
+    def _number(self, feature: int, value: float) -> str:
+        """Return a threshold, as a time in UTC if the feature is one."""
+        if feature < len(self._columns) and self._columns[feature].kind is ColumnKind.DATETIME:
+            return str(np.datetime64(round(value), "s")).replace("T", " ")
+        return f"{value:.{self._decimals}f}"
 
     def class_of(self, node: int) -> str:
         """Return the name of the class with the largest share in a node; ties go to the first class."""
@@ -79,8 +87,10 @@ def checked_tree(decision_tree: Any) -> TreeClassifier:
 
 def _names_of_features(classifier: TreeClassifier, names: Sequence[str] | None) -> list[str]:
     n_features = classifier.tree_.n_features
-    if names is None:
-        names = getattr(classifier, "feature_names_in_", [f"feature_{j}" for j in range(n_features)])
+    if names is None and classifier.columns_ is not None:
+        names = [column.name for column in classifier.columns_]
+    elif names is None:
+        names = [f"feature_{j}" for j in range(n_features)]
     if len(names) != n_features:
         raise InvalidInput(f"feature_names has {len(names)} names, and the tree has {n_features} features; name each.")
     return [str(name) for name in names]

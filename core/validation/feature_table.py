@@ -14,6 +14,7 @@ from core.columns.frames import encode_frame, holds_only_numbers, is_frame
 from core.exceptions import InvalidInput
 from core.validation.categories import categorical_columns, categorical_mask
 from core.validation.feature_names import check_names, column_names
+from core.validation.misplaced_arguments import check_is_table
 
 
 def training_rows(estimator: Any, X: Any) -> NDArray[Any]:
@@ -24,6 +25,7 @@ def training_rows(estimator: Any, X: Any) -> NDArray[Any]:
     Raises InvalidInput for infinities, wrong shapes and text in arrays, TypeError for sparse matrices and values that
     are not numbers.
     """
+    check_is_table(X)
     names = column_names(X)
     if is_frame(X) and not holds_only_numbers(X):
         X = encode_frame(X)
@@ -58,6 +60,7 @@ def _check_text_is_selected(estimator: Any, table: EncodedTable, names: NDArray[
 
 def rows_like_training(estimator: Any, X: Any) -> NDArray[Any]:
     """Return X as `training_rows` does. Raises InvalidInput unless it has the features of the fit."""
+    check_is_table(X)
     check_names(estimator, column_names(X))
     rows = _float_rows(estimator, _as_fitted(estimator.columns_, X))
     expected = estimator.n_features_in_

@@ -1,10 +1,21 @@
-"""Errors about arguments in each other's place, and about labels of another type than those of the fit."""
+"""Errors about values that are not what their argument is for: tables, labels and their types."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput
+
+
+def check_is_table(X: Any) -> None:
+    """Raise InvalidInput if X is data that another library must turn into a table first."""
+    if isinstance(X, Mapping) or (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
+        kind = "a mapping" if isinstance(X, Mapping) else "a list of mappings"
+        raise InvalidInput(f"X is {kind}; pass a data frame instead, such as pandas.DataFrame(X).")
+    if hasattr(X, "collect_schema") and not hasattr(X, "__arrow_c_stream__"):
+        raise InvalidInput(f"X is a {type(X).__name__}, whose rows are not computed yet; pass X.collect().")
 
 
 def check_order(X: Any, y: Any) -> None:
@@ -16,6 +27,29 @@ def check_order(X: Any, y: Any) -> None:
             f"X has shape {rows} and y has shape {labels}, as if they were swapped; pass the table first and the "
             "labels second, fit(X, y)."
         )
+
+
+def check_no_label_is_missing(labels: NDArray[Any]) -> None:
+    """Raise InvalidInput if y (row,) contains None, NaN or a missing value of pandas."""
+    if labels.dtype.kind == "f":
+        missing = np.isnan(labels)
+    elif labels.dtype == object and any(map(_is_missing, set(labels.tolist()))):
+        missing = np.array([_is_missing(label) for label in labels.tolist()])
+    else:
+        return
+    if not missing.any():
+        return
+    raise InvalidInput(
+        f"y contains NaN or None in {missing.sum()} of {len(labels)} rows, the first of which is row "
+        f"{missing.argmax()}; remove those rows, since every row needs a label."
+    )
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # the missing value of pandas has no truth value
+        return True
 
 
 def check_label_types(classes: NDArray[Any], labels: NDArray[Any]) -> None:

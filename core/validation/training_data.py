@@ -14,7 +14,7 @@ from core.groups import Groups, encode_groups
 from core.kernels.row_scans import has_infinity, narrow_exactly
 from core.validation.categories import categorical_columns, encode_categories, fit_categories, values_are_codes
 from core.validation.feature_table import rows_like_training, training_rows
-from core.validation.misplaced_arguments import check_order
+from core.validation.misplaced_arguments import check_no_label_is_missing, check_order
 
 ClassWeight = Mapping[Hashable, float] | str | None
 
@@ -148,9 +148,10 @@ def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray
     y = label_column(y)
     if y.shape[0] != X.shape[0]:
         raise InvalidInput(f"X has {X.shape[0]} rows and y has {y.shape[0]} labels; the numbers must be equal.")
+    check_no_label_is_missing(y)
     if y.dtype.kind == "f":
-        if not np.isfinite(y).all():
-            raise InvalidInput("y contains NaN or infinity; remove those rows, since every row needs a label.")
+        if np.isinf(y).any():
+            raise InvalidInput("y contains infinity; remove those rows, since every row needs a label.")
         if (y != np.floor(y)).any():
             raise InvalidInput(
                 "Unknown label type: continuous. Labels are classes; if the fractions are class names, pass them as "

@@ -183,6 +183,32 @@ def test_numbers_in_text_are_accepted():
     assert fitted_tree().predict([["1", "2.5"]]).tolist() == fitted_tree().predict([[1, 2.5]]).tolist()
 
 
+@pytest.mark.parametrize("X", [{"a": [1.0, 2.0]}, [{"a": 1.0}, {"a": 2.0}]], ids=repr)
+def test_mappings_are_refused_in_favor_of_frames(X):
+    with pytest.raises(core.InvalidInput, match=r"mappings?; pass a data frame"):
+        core.TreeClassifier().fit(X, [0, 1])
+
+
+def test_a_lazy_frame_is_refused():
+    polars = pytest.importorskip("polars", reason="lazy frames are those of polars")
+    with pytest.raises(core.InvalidInput, match=r"LazyFrame.*X\.collect\(\)"):
+        fitted_tree().predict(polars.DataFrame({"a": [1.0], "b": [2.0]}).lazy())
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.datetime64("NaT")], ids=str)
+def test_missing_labels_are_counted_and_refused(missing):
+    labels = np.array(["no", "yes"], dtype=object)[_Y]
+    labels[[3, 7]] = missing
+    with pytest.raises(core.InvalidInput, match="2 of 20 rows, the first of which is row 3"):
+        core.TreeClassifier().fit(_X, labels)
+
+
+def test_missing_labels_of_pandas_are_refused():
+    pandas = pytest.importorskip("pandas", reason="its missing value has no truth value")
+    with pytest.raises(core.InvalidInput, match="1 of 2 rows"):
+        core.TreeClassifier().fit([[0.0], [1.0]], pandas.Series(["a", pandas.NA], dtype=object))
+
+
 def test_labels_in_the_place_of_rows_are_recognized():
     with pytest.raises(core.InvalidInput, match=r"swapped.*fit\(X, y\)"):
         core.TreeClassifier().fit(np.array(["no", "yes"])[_Y], _X)

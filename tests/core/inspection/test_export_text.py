@@ -56,6 +56,16 @@ def test_names_of_the_fit_are_used():
     assert core.export_text(tree) == "|--- age <= 30.00\n|   |--- class: no\n|--- age >  30.00\n|   |--- class: yes\n"
 
 
+def test_thresholds_of_times_are_times_in_utc():
+    pandas = pytest.importorskip("pandas", reason="times come in data frames")
+    frame = pandas.DataFrame({"when": pandas.to_datetime(["2024-03-01 10:00", "2024-03-01 12:00"])})
+    forest = core.ForestClassifier(n_estimators=1, bootstrap=False).fit(frame, ["early", "late"])
+    for tree in (core.TreeClassifier().fit(frame, ["early", "late"]), forest.estimators_[0]):
+        assert core.export_text(tree).splitlines()[::2] == [
+            "|--- when <= 2024-03-01 11:00:00", "|--- when >  2024-03-01 11:00:00",
+        ]  # fmt: skip
+
+
 def test_a_tree_of_a_forest():
     forest = core.ForestClassifier(n_estimators=2, random_state=0).fit(
         np.arange(20.0).reshape(-1, 1), np.arange(20) // 10
