@@ -6,6 +6,7 @@ them; checks that a request can pass before any row is read; and compilation ahe
 
 from core.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, audit_phases
 from core.class_votes import winning_classes
+from core.columns.cells import CellFault, encode_cell
 from core.columns.datetimes import parse_datetimes
 from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers
 from core.evaluation import SCORES
@@ -27,6 +28,7 @@ __all__ = [
     "SCORES",
     "Alternative",
     "Bounds",
+    "CellFault",
     "FitMonitor",
     "Parameter",
     "ParsedTexts",
@@ -35,6 +37,7 @@ __all__ = [
     "check_noise",
     "clean_texts",
     "correction_parameters",
+    "encode_cell",
     "estimator_kind",
     "estimator_parameters",
     "expected_noise_rate",

@@ -6,7 +6,7 @@ ServiceError
 └── Invalid 422
     ├── about the form         InvalidJson, NoRows, RaggedColumns
     ├── about a name           MissingFeature, UnknownFeature, DuplicateName
-    └── about a value          UnknownCategory, NotANumber
+    └── about a value          UnknownCategory, NotANumber, NotADate
 """
 
 from app.errors import FieldError, Invalid, InvalidJson, TooLarge, UnsupportedMediaType, pointer_token
@@ -55,7 +55,11 @@ class NotANumber(Invalid):
     code, title = "not_a_number", "Not a number"
 
 
-INPUT_ERRORS = (MissingFeature, UnknownFeature, DuplicateName, UnknownCategory, NotANumber)
+class NotADate(Invalid):
+    code, title = "not_a_date", "Not a date"
+
+
+INPUT_ERRORS = (MissingFeature, UnknownFeature, DuplicateName, UnknownCategory, NotANumber, NotADate)
 FORM_ERRORS = (BodyTooLarge, TooManyCells, UnsupportedBody, InvalidJson, NoRows, RaggedColumns)
 
 

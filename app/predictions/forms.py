@@ -1,6 +1,5 @@
 """Conversion of the forms in which rows arrive to a `Table`; `coercion` interprets the cells."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +16,6 @@ RESERVED = ("model", "on_unknown", "on_missing", "extra")
 MAX_CELLS = 2**26
 
 _ESCAPED = re.compile(rf"x\.((?:x\.)*(?:{'|'.join(RESERVED)}))")
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class Absent:
@@ -25,9 +23,6 @@ class Absent:
 
 
 ABSENT: Final = Absent()
-
-#: Converts a cell that is not empty to a number, NaN if missing; raises ValueError with a message for the client.
-NumberReader = Callable[[Any], float]
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,6 @@ class Table:
     columns: cells of each feature, all of length `n_rows`; a feature that the request does not name may be left out.
     unknown: pointer and name of each name that is not a feature of the model.
     pointer_to: returns the pointer to the cell of a feature and row, or to the feature as a whole for row None.
-    as_number: converts the cells of numeric features.
     spelling: returns how a feature is written in this form if that is not its name, as the end of a sentence; else "".
     """
 
@@ -45,7 +39,6 @@ class Table:
     columns: Mapping[str, Sequence[Any]]
     unknown: Iterable[tuple[str, str]]
     pointer_to: Callable[[str, int | None], str]
-    as_number: NumberReader
     spelling: Callable[[str], str] = lambda name: ""
 
 
@@ -66,41 +59,8 @@ def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return with_repeated
 
 
-def number_in_text(cell: str) -> float:
-    """Return the number that a cell of text holds in decimal or scientific notation; NaN for an empty cell.
-
-    Underscores, hexadecimal numbers, nan and infinity are refused with a ValueError.
-    """
-    text = cell.strip()
-    if not text:
-        return math.nan
-    if len(text) > 400 or not _DECIMAL.fullmatch(text):
-        raise ValueError(
-            f"{cell!r:.100} is not a number; write a number such as 41, -0.5 or 1.2e6, or leave the value empty if it "
-            "is missing"
-        )
-    return _finite(float(text), text)
-
-
-def number_in_json(cell: Any) -> float:
-    """Return the number that a JSON value is. Raises ValueError."""
-    if type(cell) is int or type(cell) is float:
-        try:
-            return _finite(float(cell), cell)
-        except OverflowError:
-            raise ValueError(
-                "the number exceeds the range of 64-bit floats; rescale the feature, or write null if it is missing"
-            ) from None
-    raise ValueError(f"{_shown(cell)} is not a number; write a JSON number, or null if the value is missing")
-
-
-def _finite(number: float, cell: str | float) -> float:
-    if not math.isfinite(number):
-        raise ValueError(f"{cell!s:.100} is not a finite number; write null (empty in a query) if it is missing")
-    return number
-
-
-def _shown(cell: Any) -> str:
+def shown(cell: Any) -> str:
+    """Return a JSON value as error messages show it."""
     if isinstance(cell, dict | list):
         return "an object" if isinstance(cell, dict) else "an array"
     return str(cell).lower() if isinstance(cell, bool) else f"{cell!r:.100}"
@@ -129,7 +89,6 @@ def from_query(items: Iterable[tuple[str, str]], known: frozenset[str], faults: 
         columns,
         unknown,
         lambda name, _: query_pointer(keys.get(name, query_key(name))),
-        number_in_text,
         _query_spelling,
     )
 
@@ -159,7 +118,7 @@ def from_rows(rows: Sequence[Any], known: Sequence[str], faults: Faults) -> Tabl
     faults.raise_if_any()
     _check_size(len(rows), len(known))
     columns = {name: [row.get(name, ABSENT) for row in rows] for name in known}
-    return Table(len(rows), columns, _unknown_in_rows(rows, frozenset(known)), _in_rows, number_in_json)
+    return Table(len(rows), columns, _unknown_in_rows(rows, frozenset(known)), _in_rows)
 
 
 def _add_row_fault(i: int, row: Any, faults: Faults) -> None:
@@ -168,7 +127,7 @@ def _add_row_fault(i: int, row: Any, faults: Faults) -> None:
             faults.add(DuplicateName, pointer("rows", i, name), f"{name!r:.100} occurs twice; give it once")
     elif not isinstance(row, dict):
         faults.add(
-            Invalid, pointer("rows", i), f"{_shown(row)} is not a row; write an object such as {{feature: value}}"
+            Invalid, pointer("rows", i), f"{shown(row)} is not a row; write an object such as {{feature: value}}"
         )
 
 
@@ -188,13 +147,13 @@ def from_columns(columns: dict[str, Any], known: frozenset[str], faults: Faults)
         faults.add(DuplicateName, pointer("columns", name), f"{name!r:.100} occurs twice; give it once")
     for name, cells in columns.items():
         if not isinstance(cells, list):
-            faults.add(Invalid, pointer("columns", name), f"{_shown(cells)} is not a column; write a list of values")
+            faults.add(Invalid, pointer("columns", name), f"{shown(cells)} is not a column; write a list of values")
     faults.raise_if_any()
     n_rows = _common_length(columns, faults)
     _check_size(n_rows, len(known))
     unknown = ((pointer("columns", name), name) for name in columns if name not in known)
     features = {name: cells for name, cells in columns.items() if name in known}
-    return Table(n_rows, features, unknown, _in_columns, number_in_json)
+    return Table(n_rows, features, unknown, _in_columns)
 
 
 def _check_size(n_rows: int, n_features: int) -> None:

@@ -44,7 +44,8 @@ class ServedModel:
 
     def predictions(self, X: NDArray[np.float64]) -> list[dict[str, Any]]:
         """Return label and class probabilities of each row of X; ties go to the first class."""
-        probabilities = self.estimator.predict_proba(X)
+        columns = self.estimator.columns_
+        probabilities = self.estimator.predict_proba(X if columns is None else core.EncodedTable(X, columns))
         return [
             {"label": self.labels[k], "probabilities": dict(zip(self.label_texts, row, strict=True))}
             for k, row in zip(winning_classes(probabilities).tolist(), probabilities.tolist(), strict=True)
@@ -96,7 +97,7 @@ class PredictionService:
             version=row.version,
             artifact_sha256=row.artifact_sha256,
             estimator=estimator,
-            encoder=FeatureEncoder(row.feature_schema),
+            encoder=FeatureEncoder(_columns(estimator, row)),
             labels=labels,
             label_texts=tuple(map(label_text, labels)),
         )
@@ -114,3 +115,10 @@ class PredictionService:
             raise ArtifactDamaged(
                 f"The file of model {row.name}:{row.version} is damaged; restore it, or train the model again."
             ) from error
+
+
+def _columns(estimator: Any, row: TrainedModelRecord) -> tuple[core.Column, ...]:
+    """Return the columns of the fit. The files of earlier versions have none; those are in the row of the model."""
+    if estimator.columns_ is not None:
+        return tuple(estimator.columns_)
+    return tuple(core.Column.from_json(entry) for entry in row.feature_schema["features"])

@@ -57,7 +57,7 @@ class TestPredictOne:
         assert body["probabilities"] == dict(zip(["bad", "good"], expected, strict=True))
         assert body["label"] == max(["bad", "good"], key=body["probabilities"].get)
 
-    @pytest.mark.parametrize("age", ["41", " 41 ", "+41", "41.", "4.1e1", "410E-1", "041"])
+    @pytest.mark.parametrize("age", ["41", " 41 ", "+41", "41.", "4.1e1", "410E-1"])
     def test_number_formats(self, client, trained, age):
         [expected] = post(client, rows=[{"age": 41, "job": None}]).json()["predictions"]
         assert (
@@ -65,7 +65,7 @@ class TestPredictOne:
             == {"model": {"id": str(trained.id), "name": MODEL, "version": 1}} | expected
         )
 
-    @pytest.mark.parametrize("age", ["old", "1_000", "0x10", "nan", "inf", "-Infinity", "1e999", "١", "1,5", "--1"])
+    @pytest.mark.parametrize("age", ["old", "1_000", "0x10", "041", "inf", "-Infinity", "1e999", "١", "1,5", "--1"])
     def test_not_a_number(self, client, age):
         detail = problem(get(client, age=age, job="skilled"), 422, "not_a_number", "query/age")["detail"]
         assert age in detail
@@ -166,7 +166,7 @@ class TestPredictMany:
         assert typed.status_code == 200
         assert typed.json() == post(client, rows=[{"age": 1, "job": text}]).json()
 
-    @pytest.mark.parametrize("cell", ["41", True, [1], {"a": 1}, 10**400])
+    @pytest.mark.parametrize("cell", ["old", "041", True, [1], {"a": 1}, 10**400])
     def test_not_a_number(self, client, cell):
         rows = [{"age": 1, "job": None}] * 3
         problem(post(client, rows=[*rows, {"age": cell, "job": None}]), 422, "not_a_number", "/rows/3/age")
@@ -180,7 +180,7 @@ class TestPredictMany:
         response = post_text(client, f'{{"model": "{MODEL}", "rows": [{row}]}}')
         problem(response, 422, "not_a_number", f"/rows/0/{name}")
 
-    @pytest.mark.parametrize("cell", ["pilot", 2, False, ["skilled"], "Skilled", "skilled "])
+    @pytest.mark.parametrize("cell", ["pilot", 2, False, ["skilled"], "Skilled"])
     def test_unknown_category(self, client, cell):
         problem(post(client, rows=[{"age": 1, "job": cell}]), 422, "unknown_category", "/rows/0/job")
         lenient = post(client, rows=[{"age": 1, "job": cell}], on_unknown="missing")
