@@ -28,6 +28,8 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
     classes_: NDArray[Any]
     #: How the cells of each feature became numbers; None if X was an array.
     columns_: tuple[Column, ...] | None = None
+    #: Names of columns that a frame to predict may have beside the features.
+    left_out_: tuple[str, ...] = ()
 
     @classmethod
     def _parameter_defaults(cls) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class FittedModel:
     """Fitted estimator with the rows (row, feature) and labels that it was fitted on."""
 
     estimator: Any
-    X: NDArray[Any]
+    X: core.EncodedTable
     training: TrainingLabels
     seconds: float
 

@@ -20,15 +20,15 @@ from app.training.specs import TrainSpec
 class LabeledRows:
     """Rows of a data set with their labels.
 
-    X: float (row, feature); NaN is a missing value, categories are stored as their index. y: labels (row,).
+    X: (row, feature) with the columns that the numbers stand for. y: labels (row,).
     """
 
-    X: NDArray[Any]
+    X: core.EncodedTable
     y: NDArray[Any]
 
     def take(self, rows: NDArray[np.int64]) -> "LabeledRows":
         """Return the rows with these numbers, in this order."""
-        return LabeledRows(self.X[rows], self.y[rows])
+        return LabeledRows(self.X.take(rows), self.y[rows])
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def load_row_split(context: ServiceContext, spec: TrainSpec) -> RowSplit:
     rows = _load(context, dataset)
     if test_dataset is not None:
         test = _load(context, test_dataset)
-        return RowSplit(dataset, rows, LabeledRows(_aligned(test.X, test_dataset, dataset), test.y))
+        return RowSplit(dataset, rows, LabeledRows(_aligned(test.X, rows.X), test.y))
     if isinstance(spec.evaluation, Holdout):
         fraction, stratify = spec.evaluation.test_fraction, spec.evaluation.stratify
         holdout = core.split_holdout(rows.y, fraction, stratify, random_state=spec.seed)
@@ -73,27 +73,29 @@ def load_dataset(context: ServiceContext, dataset_id: uuid.UUID) -> tuple[Datase
 
 def _load(context: ServiceContext, dataset: DatasetRecord) -> LabeledRows:
     table = context.dataset_store.load(dataset.fingerprint)
-    return LabeledRows(table.X, dataset.labels[table.y])
+    columns = tuple(core.Column.from_json(feature) for feature in dataset.features)
+    encoded = core.EncodedTable(table.X, columns, left_out=(dataset.target,))
+    return LabeledRows(encoded, dataset.labels[table.y])
 
 
-def _aligned(X: NDArray[Any], source: DatasetRecord, target: DatasetRecord) -> NDArray[Any]:
+def _aligned(source: core.EncodedTable, target: core.EncodedTable) -> core.EncodedTable:
     """Return the columns of `source` in the order and with the category indices of `target`.
 
     A category that `target` does not have becomes a missing value.
     """
-    positions = {feature["name"]: index for index, feature in enumerate(source.features)}
-    columns = [
-        _recoded(X[:, positions[feature["name"]]], source.features[positions[feature["name"]]], feature)
-        for feature in target.features
+    positions = {column.name: index for index, column in enumerate(source.columns)}
+    aligned = [
+        _recoded(source.X[:, positions[column.name]], source.columns[positions[column.name]], column)
+        for column in target.columns
     ]
-    return np.column_stack(columns)
+    return core.EncodedTable(np.column_stack(aligned), target.columns, target.left_out)
 
 
-def _recoded(codes: NDArray[Any], source: dict[str, Any], target: dict[str, Any]) -> NDArray[Any]:
-    if target["kind"] != "categorical" or source["categories"] == target["categories"]:
+def _recoded(codes: NDArray[Any], source: core.Column, target: core.Column) -> NDArray[Any]:
+    if target.categories is None or source.categories is None or source.categories == target.categories:
         return codes
-    target_codes = {category: code for code, category in enumerate(target["categories"])}
-    new_codes = np.array([target_codes.get(category, np.nan) for category in source["categories"]])
+    target_codes = {category: code for code, category in enumerate(target.categories)}
+    new_codes = np.array([target_codes.get(category, np.nan) for category in source.categories])
     present = ~np.isnan(codes)
     recoded = np.full(len(codes), np.nan, dtype=codes.dtype)
     recoded[present] = new_codes[codes[present].astype(np.int64)]

@@ -4,6 +4,7 @@ With cross-validation, noise, fit and scores are repeated for each fold; the mod
 rows.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -27,6 +28,8 @@ from workers.progress_weights import PREPARATION, weights_after_preparation, wit
 from workers.row_split import RowSplit, load_row_split
 
 SCORING_FRACTION = 0.05
+#: Values of the keys that the JSON of a column leaves out.
+_EVERY_KEY = {"categories": None, "is_boolean": False, "reading": None}
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,9 @@ def train(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> Trainin
     fit = fitter.fit(split.train, spec.seed, monitor)
     metrics = _aggregated(fold_scores) if fold_scores else fit.scores(split.test, fitter.classes, monitor)
     summary = fit.estimator.fit_summary(fit.training.noise_rate)
-    schema = feature_schema(split.dataset, fit.estimator.classes_)
-    file = context.artifact_store.put(lambda path: core.save(fit.estimator, path, schema=schema))
+    file = context.artifact_store.put(
+        lambda path: core.save(fit.estimator, path, schema={"target": split.dataset.target})
+    )
     return TrainingResult(
         NewTrainedModel(
             name=spec.name,
@@ -67,7 +71,7 @@ def train(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> Trainin
             size_bytes=file.size_bytes,
             artifact_sha256=file.sha256,
             metrics=metrics | summary.metrics,
-            feature_schema=schema,
+            feature_schema=feature_schema(split.dataset, split.train.X.columns, fit.estimator.classes_),
             noise=_noise_record(fit, claim.request["noise"].get("correction")),
             fitted=summary.fitted,
             certificate=summary.certificate,
@@ -126,7 +130,7 @@ def _phase_weights(spec: TrainSpec) -> dict[str, float]:
     return weights
 
 
-def feature_schema(dataset: DatasetRecord, classes: NDArray[Any]) -> dict[str, Any]:
-    """Return the parts of a data set that predictions need: its features in order, their categories, and the labels."""
-    features = [{key: feature[key] for key in ("name", "kind", "categories")} for feature in dataset.features]
+def feature_schema(dataset: DatasetRecord, columns: Sequence[core.Column], classes: NDArray[Any]) -> dict[str, Any]:
+    """Return what the service tells about the inputs of a model: its features in order, the target and the labels."""
+    features = [_EVERY_KEY | column.to_json() for column in columns]
     return {"target": dataset.target, "classes": classes.tolist(), "features": features}

@@ -13,8 +13,16 @@ class FeatureOut(BaseModel):
     """Feature of the training data."""
 
     name: str
-    kind: Literal["numeric", "categorical"]
-    categories: list[str] | None = Field(None, description="in the order of their codes; null for a number")
+    kind: Literal["numeric", "categorical", "datetime"]
+    categories: list[str] | None = Field(
+        None, description="in the order of their codes; null for a number or date, and in lists of models"
+    )
+    is_boolean: bool = Field(False, description="whether the categories are `false` and `true`, read in any case")
+    reading: dict[str, Any] | None = Field(
+        None,
+        description="how text is read where it differs from the default: `decimal`, `thousands`, `percent`, `dates` "
+        "(`strptime` form), `nulls`",
+    )
 
 
 class FeatureSchemaOut(BaseModel):
@@ -85,8 +93,20 @@ class TrainedModelOut(BaseModel):
                         "target": "defaulted",
                         "classes": [False, True],
                         "features": [
-                            {"name": "age", "kind": "numeric", "categories": None},
-                            {"name": "job", "kind": "categorical", "categories": ["skilled", "unskilled"]},
+                            {
+                                "name": "age",
+                                "kind": "numeric",
+                                "categories": None,
+                                "is_boolean": False,
+                                "reading": None,
+                            },
+                            {
+                                "name": "job",
+                                "kind": "categorical",
+                                "categories": ["skilled", "unskilled"],
+                                "is_boolean": False,
+                                "reading": None,
+                            },
                         ],
                     },
                     "noise": {
@@ -139,10 +159,15 @@ class TrainedModelOut(BaseModel):
 
     @classmethod
     def list_item(cls, model: TrainedModelRecord) -> "TrainedModelOut":
-        """Return the item of a list: without values that grow with the number of classes or rounds."""
+        """Return the item of a list: without values that grow with the number of classes, categories or rounds."""
         shown = cls.from_record(model)
         noise = {name: _without_matrix(part) for name, part in shown.noise.model_dump().items()}
-        update = {"metrics": _numbers(model.metrics), "noise": NoiseOut.model_validate(noise)}
+        features = [feature.model_copy(update={"categories": None}) for feature in shown.feature_schema.features]
+        update = {
+            "metrics": _numbers(model.metrics),
+            "noise": NoiseOut.model_validate(noise),
+            "feature_schema": shown.feature_schema.model_copy(update={"features": features}),
+        }
         return shown.model_copy(update=update)
 
 

@@ -31,3 +31,10 @@ def columns_from_json(value: Any, n_features: int, names: NDArray[Any] | None) -
     if names is not None and [column.name for column in columns] != names.tolist():
         raise ArtifactError("the names of the columns are not the feature names.")
     return columns
+
+
+def left_out_from_json(value: Any) -> tuple[str, ...]:
+    """Return the names of columns that are no features. Raises ArtifactError."""
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ArtifactError("the names of the columns that were left out must be a list of texts.")
+    return tuple(value)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.artifact.columns import columns_from_json, columns_to_json
+from core.artifact.columns import columns_from_json, columns_to_json, left_out_from_json
 from core.artifact.rules import N_RULE_CLASSES, booster_metadata, restore_booster
 from core.artifact.trees import Pieces, check_nodes
 from core.boosting.boosted_classifier import BoostedClassifier
@@ -60,6 +60,7 @@ def estimator_state(estimator: AnyClassifier, schema: Mapping[str, Any] | None) 
         "correction": _correction_json(estimator),
         "category_values": categories_to_json(estimator.is_categorical_, estimator.category_values_),
         "columns": columns_to_json(estimator),
+        "left_out": list(estimator.left_out_),
         "schema": dict(schema) if schema is not None else getattr(estimator, "schema_", None),
     }
     if isinstance(estimator, BoostedClassifier):
@@ -138,6 +139,7 @@ def _rebuild(state: EstimatorState) -> AnyClassifier:
         estimator.feature_names_in_ = _feature_names(metadata["feature_names"], estimator.n_features_in_)
     names = getattr(estimator, "feature_names_in_", None)
     estimator.columns_ = columns_from_json(metadata.get("columns"), estimator.n_features_in_, names)
+    estimator.left_out_ = left_out_from_json(metadata.get("left_out", []))
     estimator.is_categorical_, estimator.category_values_ = categories_from_json(
         metadata.get("category_values"), estimator.n_features_in_
     )

@@ -15,12 +15,14 @@ class EncodedTable:
     """Rows as numbers, with the columns that the numbers stand for.
 
     X: float32 or float64 (row, feature), NaN = missing, a category is its index. columns: one per feature.
+    left_out: names of other columns of the same source, such as the target, which a frame to predict may have too.
 
     Raises InvalidInput if the number of columns does not match.
     """
 
     X: NDArray[np.float32] | NDArray[np.float64]
     columns: tuple[Column, ...]
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.X.shape[1] != len(self.columns):
@@ -42,4 +44,4 @@ class EncodedTable:
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> "EncodedTable":
         """Return the rows with these numbers, in this order, or of this mask."""
-        return EncodedTable(self.X[rows], self.columns)
+        return EncodedTable(self.X[rows], self.columns, self.left_out)

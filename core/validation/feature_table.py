@@ -32,6 +32,7 @@ def training_rows(estimator: Any, X: Any) -> NDArray[Any]:
         _check_text_is_selected(estimator, X, names)
     rows = _float_rows(estimator, X)
     estimator.columns_ = X.columns if isinstance(X, EncodedTable) else numeric_columns(names)
+    estimator.left_out_ = X.left_out if isinstance(X, EncodedTable) else ()
     if names is not None:
         estimator.feature_names_in_ = names
     elif hasattr(estimator, "feature_names_in_"):
@@ -61,8 +62,9 @@ def _check_text_is_selected(estimator: Any, table: EncodedTable, names: NDArray[
 def rows_like_training(estimator: Any, X: Any) -> NDArray[Any]:
     """Return X as `training_rows` does. Raises InvalidInput unless it has the features of the fit."""
     check_is_table(X)
-    check_names(estimator, column_names(X))
-    rows = _float_rows(estimator, _as_fitted(estimator.columns_, X))
+    names = _without(estimator.left_out_, column_names(X))
+    check_names(estimator, names)
+    rows = _float_rows(estimator, _as_fitted(estimator.columns_, X, names))
     expected = estimator.n_features_in_
     if rows.shape[1] != expected:
         raise InvalidInput(
@@ -72,15 +74,23 @@ def rows_like_training(estimator: Any, X: Any) -> NDArray[Any]:
     return rows
 
 
-def _as_fitted(columns: tuple[Column, ...] | None, X: Any) -> Any:
-    """Return a data frame as a table with the columns of the fit, and anything else as it is. Raises InvalidInput."""
+def _without(left_out: tuple[str, ...], names: NDArray[Any] | None) -> NDArray[Any] | None:
+    return names if names is None or not left_out else names[~np.isin(names, np.array(left_out, dtype=object))]
+
+
+def _as_fitted(columns: tuple[Column, ...] | None, X: Any, names: NDArray[Any] | None) -> Any:
+    """Return a data frame as a table with the columns of the fit, and anything else as it is. Raises InvalidInput.
+
+    `names` (feature,) are those of X that are not left out.
+    """
     if isinstance(X, EncodedTable):
         _check_same_columns(columns, X)
         return X
     if columns is None or not is_frame(X):
         return X
+    has_all_names = names is None or len(names) == X.shape[1]
     all_numeric = all(column.kind is ColumnKind.NUMERIC for column in columns)
-    return X if all_numeric and holds_only_numbers(X) else encode_frame(X, columns)
+    return X if has_all_names and all_numeric and holds_only_numbers(X) else encode_frame(X, columns)
 
 
 def _check_same_columns(columns: tuple[Column, ...] | None, table: EncodedTable) -> None:

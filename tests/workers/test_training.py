@@ -22,7 +22,8 @@ def test_labels_keep_their_type(context: ServiceContext, labels: tuple[Any, Any]
     assert model.metrics["test"]["accuracy"] > 0.9
     estimator = core.load(context.artifact_store.path(model.artifact_sha256))
     assert estimator.classes_.tolist() == list(labels)
-    assert estimator.schema_ == model.feature_schema
+    assert (estimator.schema_, estimator.left_out_) == ({"target": "y"}, ("y",))
+    assert [core.Column.from_json(feature) for feature in model.feature_schema["features"]] == [*estimator.columns_]
 
 
 def test_noise_changes_training_labels_only(context: ServiceContext) -> None:

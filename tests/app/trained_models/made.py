@@ -18,8 +18,14 @@ from app.trained_models.service import TrainedModelService
 from tests.factories import make_dataset
 
 FEATURES: list[dict[str, Any]] = [
-    {"name": "age", "kind": "numeric", "categories": None},
-    {"name": "job", "kind": "categorical", "categories": ["skilled", "unskilled", "1", "true"]},
+    {"name": "age", "kind": "numeric", "categories": None, "is_boolean": False, "reading": None},
+    {
+        "name": "job",
+        "kind": "categorical",
+        "categories": ["skilled", "unskilled", "1", "true"],
+        "is_boolean": False,
+        "reading": None,
+    },
 ]
 
 

@@ -67,6 +67,20 @@ def test_a_loaded_model_predicts_a_raw_frame(path, model, name):
     assert loaded.predict(frame).tolist() == [0, 1, 2, 3, 4]
 
 
+def test_columns_that_the_fit_left_out_may_be_in_the_frame(tmp_path):
+    for columns in (COLUMNS[:1], COLUMNS):
+        table = EncodedTable(X[:, : len(columns)], columns, left_out=("id", "label"))
+        core.save(core.TreeClassifier().fit(table, range(5)), tmp_path / "model")
+        loaded = core.load(tmp_path / "model")
+        frame = pd.read_csv(io.StringIO(CSV))[[column.name for column in columns]]
+        if columns == COLUMNS[:1]:
+            frame["amount"] = X[:, 0]
+        frame.insert(0, "id", range(5))
+        np.testing.assert_array_equal(loaded.predict_proba(frame), loaded.predict_proba(frame.drop(columns="id")))
+        with pytest.raises(ValueError, match="unseen at fit time:\n- other"):
+            loaded.predict(frame.assign(other=1))
+
+
 def test_frames_of_numbers_need_no_columns_in_the_file(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]})
     model = core.TreeClassifier().fit(frame, [0, 1])
@@ -98,6 +112,8 @@ def test_frames_of_numbers_need_no_columns_in_the_file(tmp_path):
         set_in("columns", 2, "is_boolean", to="yes"),
         set_in("columns", 2, "categories", to=["no", "yes"]),
         lambda header: header["columns"].pop(),
+        set_in("left_out", to="id"),
+        set_in("left_out", to=[1]),
     ],
 )
 def test_hostile_columns_are_refused(path, change):
