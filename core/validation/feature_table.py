@@ -124,8 +124,6 @@ def _float_rows(estimator: Any, X: Any) -> NDArray[Any]:
 
 
 def _floats(X: Any) -> NDArray[Any]:
-    if hasattr(X, "tocsr"):
-        raise TypeError("Sparse data was passed for X, but dense data is required. Use '.toarray()' to convert it.")
     rows = np.asarray(X.X if isinstance(X, EncodedTable) else X)
     if rows.dtype.kind == "c":
         raise InvalidInput("Complex data not supported; pass real and imaginary parts as two features.")

@@ -10,7 +10,9 @@ from core.exceptions import InvalidInput
 
 
 def check_is_table(X: Any) -> None:
-    """Raise InvalidInput if X is data that another library must turn into a table first."""
+    """Raise TypeError for a sparse matrix, InvalidInput for data that another library must turn into a table first."""
+    if hasattr(X, "tocsr"):
+        raise TypeError("Sparse data was passed for X, but dense data is required. Use '.toarray()' to convert it.")
     if isinstance(X, Mapping) or (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
         kind = "a mapping" if isinstance(X, Mapping) else "a list of mappings"
         raise InvalidInput(f"X is {kind}; pass a data frame instead, such as pandas.DataFrame(X).")
