@@ -5,15 +5,17 @@ The values are those of `Column.encode`, which reads whole columns and takes lon
 
 import math
 import re
+from datetime import UTC, datetime
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 
 from core.columns.column import Column, ColumnKind
-from core.columns.reading import MISSING_TEXTS
+from core.columns.reading import THOUSANDS_MARKS, TextReading, number_pattern
 
-_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,14})?")
+_PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?")
 
 
 class CellFault(Enum):
@@ -45,10 +47,42 @@ def _finite(cell: int | float) -> float | CellFault:
 
 
 def _value_of_text(column: Column, text: str) -> float | CellFault:
-    has_plain_numbers = column.reading.decimal == "." and column.reading.nulls == MISSING_TEXTS
-    if column.kind is ColumnKind.NUMERIC and has_plain_numbers and _PLAIN_NUMBER.fullmatch(text):
-        return float(text)  # most numbers in queries
+    plain = text.strip(" ")
+    if plain not in column.reading.nulls:
+        value = (
+            _number(plain, column.reading) if column.kind is ColumnKind.NUMERIC else _iso_date(plain, column.reading)
+        )
+        if value is not None:
+            return value
     return _encoded_text(column, text, CellFault.INVALID)
+
+
+def _number(text: str, reading: TextReading) -> float | None:
+    """Return a number as `parse_numbers` reads it, None if it is something else."""
+    if not _compiled_number(reading).fullmatch(text):
+        return None
+    digits = text.rstrip("%\u00a0\u202f ") if reading.percent else text
+    for mark in THOUSANDS_MARKS[reading.thousands]:
+        digits = digits.replace(mark, "")
+    number = float(digits.replace(reading.decimal, "."))
+    if not math.isfinite(number):
+        return None
+    return number / 100.0 if text.endswith("%") else number
+
+
+@lru_cache(maxsize=256)
+def _compiled_number(reading: TextReading) -> re.Pattern[str]:
+    return re.compile(number_pattern(reading))
+
+
+def _iso_date(text: str, reading: TextReading) -> float | None:
+    """Return a date without fractions and zone as `parse_datetimes` reads it, None if it is something else."""
+    if reading.dates is not None or not _PLAIN_DATE.fullmatch(text):
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
 
 
 def _encoded_text(column: Column, text: str, fault: CellFault) -> float | CellFault:
@@ -62,6 +96,8 @@ def _encoded_text(column: Column, text: str, fault: CellFault) -> float | CellFa
 def _code(column: Column, cell: Any) -> float | CellFault:
     if isinstance(cell, str):
         code = column.codes.by_text.get(cell)
+        if code is None and cell.strip(" ") in column.reading.nulls:
+            return math.nan
         return _encoded_text(column, cell, CellFault.UNKNOWN) if code is None else code
     if isinstance(cell, float) and not math.isfinite(cell):
         return CellFault.INVALID

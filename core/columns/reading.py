@@ -121,10 +121,10 @@ DEFAULT_READING = TextReading()
 
 @lru_cache(maxsize=256)
 def number_pattern(reading: TextReading) -> str:
-    """Return the pattern of a number; digits with a leading zero are a code and do not match."""
+    """Return the pattern of a number, for RE2 and Python; digits with a leading zero are a code and do not match."""
     mark = f"[{THOUSANDS_MARKS[reading.thousands]}]"
     grouped = rf"|[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+" if reading.thousands else ""
     decimal = f"[{reading.decimal}]"
     mantissa = rf"(?:(?:0|[1-9][0-9]*{grouped})(?:{decimal}[0-9]*)?|{decimal}[0-9]+)"
-    percent = r"(?:[ \x{a0}\x{202f}]?%)?" if reading.percent else ""
+    percent = "(?:[ \u00a0\u202f]?%)?" if reading.percent else ""
     return rf"^[+-]?{mantissa}(?:[eE][+-]?[0-9]+)?{percent}$"

@@ -17,6 +17,7 @@ COLUMNS = (
     Column("comma", ColumnKind.NUMERIC, reading=TextReading(decimal=",", thousands=".")),
     Column("nulls", ColumnKind.NUMERIC, reading=TextReading(nulls=("0", "-99"))),
     Column("date", ColumnKind.DATETIME),
+    Column("year first", ColumnKind.DATETIME, reading=TextReading(dates="%Y-%d-%m")),
     Column("local date", ColumnKind.DATETIME, reading=TextReading(dates="%d.%m.%Y")),
     Column("flag", ColumnKind.CATEGORICAL, ("false", "true"), is_boolean=True),
     Column("code", ColumnKind.CATEGORICAL, ("007", "1", "1.0", "12", "a", "true")),
@@ -41,6 +42,22 @@ def in_column(column, cell):
 @given(st.sampled_from(COLUMNS), WRITTEN | st.text() | st.decimals(allow_nan=False).map(str) | st.none())
 @example(COLUMNS[3], "0")
 def test_texts(column, text):
+    np.testing.assert_equal(encode_cell(column, text), in_column(column, text))
+
+
+NUMERALS = st.from_regex(r"[+-]?[0-9.,%]{1,9}( ?%)?(e-?[0-9]{1,3})?", fullmatch=True)
+DATES = st.from_regex(
+    r"(0000|20[0-9]{2})-[0-3][0-9]-[0-3][0-9]([T ][0-2][0-9]:[0-6][0-9](:[0-6][0-9])?)?", fullmatch=True
+)
+
+
+@given(st.sampled_from(COLUMNS[:4]), NUMERALS)
+def test_numerals(column, text):
+    np.testing.assert_equal(encode_cell(column, text), in_column(column, text))
+
+
+@given(st.sampled_from(COLUMNS[4:7]), DATES)
+def test_dates(column, text):
     np.testing.assert_equal(encode_cell(column, text), in_column(column, text))
 
 
@@ -73,5 +90,5 @@ def test_what_is_not_a_category(cell):
 
 
 def test_numbers_are_not_booleans():
-    assert encode_cell(COLUMNS[6], 1) is CellFault.UNKNOWN
-    assert encode_cell(COLUMNS[6], True) == 1
+    assert encode_cell(COLUMNS[7], 1) is CellFault.UNKNOWN
+    assert encode_cell(COLUMNS[7], True) == 1
