@@ -1,6 +1,6 @@
 """Noise of the labels of a table, estimated without any model in question, and accuracy of models on the true labels.
 
-A forest like the noise-estimation forest of audits votes on every row without having seen it. The noise that explains
+A noise-estimation forest votes on every row without having seen it. The noise that explains
 its votes and the labels also gives the probability of each true class of each row, with which the predictions of other
 models are compared (see `core.noise.corrected_accuracy`).
 """
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput
-from core.forests.forest import ExtraTreesClassifier
+from core.forests.forest import ForestClassifier
 from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
 from core.monitoring import FitMonitor, phase_monitor
 from core.noise.corrected_accuracy import CorrectedAccuracy, assisted_accuracy
@@ -31,7 +31,7 @@ _MAX_ROWS = 20_000
 class LabelNoise(NamedTuple):
     """Noise of the labels of a table, with the forest that it was estimated with and its votes on the table."""
 
-    forest: ExtraTreesClassifier
+    forest: ForestClassifier
     fitted: FittedNoise
     rows: LabelProbabilities
 
@@ -108,15 +108,9 @@ def estimate_label_noise(
     return LabelNoise(forest, fitted, rows)
 
 
-def noise_forest(random_state: Seed = None, n_jobs: int | None = None) -> ExtraTreesClassifier:
-    """Return the unfitted forest of `estimate_label_noise`.
-
-    Randomized trees estimate the noise better than those of audits on the tables of `benchmarks.corrected_accuracy`,
-    and grow faster.
-    """
-    return ExtraTreesClassifier(
-        **FOREST_PARAMETERS, bootstrap=True, oob_score=True, random_state=random_state, n_jobs=n_jobs
-    )
+def noise_forest(random_state: Seed = None, n_jobs: int | None = None) -> ForestClassifier:
+    """Return the unfitted forest of `estimate_label_noise`."""
+    return ForestClassifier(**FOREST_PARAMETERS, oob_score=True, random_state=random_state, n_jobs=n_jobs)
 
 
 def label_noise_phases() -> dict[str, int]:

@@ -42,11 +42,15 @@ def fit_work(model: EstimatorSpec, inject: InjectionSpec | None, **arguments: An
     return injection | dict(estimator.phases())
 
 
-def compile_kernels(estimator: Any, monitor: JobMonitor) -> None:
-    """Compile the kernels that no earlier job on this machine has needed, so that the fit time excludes compilation."""
+def compile_kernels(estimator: Any, monitor: JobMonitor, *others: Any) -> None:
+    """Compile the kernels that no earlier job on this machine has needed, so that the fit time excludes compilation.
+
+    `others` are further estimators that the job fits.
+    """
     monitor.begin("compiling", 1, "fits")
     started = time.perf_counter()
-    service_api.warm_up_fit(estimator)
+    for one in (estimator, *others):
+        service_api.warm_up_fit(one)
     seconds = time.perf_counter() - started
     if seconds > _COMPILATION_SECONDS:
         kind = core.parse_loss(estimator.loss).kind

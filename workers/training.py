@@ -4,11 +4,12 @@ With cross-validation, noise, fit and scores are repeated for each fold; the mod
 rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
@@ -21,6 +22,7 @@ from app.trained_models.records import NewTrainedModel
 from app.trained_models.service import TrainedModelService
 from app.training.specs import TrainSpec
 from core import service_api
+from workers.corrected_scores import CorrectedScorer, TestPredictions, noise_forests, scoring_work
 from workers.estimators import compile_kernels, fit_work
 from workers.fitting import FittedModel, Fitter, correction_argument
 from workers.monitor import JobMonitor
@@ -50,10 +52,11 @@ def train(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> Trainin
     monitor.begin("loading", 1, "data sets")
     split = load_row_split(context, spec)
     fitter = Fitter(spec, split.dataset.labels, context.settings.jobs.threads_per_job)
-    compile_kernels(fitter.estimator(spec.seed), monitor)
-    fold_scores = _fold_scores(fitter, split, monitor)
+    compile_kernels(fitter.estimator(spec.seed), monitor, *noise_forests(spec))
+    folds = list(_fitted_folds(fitter, split, monitor))
     fit = fitter.fit(split.train, spec.seed, monitor)
-    metrics = _aggregated(fold_scores) if fold_scores else fit.scores(split.test, fitter.classes, monitor)
+    metrics = _corrected(fitter, split, folds, fit, monitor)
+    metrics |= _aggregated(folds) if folds else fit.scores(split.test, fitter.classes, monitor)
     summary = fit.estimator.fit_summary(fit.training.noise_rate)
     file = context.artifact_store.put(
         lambda path: core.save(fit.estimator, path, schema={"target": split.dataset.target})
@@ -79,19 +82,44 @@ def train(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> Trainin
     )
 
 
-def _fold_scores(fitter: Fitter, split: RowSplit, monitor: JobMonitor) -> list[dict[str, Any]]:
-    """Fit on the noisy training rows of each fold, and score these and the clean test rows."""
-    scores = []
+@dataclass(frozen=True)
+class FittedFold:
+    """Scores of the model of a fold, and its predictions (row,) of the test rows."""
+
+    scores: dict[str, Any]
+    test_rows: NDArray[np.int64]
+    predicted: NDArray[Any]
+
+
+def _fitted_folds(fitter: Fitter, split: RowSplit, monitor: JobMonitor) -> Iterator[FittedFold]:
+    """Fit on the noisy training rows of each fold, and score these and the test rows with their labels as uploaded."""
     for number, fold in enumerate(split.folds, start=1):
         fold_monitor = service_api.step_monitor(monitor, service_api.fold_prefix(number, len(split.folds)))
         fit = fitter.fit(split.train.take(fold.train_rows), fold.seed, fold_monitor)
-        scores.append(fit.scores(split.train.take(fold.test_rows), fitter.classes, fold_monitor))
-    return scores
+        test = split.train.take(fold.test_rows)
+        scores = fit.scores(test, fitter.classes, fold_monitor)
+        yield FittedFold(scores, fold.test_rows, fit.estimator.predict(test.X))
 
 
-def _aggregated(fold_scores: list[dict[str, Any]]) -> dict[str, Any]:
+def _corrected(
+    fitter: Fitter, split: RowSplit, folds: list[FittedFold], fit: FittedModel, monitor: JobMonitor
+) -> dict[str, Any]:
+    """Return the scores on the true labels of the test rows, or nothing without test rows."""
+    if folds:
+        predicted = np.concatenate([fold.predicted for fold in folds])
+        order = np.argsort(np.concatenate([fold.test_rows for fold in folds]))
+        test = TestPredictions(predicted[order], None)
+    elif split.test is not None:
+        test = TestPredictions(fit.estimator.predict(split.test.X), split.test)
+    else:
+        return {}
+    scorer = CorrectedScorer(fitter.spec, fitter.classes, fitter.n_jobs)
+    return {"test_corrected": scorer.score(split, test, monitor)}
+
+
+def _aggregated(folds: list[FittedFold]) -> dict[str, Any]:
     """Return mean and standard deviation over the folds, for training and test rows, with the scores of each fold."""
-    metrics: dict[str, Any] = {}
+    fold_scores, metrics = [fold.scores for fold in folds], dict[str, Any]()
     for rows in ("train_noisy", "test"):
         metrics[rows], metrics[f"{rows}_sd"] = core.spread_of_scores([scores[rows] for scores in fold_scores])
     return {**metrics, "folds": fold_scores}
@@ -118,16 +146,14 @@ def _noise_estimate(estimator: Any) -> dict[str, Any] | None:
 def _phase_weights(spec: TrainSpec) -> dict[str, float]:
     """Return the phases of the job; those of a fit are weighted by the trees they grow, and fits by their rows."""
     n_folds = spec.evaluation.folds if isinstance(spec.evaluation, CrossValidation) else 0
-    folds = range(1, n_folds + 1)
-    fits = {service_api.fold_prefix(number, n_folds): 1 - 1 / n_folds for number in folds} | {"": 1.0}
-    work = with_scoring(fit_work(spec.model, spec.noise.inject, **correction_argument(spec)), SCORING_FRACTION)
-    weights = dict(PREPARATION)
-    for prefix, n_rows in fits.items():
-        fit_fraction = n_rows / sum(fits.values())
-        weights |= {prefix + phase: fit_fraction * w for phase, w in weights_after_preparation(work).items()}
-    if n_folds:  # The last fit has no held-out rows to score.
-        del weights["scoring"]
-    return weights
+    fit = fit_work(spec.model, spec.noise.inject, **correction_argument(spec))
+    scored = with_scoring(fit, SCORING_FRACTION)
+    prefixes = [service_api.fold_prefix(number, n_folds) for number in range(1, n_folds + 1)]
+    work = {prefix + phase: (1 - 1 / n_folds) * amount for prefix in prefixes for phase, amount in scored.items()}
+    work |= fit | scoring_work(spec)
+    if not n_folds:  # With folds, the last fit has no held-out rows to score.
+        work["scoring"] = scored["scoring"]
+    return PREPARATION | weights_after_preparation(work)
 
 
 def feature_schema(dataset: DatasetRecord, columns: Sequence[core.Column], classes: NDArray[Any]) -> dict[str, Any]:

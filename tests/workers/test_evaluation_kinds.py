@@ -41,8 +41,8 @@ def clean_labels(context: ServiceContext, dataset_id: str) -> Any:
     ("evaluation", "parts"),
     [
         ({"kind": "none"}, {"train_noisy"}),
-        ({"kind": "holdout", "test_fraction": 0.25, "stratify": False}, {"train_noisy", "test"}),
-        (FOLDS, {"train_noisy", "train_noisy_sd", "test", "test_sd", "folds"}),
+        ({"kind": "holdout", "test_fraction": 0.25, "stratify": False}, {"train_noisy", "test", "test_corrected"}),
+        (FOLDS, {"train_noisy", "train_noisy_sd", "test", "test_sd", "test_corrected", "folds"}),
     ],
 )
 def test_parts_and_scores_of_every_kind(context: ServiceContext, evaluation: dict[str, Any], parts: set[str]) -> None:
@@ -174,11 +174,14 @@ def test_progress_covers_all_folds_and_the_last_fit(context: ServiceContext, mon
     forest = {"kind": "forest", "n_estimators": 4}
     row = run_to_the_end(context, dataset_id=store(context, made()), model=forest, evaluation=FOLDS)
     fold_phases = [f"fold {k} of 3: {phase}" for k in (1, 2, 3) for phase in ("growing", "scoring")]
-    assert list(dict.fromkeys(phases)) == [*fold_phases, "growing"]
+    assert list(dict.fromkeys(phases)) == [*fold_phases, "growing", "estimating label noise"]
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1.0, abs=0.001)
-    # Two thirds of the rows three times, and all of them once; scoring is a little beside that.
-    assert fractions[phases.index("growing") - 1] == pytest.approx(2 / 3, abs=0.03)
+    # Two thirds of the rows three times, and all of them once, by 4 trees; then 200 trees estimate the noise.
+    folds_end = fractions[phases.index("growing") - 1]
+    assert folds_end == pytest.approx(0.03 + 0.97 * 8 / 212, abs=0.005)
+    fit_end = fractions[phases.index("estimating label noise") - 1]
+    assert (fit_end - folds_end) / (fit_end - 0.03) == pytest.approx(1 / 3, abs=0.03)
     assert row.progress["fraction"] == 1.0
 
 

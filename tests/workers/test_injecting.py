@@ -107,5 +107,5 @@ def test_each_fold_has_an_injection_phase_and_jobs_without_noise_have_none(
     run(context, **request)
     fit_phases = ["injecting", "growing", "scoring"]
     fold_phases = [f"fold {number} of 2: {phase}" for number in (1, 2) for phase in fit_phases]
-    assert planned[0] == ["loading", "compiling", *fold_phases, "injecting", "growing"]
-    assert planned[1] == ["loading", "compiling", "growing", "scoring"]
+    assert planned[0] == ["loading", "compiling", *fold_phases, "injecting", "growing", "estimating label noise"]
+    assert planned[1] == ["loading", "compiling", "growing", "estimating label noise", "scoring"]

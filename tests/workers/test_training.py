@@ -200,7 +200,8 @@ def fractions(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_progress_of_a_booster_rises_evenly_over_all_classes(context: ServiceContext, fractions: list[float]) -> None:
     columns = made(300)
     columns["y"] = ["abc"[i % 3] for i in range(300)]
-    row = run_to_the_end(context, dataset_id=store(context, columns), model={"kind": "adaboost", "n_rounds": 5})
+    model, evaluation = {"kind": "adaboost", "n_rounds": 5}, {"kind": "none"}
+    row = run_to_the_end(context, dataset_id=store(context, columns), model=model, evaluation=evaluation)
     tree_fractions = fractions[:15]
     assert np.ptp(np.diff(tree_fractions)) < 0.001
     assert tree_fractions[-1] == pytest.approx(0.95)
