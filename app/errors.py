@@ -12,8 +12,9 @@ The errors of each noun derive from these (`app.<noun>.errors`). Each kind of er
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, ClassVar, Self
 
 
@@ -30,6 +31,8 @@ class FieldError:
 
 #: Length of the longest column name. Longer names are cut, so that an answer is never as large as the request.
 MAX_TOKEN_CHARACTERS = 500
+#: Most names that a misspelled one is compared with.
+MAX_COMPARED = 200
 #: Most names or values that one message lists.
 MAX_LISTED = 10
 
@@ -45,6 +48,15 @@ def some_of(values: Sequence[Any]) -> str:
     """Return the first few of `values` and how many more there are, for a message that must stay short."""
     listed = ", ".join(f"{value!r:.100}" for value in values[:MAX_LISTED])
     return listed if len(values) <= MAX_LISTED else f"{listed} and {len(values) - MAX_LISTED} more"
+
+
+def nearest(name: str, names: Collection[str]) -> str:
+    """Return `; did you mean …?` with the known name that is spelled most like `name`, or nothing if none is."""
+    folded = {known.casefold(): known for known in names}
+    # Comparing with thousands of names would take longer than the request itself.
+    candidates = list(folded) if len(folded) <= MAX_COMPARED else []
+    near = [name.casefold()] if name.casefold() in folded else get_close_matches(name[:100].casefold(), candidates, n=1)
+    return f"; did you mean {folded[near[0]]!r:.100}?" if near else ""
 
 
 class ServiceError(Exception):

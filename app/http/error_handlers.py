@@ -106,6 +106,21 @@ def _request_validation_error(request: Request, error: Exception) -> JSONRespons
 HTTP_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
 
 
+_ROUTE_DETAILS = {
+    404: "There is no route {method} {path}; GET /openapi.json lists all routes.",
+    405: "{method} is not possible at {path}; the methods there are {allowed}.",
+}
+
+
+def _route_detail(request: Request, error: HTTPException, phrase: str) -> str:
+    """Return the sentence for an error of the framework, which by default only repeats the phrase of the status."""
+    if error.detail != phrase:
+        return error.detail
+    template = _ROUTE_DETAILS.get(error.status_code, f"{phrase}: {{method}} {{path}}")
+    allowed = (error.headers or {}).get("Allow", "")
+    return template.format(method=request.method, path=quote(request.url.path)[:200], allowed=allowed)
+
+
 def _http_exception(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     if error.status_code == 400 and isinstance(error.__cause__, ValueError | RecursionError):
@@ -113,8 +128,7 @@ def _http_exception(request: Request, error: Exception) -> JSONResponse:
         return _service_error(request, InvalidJson.because(error.__cause__))
     phrase = HTTPStatus(error.status_code).phrase
     code = HTTP_CODES.get(error.status_code, HTTP_CODES[400])
-    detail = error.detail if error.detail != phrase else f"{phrase}: {request.method} {request.url.path}"
-    response = problem_response(error.status_code, code, phrase, detail)
+    response = problem_response(error.status_code, code, phrase, _route_detail(request, error, phrase))
     response.headers.update(error.headers or {})
     return response
 

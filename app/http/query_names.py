@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import Depends, Request
 from fastapi.params import Depends as Dependency
 
-from app.errors import MAX_LISTED, FieldError, Invalid, pointer_token, some_of
+from app.errors import MAX_LISTED, FieldError, Invalid, nearest, pointer_token, some_of
 
 #: Returns the query parameters that a request may have beside the declared ones; None if any name can be one.
 QueryNames = Callable[[Request], frozenset[str] | None]
@@ -34,9 +34,12 @@ async def refuse_unknown_names(request: Request) -> None:
     unknown = [] if known is None else [name for name in request.query_params if name not in known]
     if unknown:
         rule = f"the query parameters here are {', '.join(sorted(known or ()))}" if known else "none can be given here"
-        errors = [FieldError(f"query/{pointer_token(name)}", f"the parameter is unknown; {rule}") for name in unknown]
+        errors = [
+            FieldError(f"query/{pointer_token(name)}", f"the parameter is unknown; {rule}{nearest(name, known or ())}")
+            for name in unknown[:MAX_LISTED]
+        ]
         detail = f"Unknown query parameters: {some_of(unknown)}; {rule}. Remove them or correct their spelling."
-        raise Invalid(detail, errors[:MAX_LISTED])
+        raise Invalid(detail, errors)
 
 
 def _known_names(request: Request, dependant: Any) -> set[str] | None:

@@ -4,7 +4,7 @@ The framework reports one error per member of a union. The errors of one field b
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from app.errors import FieldError, pointer_token
@@ -22,7 +22,17 @@ def field_errors(items: Iterable[Item], body: Any) -> list[FieldError]:
     items_of: dict[str, list[Item]] = {}
     for item in items:
         items_of.setdefault(_pointer(item, body), []).append(item)
-    return [FieldError(pointer, _sentence(pointer, same_field)) for pointer, same_field in items_of.items()]
+    outer = {ancestor for pointer in items_of for ancestor in _ancestors(pointer)}
+    # A field with an error inside of it has the form of one member of a union, and the others do not matter.
+    inner = {pointer: same_field for pointer, same_field in items_of.items() if pointer not in outer}
+    return [FieldError(pointer, _sentence(pointer, same_field)) for pointer, same_field in inner.items()]
+
+
+def _ancestors(pointer: str) -> Iterator[str]:
+    """Yield the pointers to the fields around a field of the body, without the body itself."""
+    while pointer.rfind("/") > 0:
+        pointer = pointer[: pointer.rfind("/")]
+        yield pointer
 
 
 def _pointer(item: Item, body: Any) -> str:
@@ -48,17 +58,17 @@ def _sentence(pointer: str, items: list[Item]) -> str:
     own = [str(item["msg"]).partition(", ")[2] for item in items if item["type"] in _OWN_SENTENCES]
     if own:
         return "; ".join(dict.fromkeys(own))
-    name = pointer.rpartition("/")[2] or "the body"
+    name = pointer.rpartition("/")[2]
     for item in items:
         if item["type"] in _WHOLE_SENTENCES:
             return _WHOLE_SENTENCES[item["type"]](name, item)
     rules = dict.fromkeys(_rule(item) for item in items)
-    return f"{name} is {_shown(items[0].get('input'))}; it must be {', or '.join(rules)}"
+    return f"{name or 'the body'} is {_shown(items[0].get('input'))}; it must be {', or '.join(rules)}"
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, dict | list | tuple):
-        return "an object" if isinstance(value, dict) else f"a list of length {len(value)}"
+        return f"{'an object' if isinstance(value, dict) else 'a list'} of length {len(value)}"
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     return f"{value!r:.80}" if isinstance(value, str | int | float) else "not readable"
@@ -71,7 +81,7 @@ def _unknown_kind(name: str, item: Item) -> str:
 
 def _no_kind(name: str, item: Item) -> str:
     kind = _discriminator(item)
-    return f"{kind} is missing in {name}; add it, because it selects what {name} is"
+    return f"{kind} is missing in {name}; add it, because it selects one of the alternatives"
 
 
 def _discriminator(item: Item) -> str:
@@ -80,7 +90,7 @@ def _discriminator(item: Item) -> str:
 
 #: Sentences of errors that are not about a value.
 _WHOLE_SENTENCES: dict[str, Callable[[str, Item], str]] = {
-    "missing": lambda name, _: f"{name} is missing; it is required, add it",
+    "missing": lambda name, _: f"{name} is missing; it is required, add it" if name else "the body is empty; send JSON",
     "extra_forbidden": lambda name, _: f"{name} is not a known key here; remove it or correct its spelling",
     "too_many_files": lambda name, _: f"{name} is given more than once; upload one file at a time",
     "union_tag_invalid": _unknown_kind,
@@ -93,10 +103,14 @@ def _rule(item: Item) -> str:
     context = item.get("ctx") or {}
     if item["type"] in _BOUNDS:
         phrase, key = _BOUNDS[item["type"]]
-        return f"{_noun(item)}{phrase} {context[key]:.10g}"
+        limit = context[key]
+        return f"{_noun(item)}{phrase} {limit if isinstance(limit, int) else format(limit, '.10g')}"
     if item["type"] in _LENGTHS:
         noun, phrase, key = _LENGTHS[item["type"]]
-        return f"{noun} {phrase} {context[key]} {'characters' if noun == 'text' else 'entries'}"
+        if context.get("field_type") == "Dictionary":
+            noun = "an object"
+        unit = ("character" if noun == "text" else "entry") if context[key] == 1 else _UNITS[noun]
+        return f"{noun} with {phrase} {context[key]} {unit}"
     if item["type"] in ("literal_error", "enum"):
         return str(context["expected"])
     return _RULES.get(item["type"], _ANOTHER_KIND)
@@ -117,11 +131,12 @@ _BOUNDS = {
     "multiple_of": ("a multiple of", "multiple_of"),
 }
 _LENGTHS = {
-    "too_short": ("a collection", "of at least", "min_length"),
-    "too_long": ("a collection", "of at most", "max_length"),
-    "string_too_short": ("text", "of at least", "min_length"),
-    "string_too_long": ("text", "of at most", "max_length"),
+    "too_short": ("a list", "at least", "min_length"),
+    "too_long": ("a list", "at most", "max_length"),
+    "string_too_short": ("text", "at least", "min_length"),
+    "string_too_long": ("text", "at most", "max_length"),
 }
+_UNITS = {"text": "characters", "a list": "entries", "an object": "entries"}
 _RULES = {
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "an integer"),
     "int_parsing_size": "an integer of fewer digits",

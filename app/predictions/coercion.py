@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from app.errors import some_of
+from app.errors import nearest, some_of
 from app.predictions.errors import Faults, MissingFeature, NotADate, NotANumber, UnknownCategory, UnknownFeature
 from app.predictions.forms import ABSENT, Table, shown
 from core import Column, ColumnKind
@@ -54,7 +54,7 @@ class FeatureEncoder:
     def _refuse_unknown(self, table: Table, faults: Faults) -> None:
         for pointer, name in table.unknown:
             detail = f"the model has no feature {name!r:.100}; its features are {some_of(self.names)}"
-            faults.add(UnknownFeature, pointer, detail)
+            faults.add(UnknownFeature, pointer, f"{detail}{nearest(name, self.names)}")
             if faults.full:
                 break
 

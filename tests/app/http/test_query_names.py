@@ -33,8 +33,16 @@ def test_names_of_features_are_parameters_of_a_prediction(client: TestClient) ->
     make_trained_model(client.app.state.context, name="m")
     response = client.get("/predict", params={"model": "m", "age": "41", "job": "skilled"})
     assert response.status_code == 200, response.text
-    refused = client.get("/predict", params={"model": "m", "age": "41", "job": "skilled", "nonsense": "1"})
+    refused = client.get("/predict", params={"model": "m", "age": "41", "job": "skilled", "Jobs": "1"})
     assert refused.json()["code"] == "unknown_feature"
+    assert refused.json()["errors"][0]["detail"].endswith("; did you mean 'job'?")
+
+
+def test_the_nearest_parameter_is_suggested(client: TestClient) -> None:
+    response = client.get("/jobs", params={"limt": 3, "zzz": 1})
+    first, second = [error["detail"] for error in response.json()["errors"]]
+    assert first.endswith("; did you mean 'limit'?")
+    assert "did you mean" not in second
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

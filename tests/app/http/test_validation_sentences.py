@@ -112,13 +112,31 @@ def test_fields_of_an_upload(client: TestClient) -> None:
             "/model/max_features",
             "max_features is -1; it must be an integer at least 1, or a number above 0, or 'sqrt' or 'log2'",
         ),
+        ({"seed": 10**20}, "/seed", "seed is 100000000000000000000; it must be at most 9007199254740991"),
+        (
+            {"model": {"kind": "tree", "class_weight": {"a": -1}}},
+            "/model/class_weight/a",
+            "a is -1; it must be at least 0",
+        ),
+        (
+            {"model": {"kind": "tree", "loss": {"kind": "adaptive_ne", "grid": []}}},
+            "/model/loss/grid",
+            "grid is a list of length 0; it must be a list with at least 1 entry",
+        ),
+        (
+            {"data": {"columns": {}, "target": "y"}},
+            "/data/columns",
+            "columns is an object of length 0; it must be an object with at least 1 entry",
+        ),
         ({"name": "a/b"}, "/name", "'a/b' is not a model name; use 1 to 100 letters"),
         ({"dataset_id": "mine"}, "/dataset_id", "dataset_id is 'mine'; it must be an id as the service returns it"),
     ],
 )
 def test_value_rule_and_way_out(client: TestClient, body: dict[str, Any], pointer: str, sentence: str) -> None:
     problem = client.post("/train", json={"model": {"kind": "tree"}, **body}).json()
-    [detail] = [error["detail"] for error in problem["errors"] if error["pointer"] == pointer]
+    [error] = [error for error in problem["errors"] if error["pointer"] in (pointer, pointer.rpartition("/")[0])]
+    assert error["pointer"] == pointer
+    detail = error["detail"]
     assert detail.startswith(sentence)
     assert problem["detail"].startswith("At /")
 
@@ -131,3 +149,11 @@ def test_every_kind_of_error_has_a_sentence(database_url: str) -> None:
         [error] = field_errors([item], {"x": 1})
         assert error.pointer == "/x"
         assert "Input" not in error.detail
+
+
+def test_an_empty_body_and_unknown_routes(client: TestClient) -> None:
+    empty = client.post("/train", content=b"", headers={"Content-Type": "application/json"}).json()
+    assert empty["errors"] == [{"pointer": "/", "detail": "the body is empty; send JSON"}]
+    assert client.get("/model").json()["detail"] == "There is no route GET /model; GET /openapi.json lists all routes."
+    refused = client.put("/models").json()
+    assert refused["detail"] == "PUT is not possible at /models; the methods there are GET."
