@@ -19,7 +19,7 @@ _MONTH_NAMES = (
 _DAY_NAMES = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 
 #: Directives of `strptime` as patterns. The group is the field; weekdays are read over.
-_DIRECTIVES = {
+DIRECTIVES = {
     "Y": r"(?P<Y>\d{4})",
     "y": r"(?P<y>\d{2})",
     "m": r"(?P<m>\d{1,2})",
@@ -57,10 +57,10 @@ def date_pattern(form: str | None) -> str:
 
 
 def _directive(form: str, letter: str) -> str:
-    if letter not in _DIRECTIVES:
-        known = " ".join(f"%{name}" for name in _DIRECTIVES)
+    if letter not in DIRECTIVES:
+        known = " ".join(f"%{name}" for name in DIRECTIVES)
         raise InvalidParameter(f"dates is {form!r}; %{letter} is not supported, the directives are {known}.")
-    return _DIRECTIVES[letter]
+    return DIRECTIVES[letter]
 
 
 def _literal(text: str) -> str:

@@ -11,7 +11,16 @@ from sphinx.pycode import ModuleAnalyzer
 import core
 from docs.generation.markdown import page
 
-GROUPS = ("estimators", "losses", "label noise", "evaluation", "model files", "exceptions", "other names")
+GROUPS = (
+    "estimators",
+    "losses",
+    "label noise",
+    "evaluation",
+    "data frames",
+    "model files",
+    "exceptions",
+    "other names",
+)
 #: Folder or module below `core` -> group of what is defined there.
 _GROUP_OF_MODULE = {
     "forests": "estimators",
@@ -25,6 +34,7 @@ _GROUP_OF_MODULE = {
     "label_noise": "label noise",
     "evaluation": "evaluation",
     "holdout": "evaluation",
+    "columns": "data frames",
     "artifact": "model files",
     "exceptions": "exceptions",
 }
