@@ -7,7 +7,7 @@ them; checks that a request can pass before any row is read; and compilation ahe
 from core.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, audit_phases
 from core.class_votes import winning_classes
 from core.columns.cells import CellFault, encode_cell
-from core.columns.datetimes import parse_datetimes
+from core.columns.datetimes import parse_datetimes, seconds_of_temporal
 from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers
 from core.evaluation import SCORES
 from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
@@ -52,6 +52,7 @@ __all__ = [
     "parse_booleans",
     "parse_datetimes",
     "parse_numbers",
+    "seconds_of_temporal",
     "step_monitor",
     "too_few_to_judge",
     "warm_up",

@@ -35,10 +35,13 @@ def make_dataset(context: ServiceContext, **changes: Any) -> uuid.UUID:
         "n_rows": 100,
         "n_bytes": 1000,
         "target": "y",
+        "roles": {"weight": None, "group": None},
+        "reading": {},
         "classes": [{"label": 0, "count": 50}, {"label": 1, "count": 50}],
         "features": FEATURES,
     }
-    row = DatasetRow(**(values | changes))
+    values |= changes
+    row = DatasetRow(**({"n_labeled": values["n_rows"]} | values))
     with writing(context.sessions) as session:
         session.add(row)
     return row.id

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 import core
@@ -15,10 +14,10 @@ from app.audits.store import write_rows
 from app.context import ServiceContext
 from app.jobs.lease import Claim
 from core import service_api
+from workers.dataset_rows import LabeledRows, load_dataset
 from workers.estimators import build_estimator, compile_kernels
 from workers.monitor import JobMonitor
 from workers.progress_weights import PREPARATION, weights_after_preparation
-from workers.row_split import load_dataset
 
 #: A thousand classes have a million pairs.
 MAX_CONFUSED_PAIRS = 1000
@@ -42,11 +41,14 @@ def audit(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> AuditRe
     spec = AuditSpec.model_validate(claim.request)
     monitor.plan(_phase_weights(spec))
     monitor.begin("loading", 1, "data sets")
-    dataset, clean = load_dataset(context, spec.dataset_id)
-    estimator = build_estimator(spec.model, dataset.labels, spec.seed, context.settings.jobs.threads_per_job)
+    loaded = load_dataset(context, spec.dataset_id)
+    clean = loaded.labeled
+    estimator = build_estimator(spec.model, loaded.record.labels, spec.seed, context.settings.jobs.threads_per_job)
     compile_kernels(estimator, monitor)
-    label_audit = core.audit_labels(clean.X, clean.y, estimator, spec.folds, random_state=spec.seed, monitor=monitor)
-    rows = _judged_rows(label_audit, clean.y)
+    label_audit = core.audit_labels(
+        clean.X, clean.y, estimator, spec.folds, random_state=spec.seed, groups=clean.groups, monitor=monitor
+    )
+    rows = _judged_rows(label_audit, clean)
     file = context.issue_store.put(lambda path: write_rows(path, rows.worst_first()))
     return AuditResult(
         NewAudit(
@@ -65,10 +67,10 @@ def _phase_weights(spec: AuditSpec) -> dict[str, float]:
     return PREPARATION | weights_after_preparation(service_api.audit_phases(estimator, spec.folds))
 
 
-def _judged_rows(audit: core.LabelAudit, labels: NDArray[Any]) -> JudgedRows:
+def _judged_rows(audit: core.LabelAudit, clean: LabeledRows) -> JudgedRows:
     return JudgedRows(
-        row=np.arange(len(labels)),
-        given=np.searchsorted(audit.classes, labels).astype(np.int32),
+        row=clean.rows,
+        given=np.searchsorted(audit.classes, clean.y).astype(np.int32),
         suggested=np.searchsorted(audit.classes, audit.issues.suggested).astype(np.int32),
         quality=audit.issues.quality,
         is_issue=audit.issues.is_issue,

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 import core
 from app.training.specs import TrainSpec
 from core import service_api
+from workers.dataset_rows import LabeledRows
 from workers.estimators import build_estimator
-from workers.row_split import LabeledRows
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TrainingLabels:
 
 @dataclass(frozen=True)
 class FittedModel:
-    """Fitted estimator with the rows (row, feature) and labels that it was fitted on."""
+    """Fitted estimator with the rows and labels that it was fitted on."""
 
     estimator: Any
     X: core.EncodedTable
@@ -66,7 +66,7 @@ class Fitter:
         estimator = self.estimator(seed)
         training = self._training_labels(clean, seed, monitor)
         started = time.perf_counter()
-        estimator.fit(clean.X, training.labels, monitor=monitor)
+        estimator.fit(clean.X, training.labels, sample_weight=clean.weights, groups=clean.groups, monitor=monitor)
         return FittedModel(estimator, clean.X, training, time.perf_counter() - started)
 
     def _training_labels(self, clean: LabeledRows, seed: int, monitor: core.FitMonitor) -> TrainingLabels:
@@ -74,7 +74,7 @@ class Fitter:
         if inject is None:
             return TrainingLabels(clean.y, None, None)
         noisy = core.inject_noise(
-            clean.y, inject.model_dump(), X=clean.X, random_state=seed, classes=self.classes, monitor=monitor
+            clean.y, inject.model_dump(), X=clean.X.X, random_state=seed, classes=self.classes, monitor=monitor
         )
         flipped_rows = int(np.count_nonzero(noisy.flipped))
         record = {

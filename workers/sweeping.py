@@ -15,10 +15,10 @@ from app.sweeps.records import METRICS, Scores
 from app.sweeps.service import store_scores
 from app.sweeps.specs import SweepCellSpec
 from core import service_api
+from workers.dataset_rows import LabeledRows, load_dataset
 from workers.estimators import build_estimator, compile_kernels, fit_work
 from workers.monitor import JobMonitor
 from workers.progress_weights import PREPARATION, weights_after_preparation, with_scoring
-from workers.row_split import LabeledRows, load_dataset
 
 SCORING_FRACTION = 0.03
 
@@ -53,11 +53,14 @@ def _repeats(spec: SweepCellSpec, context: ServiceContext, monitor: JobMonitor) 
     compared repeat by repeat.
     """
     monitor.begin("loading", 1, "data sets")
-    dataset, rows = load_dataset(context, spec.dataset_id)
+    loaded = load_dataset(context, spec.dataset_id)
+    dataset, rows = loaded.record, loaded.labeled
     n_jobs = context.settings.jobs.threads_per_job
     new_estimator = partial(build_estimator, spec.model, dataset.labels, n_jobs=n_jobs)
     compile_kernels(new_estimator(spec.seed), monitor)
-    splits = core.repeated_holdouts(rows.y, spec.test_fraction, spec.repeats, random_state=spec.seed)
+    splits = core.repeated_holdouts(
+        rows.y, spec.test_fraction, spec.repeats, random_state=spec.seed, groups=rows.groups
+    )
     for number, split in enumerate(splits, start=1):
         repeat_monitor = service_api.step_monitor(monitor, _prefix(number, spec))
         yield _metrics(spec, rows, dataset.labels, split, new_estimator(split.seed), repeat_monitor)
@@ -74,8 +77,8 @@ def _metrics(
     """Fit on the training rows with noise in their labels, and score on the held-out rows with clean labels."""
     train, test = rows.take(split.train_rows), rows.take(split.test_rows)
     noise = spec.noise.model_dump()
-    noisy = core.inject_noise(train.y, noise, X=train.X, random_state=split.seed, classes=classes, monitor=monitor)
-    estimator.fit(train.X, noisy.labels, monitor=monitor)
+    noisy = core.inject_noise(train.y, noise, X=train.X.X, random_state=split.seed, classes=classes, monitor=monitor)
+    estimator.fit(train.X, noisy.labels, sample_weight=train.weights, groups=train.groups, monitor=monitor)
     monitor.begin("scoring", 1, "parts")
     return core.evaluate(estimator, test.X, test.y, classes)
 

@@ -157,6 +157,14 @@ def _phase_weights(spec: TrainSpec) -> dict[str, float]:
 
 
 def feature_schema(dataset: DatasetRecord, columns: Sequence[core.Column], classes: NDArray[Any]) -> dict[str, Any]:
-    """Return what the service tells about the inputs of a model: its features in order, the target and the labels."""
+    """Return what the service tells about the inputs of a model: its features in order, the target and the labels.
+
+    left_out: columns of the file that are not features, and that rows to predict may have.
+    """
     features = [_EVERY_KEY | column.to_json() for column in columns]
-    return {"target": dataset.target, "classes": classes.tolist(), "features": features}
+    return {
+        "target": dataset.target,
+        "classes": classes.tolist(),
+        "features": features,
+        "left_out": dataset.left_out,
+    }

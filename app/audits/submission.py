@@ -58,7 +58,7 @@ def _model_problems(model: EstimatorSpec, dataset: DatasetRecord, limits: Limits
 
 
 def _size_problems(dataset: DatasetRecord) -> Iterator[FieldError]:
-    if reason := too_few_to_judge(dataset.n_rows, len(dataset.classes)):
+    if reason := too_few_to_judge(dataset.n_labeled, len(dataset.classes)):
         yield FieldError("/dataset_id", f"{reason}: upload more rows")
     if reason := vote_count_problem(dataset):
         yield FieldError("/dataset_id", reason)

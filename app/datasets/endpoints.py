@@ -6,24 +6,28 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from pydantic import AfterValidator
 from sqlalchemy.orm import Session
 
 from app.datasets.dependencies import Context, DatasetResources
-from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, repoint
+from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, UnknownRow, repoint
 from app.datasets.formats import decompressed, stem
-from app.datasets.ingestion import UploadOptions
 from app.datasets.receiving import ReceivedUpload, is_form, receive
-from app.datasets.schemas import Dataset, DatasetRows, UploadFields, upload_request_body
-from app.datasets.service import DatasetService, StoredDataset, delete_dataset, read_head, store_upload
+from app.datasets.row_texts import RowSelection
+from app.datasets.schemas import Dataset, DatasetChanges, DatasetItem, DatasetRows
+from app.datasets.service import DatasetService, StoredDataset, delete_dataset, read_rows, store_upload
+from app.datasets.upload_fields import UploadFields, upload_request_body
 from app.errors import ServiceError
 from app.http.error_handlers import responses
 from app.http.pagination import FilterText, Page, PageParameters
 from app.http.query_names import own_query
 from app.settings import Limits
-from app.storage.database import reading
+from app.storage.database import reading, writing
 from app.storage.pages import InvalidCursor, UnknownSort
 
-MAX_HEAD_ROWS = 1_000
+MAX_ROWS = 1_000
+#: Rows far apart are in row groups of their own, each of which has to be read.
+MAX_NUMBERED_ROWS = 200
 
 
 def router(limits: Limits) -> APIRouter:
@@ -39,7 +43,7 @@ def router(limits: Limits) -> APIRouter:
         response_model=Dataset,
         dependencies=[own_query(_query_names)],
         responses={
-            200: {"model": Dataset, "description": "The same content, target, exclude and types exist as a data set"},
+            200: {"model": Dataset, "description": "The same content, roles, types and reading exist as a data set"},
             **responses(*UPLOAD_ERRORS),
         },
         openapi_extra={"requestBody": upload_request_body()},
@@ -56,7 +60,14 @@ def router(limits: Limits) -> APIRouter:
         "/{dataset_id}/rows",
         get_rows,
         methods=["GET"],
-        summary="Get the first rows of a data set",
+        summary="Get rows of a data set as they were uploaded",
+        responses=responses(DatasetNotFound, UnknownRow),
+    )
+    routes.add_api_route(
+        "/{dataset_id}",
+        change_dataset,
+        methods=["PATCH"],
+        summary="Rename a data set, describe or tag it",
         responses=responses(DatasetNotFound),
     )
     routes.add_api_route(
@@ -72,10 +83,11 @@ def router(limits: Limits) -> APIRouter:
 
 def _upload_description(limits: Limits) -> str:
     return (
-        "The file is CSV or TSV with a header line, Parquet, or Arrow IPC; it can be compressed with gzip or zstd. "
+        "The file is CSV or TSV with a header line, NDJSON, an Excel workbook (.xlsx), Parquet, or Arrow IPC; it can "
+        "be compressed with gzip or zstd. "
         "Send it as a multipart form, or as the raw body with its own `Content-Type` and the other fields in the "
-        "query. The answer is 201, or 200 with the existing data set if there is one with the same content, target, "
-        f"exclude and types. Limits: {limits.max_upload_bytes:,} bytes after decompression, {limits.max_rows:,} rows, "
+        "query. The answer is 201, or 200 with the existing data set if there is one with the same content, roles, "
+        f"types and reading. Limits: {limits.max_upload_bytes:,} bytes after decompression, {limits.max_rows:,} rows, "
         f"{limits.max_columns:,} columns, {limits.max_categories:,} categories per column and "
         f"{limits.max_classes:,} classes."
     )
@@ -85,21 +97,20 @@ async def upload_dataset(request: Request, response: Response, context: Context)
     try:
         with context.dataset_store.staged() as path:
             upload = await receive(request, path, context.settings.limits.max_upload_bytes)
-            stored = await run_in_threadpool(_store, context, upload)
+            fields = UploadFields.from_fields(upload.fields, upload.fields_in)
+            stored = await run_in_threadpool(_store, context, upload, fields)
     except ServiceError as error:
         if not is_form(request):
             repoint(error, _query_pointer)
         raise
     response.status_code = 201 if stored.created else 200
     response.headers["Location"] = f"/datasets/{stored.dataset.id}"
-    return Dataset.model_validate(stored.dataset)
+    return Dataset.model_validate(stored.under_name(fields.name))
 
 
-def _store(context: DatasetResources, upload: ReceivedUpload) -> StoredDataset:
+def _store(context: DatasetResources, upload: ReceivedUpload, fields: UploadFields) -> StoredDataset:
     store, limits = context.dataset_store, context.settings.limits
-    fields = UploadFields.from_fields(upload.fields, upload.fields_in)
-    name = fields.name or stem(upload.file_name)[:200].replace("\0", "") or "dataset"
-    options = UploadOptions(fields.target, name, fields.exclude, fields.types or {})
+    options = fields.options(stem(upload.file_name)[:200].replace("\0", "") or "dataset")
     with store.staged() as path:
         file = decompressed(upload.file, path, limits.max_upload_bytes)
         return store_upload(context.sessions, store, limits, file, upload.declared, options)
@@ -123,12 +134,12 @@ def list_datasets(
     name: Annotated[FilterText | None, Query(description="return only data sets with this name")] = None,
     sha256: Annotated[FilterText | None, Query(description="return only data sets with this content")] = None,
     target: Annotated[FilterText | None, Query(description="return only data sets with this label column")] = None,
-) -> Page[Dataset]:
+) -> Page[DatasetItem]:
     fields = {"name": name, "sha256": sha256, "target": target}
     filters = {field: value for field, value in fields.items() if value is not None}
     with reading(context.sessions) as session:
         rows, next_cursor = _service(session, context).page(page, filters)
-    return Page(items=[Dataset.model_validate(row) for row in rows], next_cursor=next_cursor)
+    return Page(items=[DatasetItem.from_record(row) for row in rows], next_cursor=next_cursor)
 
 
 def get_dataset(dataset_id: uuid.UUID, context: Context) -> Dataset:
@@ -136,13 +147,36 @@ def get_dataset(dataset_id: uuid.UUID, context: Context) -> Dataset:
         return Dataset.model_validate(_service(session, context).get(dataset_id))
 
 
+def _row_numbers(text: str | None) -> str | None:
+    """Return a list of row numbers as it is. Raises ValueError if it is not one."""
+    rule = f"it must be at most {MAX_NUMBERED_ROWS} numbers from 0 on, separated by commas, such as 3,17"
+    if text is not None:
+        numbers = text.split(",")
+        if len(numbers) > MAX_NUMBERED_ROWS or not all(n.isascii() and n.isdigit() and len(n) < 19 for n in numbers):
+            raise ValueError(f"rows is {text[:80]!r}; {rule}")
+    return text
+
+
 def get_rows(
     dataset_id: uuid.UUID,
     context: Context,
-    limit: Annotated[int, Query(ge=1, le=MAX_HEAD_ROWS, description="most rows to return")] = 50,
+    offset: Annotated[int, Query(ge=0, le=2**62, description="first row to return, from 0 in file order")] = 0,
+    limit: Annotated[int, Query(ge=1, le=MAX_ROWS, description="most rows to return")] = 50,
+    rows: Annotated[
+        str | None,
+        AfterValidator(_row_numbers),
+        Query(description="numbers of the rows to return, in place of `offset` and `limit`", examples=["3,17"]),
+    ] = None,
 ) -> DatasetRows:
-    head = read_head(context.sessions, context.dataset_store, context.settings.limits, dataset_id, limit)
-    return DatasetRows(columns=head.columns, rows=head.rows)
+    numbered = None if rows is None else [int(row) for row in rows.split(",")]
+    selection = RowSelection(numbered, offset, limit)
+    found = read_rows(context.sessions, context.dataset_store, context.settings.limits, dataset_id, selection)
+    return DatasetRows(columns=found.columns, rows=found.rows, row_numbers=found.row_numbers)
+
+
+def change_dataset(dataset_id: uuid.UUID, changes: DatasetChanges, context: Context) -> Dataset:
+    with writing(context.sessions) as session:
+        return Dataset.model_validate(_service(session, context).update(dataset_id, changes.values()))
 
 
 def remove_dataset(dataset_id: uuid.UUID, context: Context) -> None:

@@ -110,8 +110,32 @@ class NoFeatures(Invalid):
     code, title = "no_features", "There are no features"
 
 
+class UndecodableText(Invalid):
+    code, title = "undecodable_text", "The text is not in the given encoding"
+
+
+class UnknownEncoding(Invalid):
+    code, title = "unknown_encoding", "No such encoding"
+
+
+class InvalidReading(Invalid):
+    code, title = "invalid_reading", "The file cannot be read in this way"
+
+
+class UnknownRole(Invalid):
+    code, title = "unknown_role_column", "No such column for a role"
+
+
+class ConflictingRoles(Invalid):
+    code, title = "conflicting_roles", "A column has two roles"
+
+
+class InvalidWeight(Invalid):
+    code, title = "invalid_weight", "A weight is not valid"
+
+
 class MissingLabel(Invalid):
-    code, title = "missing_label", "A label is missing"
+    code, title = "missing_label", "There are no labels"
 
 
 class SingleClass(Invalid):
@@ -138,12 +162,28 @@ class NotNumeric(Invalid):
     code, title = "not_numeric", "A value is not a number"
 
 
+class NotDatetime(Invalid):
+    code, title = "not_datetime", "A value is not a date"
+
+
+class ContinuousTarget(Invalid):
+    code, title = "continuous_target", "The target is a quantity, not a class"
+
+
+class NearlyUniqueTarget(Invalid):
+    code, title = "nearly_unique_target", "The target has hardly any label twice"
+
+
 class InfiniteValue(Invalid):
     code, title = "infinite_value", "A value is infinite"
 
 
 class UnsupportedColumnType(Invalid):
     code, title = "unsupported_column_type", "The type of a column is not supported"
+
+
+class UnknownRow(Invalid):
+    code, title = "unknown_row", "No such row"
 
 
 class UnequalColumns(Invalid):
@@ -160,7 +200,8 @@ UPLOAD_ERRORS: tuple[type[ServiceError], ...] = (
     EmptyFile, NoRows, FileTypeMismatch, UnknownFileType, UnreadableFile, NotUtf8, NulCharacter, DuplicateColumn,
     InvalidColumnName, UnknownTarget, UnknownExclude, UnknownTypedColumn, TargetExcluded, NoFeatures, MissingLabel,
     SingleClass, TooManyClasses, TooManyCategories, TooManyRows, TooManyColumns, NotNumeric, InfiniteValue,
-    UnsupportedColumnType,
+    UnsupportedColumnType, UndecodableText, UnknownEncoding, InvalidReading, UnknownRole, ConflictingRoles,
+    InvalidWeight, NotDatetime, ContinuousTarget, NearlyUniqueTarget,
 )  # fmt: skip
 
 

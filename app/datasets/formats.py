@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from app.datasets.errors import EmptyFile, FileTypeMismatch, NotUtf8, UnknownFileType, UnreadableFile, UploadTooLarge
+from app.datasets.foreign_files import describe_foreign, is_workbook
 from app.settings import MEBIBYTE
 
 CHUNK_BYTES = MEBIBYTE
@@ -23,9 +25,11 @@ class FileFormat(StrEnum):
     PARQUET = "Parquet"
     ARROW_FILE = "Arrow IPC file"
     ARROW_STREAM = "Arrow IPC stream"
+    NDJSON = "NDJSON"
+    XLSX = "Excel workbook"
 
 
-TEXT_FORMATS = {FileFormat.CSV, FileFormat.TSV}
+TEXT_FORMATS = {FileFormat.CSV, FileFormat.TSV, FileFormat.NDJSON}
 ARROW_FORMATS = {FileFormat.ARROW_FILE, FileFormat.ARROW_STREAM}
 
 _FORMATS_BY_SUFFIX = {
@@ -39,6 +43,10 @@ _FORMATS_BY_SUFFIX = {
     ".feather": FileFormat.ARROW_FILE,
     ".ipc": FileFormat.ARROW_FILE,
     ".arrows": FileFormat.ARROW_STREAM,
+    ".ndjson": FileFormat.NDJSON,
+    ".jsonl": FileFormat.NDJSON,
+    ".xlsx": FileFormat.XLSX,
+    ".xlsm": FileFormat.XLSX,
 }
 _COMPRESSED_SUFFIXES = {".gz", ".gzip", ".zst", ".zstd"}
 
@@ -48,7 +56,15 @@ FORMATS_BY_MEDIA_TYPE = {
     "application/vnd.apache.parquet": FileFormat.PARQUET,
     "application/vnd.apache.arrow.stream": FileFormat.ARROW_STREAM,
     "application/vnd.apache.arrow.file": FileFormat.ARROW_FILE,
+    "application/x-ndjson": FileFormat.NDJSON,
+    "application/jsonl": FileFormat.NDJSON,
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": FileFormat.XLSX,
 }
+
+_SUPPORTED = "CSV, TSV, NDJSON, an Excel workbook (.xlsx), Parquet or Arrow IPC"
+
+#: Byte order marks, with which a text file says that it is UTF-16.
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 _COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
@@ -121,8 +137,10 @@ def too_large(max_bytes: int) -> UploadTooLarge:
     return UploadTooLarge.at("/file", detail)
 
 
-def detect_format(path: Path, declared: FileFormat | None) -> FileFormat:
+def detect_format(path: Path, declared: FileFormat | None, encoding: str | None = None) -> FileFormat:
     """Return the format of the bytes, which must be the declared one if there is one.
+
+    encoding: that of a text file, if it is known.
 
     Raises:
         EmptyFile, NotUtf8, FileTypeMismatch, UnknownFileType.
@@ -130,15 +148,19 @@ def detect_format(path: Path, declared: FileFormat | None) -> FileFormat:
     head, tail = _ends(path)
     if not head.strip():
         raise EmptyFile.at("/file", "the file is empty; upload a header line and at least one row")
-    detected = _binary_format(head, tail, declared)
-    if detected is None and declared not in (None, *TEXT_FORMATS):
-        raise _mismatch(declared, "is not one")
+    detected = _binary_format(path, head, tail, declared)
     if detected is not None:
         if declared in (None, detected) or {declared, detected} <= ARROW_FORMATS:
             return detected
-        raise _mismatch(declared, f"is a {detected}")
-    _require_text(head, declared)
-    return declared or FileFormat.CSV
+        raise _mismatch(declared, f"is {_with_article(detected)}")
+    if declared is None or declared in TEXT_FORMATS:
+        _refuse_foreign(path, head, declared)
+    if declared not in (None, *TEXT_FORMATS):
+        foreign = describe_foreign(path, head)
+        raise _mismatch(declared, f"is {foreign[0]}" if foreign else "is not one")
+    if encoding is None and not head.startswith(UTF16_MARKS):
+        _require_text(head, declared)
+    return declared or (FileFormat.NDJSON if _is_ndjson(head) else FileFormat.CSV)
 
 
 def _ends(path: Path) -> tuple[bytes, bytes]:
@@ -148,7 +170,7 @@ def _ends(path: Path) -> tuple[bytes, bytes]:
         return head, source.read(4)
 
 
-def _binary_format(head: bytes, tail: bytes, declared: FileFormat | None) -> FileFormat | None:
+def _binary_format(path: Path, head: bytes, tail: bytes, declared: FileFormat | None) -> FileFormat | None:
     # Text can begin with "PAR1" as well, so a file that is declared as text must also end like Parquet.
     if head.startswith(b"PAR1") and (tail == b"PAR1" or declared not in TEXT_FORMATS):
         return FileFormat.PARQUET
@@ -156,26 +178,55 @@ def _binary_format(head: bytes, tail: bytes, declared: FileFormat | None) -> Fil
         return FileFormat.ARROW_FILE
     if head.startswith(b"\xff\xff\xff\xff"):
         return FileFormat.ARROW_STREAM
-    return None
+    return FileFormat.XLSX if is_workbook(path, head) else None
+
+
+def _refuse_foreign(path: Path, head: bytes, declared: FileFormat | None) -> None:
+    foreign = describe_foreign(path, head)
+    if foreign is not None:
+        name, way_out = foreign
+        if declared is not None:
+            raise _mismatch(declared, f"is {name}", way_out)
+        raise UnknownFileType.at("/file", f"the file is {name}, which cannot be read; {way_out}")
 
 
 def _require_text(head: bytes, declared: FileFormat | None) -> None:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise NotUtf8.at("/file", "the file is UTF-16 text; save it as UTF-8")
-    if b"\0" in head:
-        if declared is not None:
-            raise _mismatch(declared, "contains binary data")
-        detail = "the type of the file is unknown; upload CSV, TSV, Parquet or Arrow IPC, also as gzip or zstd"
-        raise UnknownFileType.at("/file", detail)
+    if b"\0" not in head:
+        return
+    if head[1:200:2].count(0) > 60 or head[0:200:2].count(0) > 60:
+        detail = "the text has a NUL in every other byte, as UTF-16 has; send `encoding=utf-16-le` (or -be)"
+        raise NotUtf8.at("/file", detail)
+    if declared is not None:
+        raise _mismatch(declared, "contains binary data")
+    detail = f"the type of the file is unknown; upload {_SUPPORTED}, also as gzip or zstd"
+    raise UnknownFileType.at("/file", detail)
 
 
-def _mismatch(declared: FileFormat | None, finding: str) -> FileTypeMismatch:
-    detail = f"the name or content type of the file declares {declared}, but the file {finding}; rename or convert it"
+def _is_ndjson(head: bytes) -> bool:
+    """Return whether the first line is a JSON object."""
+    line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0].rstrip()
+    if not line.startswith(b"{"):
+        return False
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        # A line longer than what was read.
+        return line.startswith(b'{"') and len(line) > SNIFFED_BYTES // 2
+
+
+def _mismatch(declared: FileFormat | None, finding: str, way_out: str = "rename or convert it") -> FileTypeMismatch:
+    assert declared is not None, "only a declared format can be contradicted"
+    kind = _with_article(declared)
+    detail = f"the name or content type of the file declares {kind}, but the file {finding}; {way_out}"
     return FileTypeMismatch.at("/file", detail)
+
+
+def _with_article(file_format: FileFormat) -> str:
+    return f"an {file_format}" if file_format[0] in "AEN" else f"a {file_format}"
 
 
 def sniff_delimiter(header: str) -> str:
     """Return the delimiter that splits the beginning of `header` into the most fields; a comma if none splits it."""
     beginning = header[:SNIFFED_BYTES]
-    counts = {mark: len(next(csv.reader([beginning], delimiter=mark))) for mark in (",", ";", "\t")}
+    counts = {mark: len(next(csv.reader([beginning], delimiter=mark))) for mark in (",", ";", "\t", "|")}
     return max(counts, key=lambda mark: counts[mark])

@@ -1,54 +1,38 @@
-"""Conversion of an uploaded file to its stored form: detect types, profile, encode, in three passes over the file."""
+"""Conversion of an uploaded file to its stored form: detect types, profile, encode, in passes over the file."""
 
-import difflib
-import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from app.datasets.canonical import Encoder, write_table
-from app.datasets.column_types import Column, ColumnKind, resolve_columns
-from app.datasets.errors import (
-    NoFeatures,
-    NoRows,
-    TargetExcluded,
-    TooManyRows,
-    UnknownExclude,
-    UnknownTarget,
-    UnknownTypedColumn,
-    column_pointer,
-)
-from app.datasets.formats import FileFormat, PlainFile, detect_format
-from app.datasets.profiling import FeatureProfile, TargetProfile, TargetProfiler, feature_profiler
-from app.datasets.reading import TableReader, open_table
+from app.datasets.canonical import GROUP, WEIGHT, Encoder, write_table
+from app.datasets.column_roles import ColumnRoles, column_roles
+from app.datasets.column_types import ColumnKind
+from app.datasets.detection import DetectedColumns, detect_columns
+from app.datasets.errors import NoFeatures, NoRows, TooManyRows
+from app.datasets.formats import FileFormat, PlainFile
+from app.datasets.ignoring import ignored_warnings
+from app.datasets.opening import OpenTable, open_table
+from app.datasets.options import UploadOptions
+from app.datasets.profiling import FeatureProfile, FeatureRules, feature_profiler
+from app.datasets.reading import TableReader
+from app.datasets.role_profiling import GroupProfiler, WeightProfiler
+from app.datasets.target_profiling import TargetProfile, TargetProfiler, target_warnings
+from app.datasets.upload_warnings import UploadWarning
 from app.settings import Limits
 
 
 @dataclass(frozen=True)
-class UploadOptions:
-    """Fields of `POST /datasets` beside the file."""
-
-    target: str
-    name: str
-    exclude: Sequence[str] = ()
-    types: Mapping[str, ColumnKind] = field(default_factory=dict)
-
-    def fingerprint(self, content_sha256: str) -> str:
-        """Return the identity of the data set: its content and the roles and types of its columns, but not its name."""
-        identity = [content_sha256, self.target, sorted(set(self.exclude)), sorted(self.types.items())]
-        return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
-
-
-@dataclass(frozen=True)
 class IngestedTable:
-    """Profile of a table."""
+    """Profile of a table. reading: how the file was read, as the answer shows it."""
 
     n_rows: int
     features: list[FeatureProfile]
     target: TargetProfile
+    reading: dict[str, Any]
+    warnings: list[UploadWarning]
 
 
 def ingest(
@@ -59,55 +43,90 @@ def ingest(
     Raises:
         app.errors.Invalid: an error of `app.datasets.errors` that points at the field of the upload that has to change.
     """
-    reader = open_table(file.path, detect_format(file.path, declared), limits)
-    names = _used_columns(reader.schema.names, options)
-    resolved = resolve_columns(reader, names, options.types)
-    columns = [resolved[name] for name in names]
-    table = _profile(reader, columns, limits)
-    write_table(canonical, Encoder(columns, table.features, table.target), reader.batches(names))
-    return table
+    with open_table(file.path, declared, options.reading, limits, canonical) as table:
+        roles = column_roles(table.reader.schema.names, options)
+        detected = detect_columns(table.reader, roles.names, options)
+        profile = _Profiler(table.reader, roles, detected, options, limits).run()
+        _require_features(profile.features)
+        columns = [detected.columns[name] for name in roles.names]
+        encoder = Encoder(columns, profile.features, list(roles.others), profile.target)
+        write_table(canonical, encoder, table.reader.batches(roles.names))
+        warnings = [*table.warnings, *detected.warnings, *profile.warnings]
+        reading = _reading(table, detected, options)
+    return IngestedTable(profile.n_rows, profile.features, profile.target, reading, warnings)
 
 
-def _used_columns(names: Sequence[str], options: UploadOptions) -> list[str]:
-    """Return the names of the features in file order, and then of the target."""
-    if options.target not in names:
-        raise UnknownTarget.at("/target", _unknown(options.target, names))
-    for index, name in enumerate(options.exclude):
-        if name not in names:
-            raise UnknownExclude.at(f"/exclude/{index}", _unknown(name, names))
-        if name == options.target:
-            detail = f"{name!r} is the target and cannot be excluded; choose another target or keep the column"
-            raise TargetExcluded.at(f"/exclude/{index}", detail)
-    for name in options.types:
-        if name not in names:
-            raise UnknownTypedColumn.at(column_pointer("types", name), _unknown(name, names))
-    features = [name for name in names if name != options.target and name not in set(options.exclude)]
-    if not features:
-        detail = "there is no column beside the target; upload features as well, or exclude fewer columns"
-        raise NoFeatures.at("/exclude" if options.exclude else "/file", detail)
-    return [*features, options.target]
+def _require_features(features: list[FeatureProfile]) -> None:
+    if all(feature.kind is ColumnKind.IGNORED for feature in features):
+        listed = ", ".join(f"{feature.name[:80]!r} ({feature.reason})" for feature in features[:5])
+        detail = (
+            f"every column beside the target is left out: {listed}; bring columns back with `types`, or upload others"
+        )
+        raise NoFeatures.at("/file", detail)
 
 
-def _unknown(name: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    folded = [other for other in names if other.casefold() == name.strip().casefold()]
-    shown = list(dict.fromkeys([*folded, *near])) or list(names[:5])
-    listed = ", ".join(repr(other[:80]) for other in shown)
-    return f"the file has no column {name[:80]!r}; {'did you mean' if near or folded else 'its columns begin'} {listed}"
+@dataclass(frozen=True)
+class _TableProfile:
+    n_rows: int
+    features: list[FeatureProfile]
+    target: TargetProfile
+    warnings: list[UploadWarning]
 
 
-def _profile(reader: TableReader, columns: Sequence[Column], limits: Limits) -> IngestedTable:
-    target = TargetProfiler(columns[-1], limits.max_classes)
-    features = [feature_profiler(column, len(columns), limits) for column in columns[:-1]]
-    profilers = [*features, target]
-    n_rows = 0
-    for batch in _bounded(reader.batches([column.name for column in columns]), limits.max_rows):
-        for profiler, column, array in zip(profilers, columns, batch.columns, strict=True):
-            profiler.add(column.convert(array), n_rows + 1)
-        n_rows += batch.num_rows
-    if n_rows == 0:
-        raise NoRows.at("/file", "the file has no rows; upload at least one row of each of two classes")
-    return IngestedTable(n_rows, [profiler.finish() for profiler in features], target.finish())
+class _Profiler:
+    """Computes the profiles of all columns in one pass."""
+
+    def __init__(
+        self, reader: TableReader, roles: ColumnRoles, detected: DetectedColumns, options: UploadOptions, limits: Limits
+    ) -> None:
+        self._reader, self._roles, self._limits = reader, roles, limits
+        self._columns = [detected.columns[name] for name in roles.names]
+        n_columns = len(self._columns)
+        features = zip(roles.features, self._columns, strict=False)
+        rules = {name: FeatureRules(options.requested(name), name in detected.unread) for name in roles.features}
+        self._features = [
+            feature_profiler(column, rules[name], n_columns, limits, reader.place) for name, column in features
+        ]
+        self._weight = WeightProfiler(roles.others[WEIGHT], reader.place) if WEIGHT in roles.others else None
+        self._group = GroupProfiler(roles.others[GROUP]) if GROUP in roles.others else None
+        self._target = TargetProfiler(self._columns[-1], limits.max_classes, chosen=roles.target in options.types)
+
+    def run(self) -> _TableProfile:
+        others = [profiler for profiler in (self._weight, self._group) if profiler is not None]
+        profilers = [*self._features, *others, self._target]
+        n_rows = 0
+        for batch in _bounded(self._reader.batches(self._roles.names), self._limits.max_rows):
+            for profiler, column, array in zip(profilers, self._columns, batch.columns, strict=True):
+                profiler.add(column.convert(array), n_rows)
+            n_rows += batch.num_rows
+        if n_rows == 0:
+            raise NoRows.at("/file", "the file has no rows; upload at least one row of each of two classes")
+        target = self._target.finish()
+        if self._weight is not None:
+            self._weight.finish()
+        features = [profiler.finish() for profiler in self._features]
+        return _TableProfile(n_rows, features, target, list(self._warnings(features, target)))
+
+    def _warnings(self, features: list[FeatureProfile], target: TargetProfile) -> Iterator[UploadWarning]:
+        yield from target_warnings(self._roles.target, target)
+        if self._group is not None:
+            yield from self._group.warnings()
+        ignored = {name: feature.reason for name, feature in zip(self._roles.features, features, strict=True)}
+        yield from ignored_warnings({name: reason for name, reason in ignored.items() if reason is not None})
+
+
+def _reading(table: OpenTable, detected: DetectedColumns, options: UploadOptions) -> dict[str, Any]:
+    """Return how the file was read: what the upload said, and what was found."""
+    used = [column.reading for column in detected.columns.values()]
+    decimals = {reading.decimal for reading in used if reading.thousands or reading.decimal != "."}
+    thousands = {reading.thousands for reading in used if reading.thousands}
+    dates = {name: column.reading.dates for name, column in detected.columns.items() if column.reading.dates}
+    return table.reading | {
+        "decimal": options.reading.decimal or (decimals.pop() if len(decimals) == 1 else "."),
+        "thousands": options.reading.thousands or (thousands.pop() if len(thousands) == 1 else ""),
+        "nulls": list(used[0].nulls),
+        "dates": dates,
+    }
 
 
 def _bounded(batches: Iterator[pa.RecordBatch], max_rows: int) -> Iterator[pa.RecordBatch]:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core import Column
+
 
 @dataclass(frozen=True)
 class DatasetRecord:
@@ -18,11 +20,33 @@ class DatasetRecord:
     name: str
     sha256: str
     fingerprint: str
+    description: str | None
+    tags: list[Any]
     n_rows: int
+    n_labeled: int
     n_bytes: int
     target: str
+    roles: dict[str, Any]
+    reading: dict[str, Any]
+    warnings: list[Any]
     classes: list[Any]
     features: list[Any]
+
+    @property
+    def used_features(self) -> list[Any]:
+        """Features that models see, in column order: all but the ignored ones."""
+        return [feature for feature in self.features if feature["kind"] != "ignored"]
+
+    @property
+    def left_out(self) -> list[str]:
+        """Columns of the file that models do not see: ignored features, weight and group."""
+        ignored = [feature["name"] for feature in self.features if feature["kind"] == "ignored"]
+        return [*ignored, *(name for name in self.roles.values() if name is not None)]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """How cells of the features that models see become numbers, in column order."""
+        return tuple(Column.from_json(feature) for feature in self.used_features)
 
     @property
     def labels(self) -> NDArray[Any]:

@@ -33,6 +33,15 @@ class DatasetRepository:
         self._session.flush()
         return _record(row)
 
+    def update(self, dataset_id: uuid.UUID, values: dict[str, Any]) -> DatasetRecord | None:
+        row = self._session.get(DatasetRow, dataset_id)
+        if row is None:
+            return None
+        for name, value in values.items():
+            setattr(row, name, value)
+        self._session.flush()
+        return _record(row)
+
     def delete(self, dataset_id: uuid.UUID) -> bool:
         """Delete the row. Return whether it existed.
 

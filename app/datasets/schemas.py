@@ -1,68 +1,35 @@
-"""Requests and answers about data sets."""
+"""Answers about data sets, and changes to them."""
 
-import json
 import uuid
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from fastapi.exceptions import RequestValidationError
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from app.datasets.column_types import ColumnKind
-from app.datasets.receiving import Fields
+from app.datasets.records import DatasetRecord
+from app.datasets.upload_fields import NameText
 from app.http.pagination import without_nul
 
 Label = bool | int | float | str
 
-NameText = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(without_nul)]
-
 _EXAMPLE_FEATURES = [
     {
-        "name": "age", "kind": "numeric", "missing": 3, "min": 18, "max": 91,
+        "name": "age", "kind": "numeric", "reason": None, "missing": 3, "min": 18, "max": 91,
         "mean": 40.7, "distinct": 71, "categories": None,
     },
     {
-        "name": "job", "kind": "categorical", "missing": 0, "min": None, "max": None,
+        "name": "job", "kind": "categorical", "reason": None, "missing": 0, "min": None, "max": None,
         "mean": None, "distinct": 2, "categories": ["skilled", "unskilled"],
     },
 ]  # fmt: skip
 
-
-class UploadFields(BaseModel):
-    """Fields of an upload beside the file, from the form or from the query."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    target: Annotated[str, Field(min_length=1, description="column with the labels")]
-    name: Annotated[NameText | None, Field(description="name of the data set; default: the name of the file")] = None
-    exclude: Annotated[list[str], Field(description="columns to leave out; repeatable")] = []
-    types: Annotated[
-        Json[dict[str, ColumnKind]] | None,
-        Field(description='JSON object `{column: "numeric" | "categorical"}` with types that replace detected ones'),
-    ] = None
-
-    @classmethod
-    def from_fields(cls, fields: Fields, source: str) -> "UploadFields":
-        """Return the validated fields. source: `body` or `query`, where they come from.
-
-        Raises:
-            RequestValidationError: a field is missing, unknown, given twice or not valid.
-        """
-        values = {name: texts if name == "exclude" or len(texts) > 1 else texts[0] for name, texts in fields.items()}
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            listed = error.errors(include_url=False)
-            located = [{**item, "loc": (source, *item["loc"])} for item in listed]
-            raise RequestValidationError(located, body={**values, "types": _parsed(values.get("types"))}) from error
-
-
-def _parsed(types: str | list[str] | None) -> Any:
-    """Return `types` as an object, so that a pointer to an error inside it can be found."""
-    try:
-        return json.loads(types) if isinstance(types, str) else types
-    except ValueError:
-        return types
+_EXAMPLE_WARNING = {
+    "column": "amount",
+    "code": "nearly_numeric",
+    "detail": "all but 1 of 1,000 values of column 'amount' are numbers, but row 17 (line 19) has 'abc'; …",
+    "rows": [17],
+}
 
 
 class ClassCount(BaseModel):
@@ -77,25 +44,55 @@ class Feature(BaseModel):
 
     name: str
     kind: ColumnKind
+    reason: Annotated[
+        str | None,
+        Field(description="why it is ignored: `identifier`, `free_text`, `constant`, `empty`, `unread`, `requested`"),
+    ] = None
     missing: Annotated[int, Field(description="rows without a value")]
-    min: Annotated[int | float | None, Field(description="null for a categorical or an empty feature")]
-    max: int | float | None
-    mean: float | None
+    min: Annotated[
+        int | float | str | None, Field(description="text for dates; null for categories and without values")
+    ]
+    max: int | float | str | None
+    mean: float | str | None
     distinct: Annotated[int | None, Field(description="number of distinct values; null if there are too many")]
-    categories: Annotated[list[str] | None, Field(description="sorted; null for a numeric feature")]
+    categories: Annotated[list[str] | None, Field(description="sorted; null for numbers and dates")]
+    reading: Annotated[
+        dict[str, Any],
+        Field(description="how the text of the column was read, where it differs from the default"),
+    ] = {}
 
 
-class Dataset(BaseModel):
-    """Uploaded table with its roles and the profiles of its columns."""
+class Roles(BaseModel):
+    """Columns with a role beside the target."""
+
+    weight: str | None = None
+    group: str | None = None
+
+
+class DatasetWarning(BaseModel):
+    """What the user should check about an upload."""
+
+    column: str | None
+    code: str
+    detail: str
+    rows: Annotated[list[int], Field(description="the first rows that it concerns, from 0 in file order")]
+
+
+class DatasetHead(BaseModel):
+    """What lists and single answers show of a data set."""
 
     model_config = ConfigDict(from_attributes=True)
 
     id: uuid.UUID
     name: Annotated[str, Field(examples=["german-credit"])]
+    description: str | None
+    tags: list[str]
     sha256: Annotated[str, Field(description="SHA-256 of the uploaded file after decompression")]
     n_rows: Annotated[int, Field(examples=[1000])]
+    n_labeled: Annotated[int, Field(description="rows with a label; models are trained on these", examples=[1000])]
     n_bytes: Annotated[int, Field(description="size of the uploaded file after decompression", examples=[52143])]
     target: Annotated[str, Field(examples=["risk"])]
+    roles: Roles
     classes: Annotated[
         list[ClassCount],
         Field(
@@ -103,38 +100,60 @@ class Dataset(BaseModel):
             examples=[[{"label": "bad", "count": 300}, {"label": "good", "count": 700}]],
         ),
     ]
-    features: Annotated[list[Feature], Field(description="in the order of the file", examples=[_EXAMPLE_FEATURES])]
     created_at: datetime
+
+
+class DatasetItem(DatasetHead):
+    """Data set in a list: counts in place of features."""
+
+    n_features: Annotated[dict[ColumnKind, int], Field(description="number of features of each kind")]
+    n_warnings: int
+
+    @classmethod
+    def from_record(cls, record: DatasetRecord) -> Self:
+        """Return the item of a list."""
+        kinds = [feature["kind"] for feature in record.features]
+        counts = {kind: kinds.count(kind) for kind in ColumnKind if kind in kinds}
+        values = {name: getattr(record, name) for name in DatasetHead.model_fields}
+        return cls(**values, n_features=counts, n_warnings=len(record.warnings))
+
+
+class Dataset(DatasetHead):
+    """Uploaded table with its roles and the profiles of its columns."""
+
+    reading: Annotated[
+        dict[str, Any],
+        Field(description="how the file was read: format, encoding, delimiter, marks of numbers, missing texts, dates"),
+    ]
+    features: Annotated[list[Feature], Field(description="in the order of the file", examples=[_EXAMPLE_FEATURES])]
+    warnings: Annotated[list[DatasetWarning], Field(description="what to check", examples=[[_EXAMPLE_WARNING]])]
+
+
+TagText = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(without_nul)]
+DescriptionText = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(without_nul)]
+
+
+class DatasetChanges(BaseModel):
+    """Changes to a data set; what is not named stays as it is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: NameText | None = None
+    description: DescriptionText | None = None
+    tags: Annotated[list[TagText] | None, Field(max_length=100)] = None
+
+    def values(self) -> dict[str, Any]:
+        """Return the values that were named. A description of null removes it."""
+        named = {name: getattr(self, name) for name in self.model_fields_set}
+        return {name: value for name, value in named.items() if value is not None or name == "description"}
 
 
 class DatasetRows(BaseModel):
     """Rows of a data set as they were uploaded."""
 
-    columns: Annotated[list[str], Field(description="the features, then the target", examples=[["age", "risk"]])]
-    rows: Annotated[
-        list[list[Label | None]], Field(description="in file order; null = missing", examples=[[[41, "good"]]])
+    columns: Annotated[
+        list[str],
+        Field(description="the features, weight and group, then the target", examples=[["age", "risk"]]),
     ]
-
-
-def upload_request_body() -> dict[str, Any]:
-    """Return the OpenAPI description of both forms of an upload."""
-    binary = {"type": "string", "format": "binary"}
-    fields = UploadFields.model_json_schema()
-    form = {
-        "type": "object",
-        "required": ["file", *fields["required"]],
-        "properties": {"file": binary, **fields["properties"]},
-        "$defs": fields.get("$defs", {}),
-    }
-    example = "age,job,risk\n41,skilled,good\n23,unskilled,bad\n"
-    return {
-        "required": True,
-        "content": {
-            "multipart/form-data": {"schema": form},
-            "text/csv": {"schema": {"type": "string"}, "example": example},
-            "text/tab-separated-values": {"schema": {"type": "string"}},
-            "application/vnd.apache.parquet": {"schema": binary},
-            "application/vnd.apache.arrow.stream": {"schema": binary},
-            "application/vnd.apache.arrow.file": {"schema": binary},
-        },
-    }
+    rows: Annotated[list[list[Label | None]], Field(description="null = missing", examples=[[[41, "good"]]])]
+    row_numbers: Annotated[list[int], Field(description="from 0 in file order", examples=[[0]])]

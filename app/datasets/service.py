@@ -7,7 +7,7 @@ a row wastes space, but a row without a file is a loss.
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,15 @@ from sqlalchemy.orm import Session
 
 from app.datasets.errors import DatasetFileMissing, DatasetInUse, DatasetNotFound, repoint
 from app.datasets.formats import FileFormat, PlainFile
-from app.datasets.ingestion import IngestedTable, UploadOptions, ingest
+from app.datasets.ingestion import IngestedTable, ingest
 from app.datasets.inline import inline_pointer, write_columns
+from app.datasets.options import UploadOptions
 from app.datasets.records import DatasetRecord
 from app.datasets.repository import DatasetRepository
+from app.datasets.row_texts import RowSelection, UploadedRows, uploaded_rows
 from app.datasets.store import DatasetStore
 from app.datasets.tables import DatasetRow
+from app.datasets.upload_warnings import UploadWarning
 from app.errors import ServiceError
 from app.settings import Limits
 from app.storage import garbage
@@ -38,13 +41,16 @@ class StoredDataset:
     dataset: DatasetRecord
     created: bool
 
-
-@dataclass(frozen=True)
-class TableHead:
-    """First rows of a data set. rows: category names, labels and numbers; None = missing. The target is last."""
-
-    columns: list[str]
-    rows: list[list[Any]]
+    def under_name(self, name: str | None) -> DatasetRecord:
+        """Return the data set, with a warning if the upload gave another name than the one that it has."""
+        if self.created or name in (None, self.dataset.name):
+            return self.dataset
+        detail = (
+            f"the same content is stored as {self.dataset.name!r}, and keeps this name instead of {name!r}; "
+            f"PATCH /datasets/{self.dataset.id} renames it"
+        )
+        warning = UploadWarning(None, "known_content", detail).as_json()
+        return replace(self.dataset, warnings=[*self.dataset.warnings, warning])
 
 
 class DatasetService:
@@ -115,6 +121,13 @@ class DatasetService:
             with self._registering(file, options, table, canonical) as stored:
                 yield stored.dataset
 
+    def update(self, dataset_id: uuid.UUID, values: dict[str, Any]) -> DatasetRecord:
+        """Change name, description or tags, and return the data set. Raises DatasetNotFound."""
+        dataset = self._repository.update(dataset_id, values)
+        if dataset is None:
+            raise _not_found(dataset_id)
+        return dataset
+
     def delete(self, dataset_id: uuid.UUID) -> str:
         """Delete the row and return its fingerprint. Raises DatasetNotFound, DatasetInUse."""
         dataset = self.get(dataset_id)
@@ -168,28 +181,24 @@ def remove_unreferenced(
     return garbage.remove_unreferenced(sessions, store, DatasetRow.fingerprint, older_than_seconds)
 
 
-def read_head(
-    sessions: SessionFactory, store: DatasetStore, limits: Limits, dataset_id: uuid.UUID, limit: int
-) -> TableHead:
-    """Return the first rows as they were uploaded.
+def read_rows(
+    sessions: SessionFactory, store: DatasetStore, limits: Limits, dataset_id: uuid.UUID, selection: RowSelection
+) -> UploadedRows:
+    """Return rows as they were uploaded.
 
     Raises:
-        DatasetNotFound, DatasetFileMissing, DatasetFileDamaged.
+        DatasetNotFound, DatasetFileMissing, DatasetFileDamaged, UnknownRow.
     """
     with reading(sessions) as session:
         dataset = DatasetService(session, store, limits).get(dataset_id)
+    rows = selection.rows(dataset.n_rows)
     try:
-        stored = store.head(dataset.fingerprint, limit)
+        return uploaded_rows(dataset, store.rows(dataset.fingerprint, rows), rows)
     except DatasetFileMissing:
         # If the data set was deleted since its row was read, this raises DatasetNotFound. Otherwise the file is lost.
         with reading(sessions) as session:
             DatasetService(session, store, limits).get(dataset_id)
         raise
-    labels = [entry["label"] for entry in dataset.classes]
-    value_lists = [*(feature["categories"] for feature in dataset.features), labels]
-    columns = [_decoded(values, names) for values, names in zip(stored, value_lists, strict=True)]
-    names = [*(feature["name"] for feature in dataset.features), dataset.target]
-    return TableHead(names, [list(values) for values in zip(*columns, strict=True)])
 
 
 def _not_found(dataset_id: uuid.UUID) -> DatasetNotFound:
@@ -204,13 +213,11 @@ def _row(file: PlainFile, fingerprint: str, options: UploadOptions, table: Inges
         fingerprint=fingerprint,
         n_rows=table.n_rows,
         n_bytes=file.n_bytes,
+        n_labeled=table.target.n_labeled,
         target=options.target,
+        roles=options.roles,
+        reading=table.reading,
+        warnings=[warning.as_json() for warning in table.warnings],
         classes=table.target.as_json(),
         features=[feature.as_json() for feature in table.features],
     )
-
-
-def _decoded(values: list[Any], names: list[Any] | None) -> list[Any]:
-    if names is None:
-        return values
-    return [None if value is None else names[value] for value in values]

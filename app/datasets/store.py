@@ -1,34 +1,34 @@
 """Files of data sets: one Parquet file for each fingerprint."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import pyarrow as pa
 
-from app.datasets.canonical import TrainingTable, read_head, read_table
 from app.datasets.errors import DatasetFileDamaged, DatasetFileMissing
+from app.datasets.stored_table import TrainingTable, read_column, read_rows, read_table
 from app.storage.file_store import FileStore
 
 
 class DatasetStore(FileStore):
-    """Store of data sets, by their fingerprints."""
+    """Store of data sets, by their fingerprints. Its methods raise DatasetFileMissing and DatasetFileDamaged."""
 
     suffix = ".parquet"
 
-    def load(self, fingerprint: str) -> TrainingTable:
-        """Return the whole data set as arrays. Raises DatasetFileMissing, DatasetFileDamaged."""
+    def load(self, fingerprint: str, features: Sequence[int] | None = None) -> TrainingTable:
+        """Return the whole data set as arrays. features: positions of the columns of X; None for all used ones."""
         with _explained_errors():
-            return read_table(self._file(fingerprint))
+            return read_table(self._file(fingerprint), features)
 
-    def head(self, fingerprint: str, limit: int) -> list[list[Any]]:
-        """Return the first `limit` rows, as columns of numbers and indices, the target's last; None = missing.
-
-        Raises:
-            DatasetFileMissing, DatasetFileDamaged.
-        """
+    def column(self, fingerprint: str, name: str) -> pa.ChunkedArray:
+        """Return one stored column."""
         with _explained_errors():
-            return read_head(self._file(fingerprint), limit)
+            return read_column(self._file(fingerprint), name)
+
+    def rows(self, fingerprint: str, rows: Sequence[int]) -> pa.Table:
+        """Return the stored rows with these 0-based numbers, in ascending order."""
+        with _explained_errors():
+            return read_rows(self._file(fingerprint), rows)
 
 
 @contextmanager
@@ -37,5 +37,5 @@ def _explained_errors() -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise DatasetFileMissing("The stored file of the data set is missing; upload the data again.") from error
-    except (pa.ArrowException, OSError, KeyError, StopIteration) as error:
+    except (pa.ArrowException, OSError, KeyError) as error:
         raise DatasetFileDamaged("The stored file of the data set is damaged; restore it from a backup.") from error

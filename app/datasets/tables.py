@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import BigInteger, String
+from sqlalchemy import BigInteger, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.storage.orm import Base, CreatedMixin, IdMixin
@@ -16,12 +16,23 @@ class DatasetRow(IdMixin, CreatedMixin, Base):
     name: Mapped[str] = mapped_column(String(200), index=True)
     #: SHA-256 of the decompressed upload.
     sha256: Mapped[str] = mapped_column(String(64), index=True)
-    #: SHA-256 of content, target, exclude and types. Two uploads with the same fingerprint are the same data set.
+    description: Mapped[str | None] = mapped_column(Text)
+    #: Texts by which users find the data set again.
+    tags: Mapped[list[Any]] = mapped_column(default=list)
+    #: SHA-256 of content, roles, types and reading. Two uploads with the same fingerprint are the same data set.
     fingerprint: Mapped[str] = mapped_column(String(64), unique=True)
     n_rows: Mapped[int] = mapped_column(BigInteger)
+    #: Rows with a label; the others are stored, but models are not trained on them.
+    n_labeled: Mapped[int] = mapped_column(BigInteger)
     n_bytes: Mapped[int] = mapped_column(BigInteger)
     target: Mapped[str] = mapped_column(String(500))
+    #: {"weight", "group"}: names of columns, or null.
+    roles: Mapped[dict[str, Any]]
+    #: How the file was read, such as {"delimiter", "encoding", "decimal"}; empty if it is not known.
+    reading: Mapped[dict[str, Any]]
+    #: [{"column", "code", "detail", "rows"}]
+    warnings: Mapped[list[Any]] = mapped_column(default=list)
     #: [{"label", "count"}] in class order.
     classes: Mapped[list[Any]]
-    #: [{"name", "kind", "missing", "min", "max", "mean", "distinct", "categories"}] in column order.
+    #: Entries of `app.datasets.profiling.FeatureProfile` in column order, ignored columns included.
     features: Mapped[list[Any]]

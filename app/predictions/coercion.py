@@ -1,7 +1,7 @@
 """Conversion of a `Table` of cells to the matrix of an estimator, by the same rules for every form of input."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal
@@ -27,12 +27,16 @@ class Leniency:
 
 
 class FeatureEncoder:
-    """Encoder for the features of a trained model, in the order of the columns of X."""
+    """Encoder for the features of a trained model, in the order of the columns of X.
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    left_out: other columns of the training data, which rows may have.
+    """
+
+    def __init__(self, columns: Sequence[Column], left_out: Iterable[str] = ()) -> None:
         self.columns = tuple(columns)
         self.names = tuple(column.name for column in self.columns)
         self.known = frozenset(self.names)
+        self._left_out = frozenset(left_out)
 
     def matrix(self, table: Table, leniency: Leniency, faults: Faults) -> NDArray[np.float64]:
         """Return X (row, feature), with NaN for missing values.
@@ -53,6 +57,8 @@ class FeatureEncoder:
 
     def _refuse_unknown(self, table: Table, faults: Faults) -> None:
         for pointer, name in table.unknown:
+            if name in self._left_out:
+                continue
             detail = f"the model has no feature {name!r:.100}; its features are {some_of(self.names)}"
             faults.add(UnknownFeature, pointer, f"{detail}{nearest(name, self.names)}")
             if faults.full:

@@ -97,7 +97,7 @@ class PredictionService:
             version=row.version,
             artifact_sha256=row.artifact_sha256,
             estimator=estimator,
-            encoder=FeatureEncoder(_columns(estimator, row)),
+            encoder=FeatureEncoder(_columns(estimator, row), row.feature_schema.get("left_out", ())),
             labels=labels,
             label_texts=tuple(map(label_text, labels)),
         )

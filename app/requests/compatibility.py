@@ -43,7 +43,7 @@ def evaluation_problems(evaluation: EvaluationSpec, dataset: DatasetSummary) -> 
 
 def holdout_problems(test_fraction: float, dataset: DatasetSummary, pointer: str) -> Iterator[FieldError]:
     """Yield the reasons why the `test_fraction` below `pointer` of the request cannot be held out."""
-    n_rows, n_classes = dataset.n_rows, len(dataset.classes)
+    n_rows, n_classes = dataset.n_labeled, len(dataset.classes)
     n_left = n_rows - holdout_size(n_rows, test_fraction)
     if n_rows < 2 * n_classes:
         detail = (
@@ -61,19 +61,20 @@ def holdout_problems(test_fraction: float, dataset: DatasetSummary, pointer: str
 
 def fold_count_problems(n_folds: int, dataset: DatasetSummary, pointer: str) -> Iterator[FieldError]:
     """Yield the reason why the rows cannot be split into so many folds."""
-    if n_folds > dataset.n_rows:
-        detail = f"{n_folds} folds of {dataset.n_rows} rows would leave folds empty; ask for at most {dataset.n_rows}"
+    if n_folds > dataset.n_labeled:
+        n_rows = dataset.n_labeled
+        detail = f"{n_folds} folds of {n_rows} rows would leave folds empty; ask for at most {n_rows}"
         yield FieldError(pointer, detail)
 
 
 def vote_count_problem(dataset: DatasetSummary) -> str | None:
     """Return the reason why the noise of the labels cannot be estimated in the memory of a worker, or None."""
     n_classes = len(dataset.classes)
-    if dataset.n_rows * n_classes <= MAX_VOTES:
+    if dataset.n_labeled * n_classes <= MAX_VOTES:
         return None
     return (
-        f"{dataset.n_rows} rows times {n_classes} classes exceed the {MAX_VOTES} votes that noise is estimated from; "
-        "upload a sample of the rows"
+        f"{dataset.n_labeled} rows times {n_classes} classes exceed the {MAX_VOTES} votes that noise is estimated "
+        "from; upload a sample of the rows"
     )
 
 

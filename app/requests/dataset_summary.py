@@ -10,15 +10,16 @@ class DatasetSummary(Protocol):
     """Size, classes and features of a data set, which are known without reading its rows."""
 
     @property
-    def n_rows(self) -> int: ...
+    def n_labeled(self) -> int:
+        """Number of rows with a label; models are trained and scored on these."""
 
     @property
     def classes(self) -> Sequence[Any]:
         """`{"label", "count"}` of each class, in class order."""
 
     @property
-    def features(self) -> Sequence[Any]:
-        """`{"name", "kind", …}` of each feature, in column order."""
+    def used_features(self) -> Sequence[Any]:
+        """`{"name", "kind", …}` of each feature that models see, in column order."""
 
     @property
     def labels(self) -> NDArray[Any]:

@@ -31,7 +31,7 @@ def check_noise_request(
 def check_injection(inject: InjectionSpec, dataset: DatasetSummary, pointer: str) -> None:
     """Raise InvalidNoiseRequest if the noise at `pointer` of the request does not fit the classes and features."""
     with _pointing_below(pointer):
-        service_api.check_noise(inject.model_dump(), dataset.labels, len(dataset.features))
+        service_api.check_noise(inject.model_dump(), dataset.labels, len(dataset.used_features))
 
 
 def unweighted_class_problems(noise: NoiseSpec, model: EstimatorSpec, dataset: DatasetSummary) -> Iterator[FieldError]:
@@ -77,7 +77,7 @@ def _takes_correction(kind: str) -> bool:
 
 
 def _check_estimate(evaluation: EvaluationSpec, dataset: DatasetSummary) -> None:
-    service_api.check_enough_rows(_min_training_rows(evaluation, dataset.n_rows), len(dataset.classes))
+    service_api.check_enough_rows(_min_training_rows(evaluation, dataset.n_labeled), len(dataset.classes))
     if reason := vote_count_problem(dataset):
         raise core.InvalidNoise(f"transition of correction is 'estimate', and {reason}.", "transition")
 

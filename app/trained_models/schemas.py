@@ -31,6 +31,7 @@ class FeatureSchemaOut(BaseModel):
     target: str
     classes: list[bool | int | float | str] = Field(description="labels with their JSON types, in class order")
     features: list[FeatureOut]
+    left_out: list[str] = Field([], description="columns that rows to predict may have, and that the model ignores")
 
 
 class CertificateOut(BaseModel):

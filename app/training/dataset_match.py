@@ -6,8 +6,9 @@ from app.errors import some_of
 
 def mismatch(training: DatasetRecord, test: DatasetRecord) -> str | None:
     """Return the reason why models of `training` cannot be scored on `test`, or None."""
-    training_kinds = {feature["name"]: feature["kind"] for feature in training.features}
-    test_kinds = {feature["name"]: feature["kind"] for feature in test.features}
+    training_kinds = {feature["name"]: feature["kind"] for feature in training.used_features}
+    # A column that a small test set leaves out, say because it is constant there, is still stored.
+    test_kinds = {feature["name"]: feature.get("detected", feature["kind"]) for feature in test.features}
     missing = [name for name in training_kinds if name not in test_kinds]
     if missing:
         return f"the test data set lacks {some_of(missing)}; it must have every feature of the training data"

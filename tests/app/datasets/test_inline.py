@@ -50,7 +50,7 @@ def test_the_same_columns_are_the_same_data_set(service):
         ({"x": [[1], [2]], "y": [0, 1]}, MixedColumn, "/data/columns/x"),
         ({"x": [1, 2], "z": [0, 1]}, UnknownTarget, "/data/target"),
         ({"x": [1, 2], "y": [0, 0]}, SingleClass, "/data/target"),
-        ({"x": [1, 2], "y": [0, None]}, MissingLabel, "/data/target"),
+        ({"x": [1, 2], "y": [None, None]}, MissingLabel, "/data/target"),
         ({"x": [10**400, None], "y": [0, 1]}, InfiniteValue, "/data/columns/x"),
         ({"x": [1, 2], "y": [0, -(10**400)]}, InfiniteValue, "/data/columns/y"),
         ({"\ud800": [1, 2], "y": [0, 1]}, NotUtf8, "/data/columns/\\ud800"),

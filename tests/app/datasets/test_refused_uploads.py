@@ -24,15 +24,15 @@ TEXT_ERRORS = {
     "open quote": (b'a,y\n1,"2\n3,4\n5,6\n', "unreadable_file", "/file", "line 2"),
     "latin-1 value": ("a,y\né,1\nb,2\n".encode("latin-1"), "not_utf8", "/file", ""),
     "latin-1 header": ("é,y\n1,1\n2,2\n".encode("latin-1"), "not_utf8", "/file", ""),
-    "utf-16": ("a,y\n1,2\n2,3\n".encode("utf-16"), "not_utf8", "/file", "UTF-16"),
+    "utf-16 without a mark": ("a,y\n1,2\n2,3\n".encode("utf-16-le") * 99, "not_utf8", "/file", "utf-16-le"),
     "two columns of one name": (b"a,a,y\n1,2,3\n", "duplicate_column", "/file", "'a'"),
     "column without a name": (b",a,y\n1,2,3\n", "invalid_column_name", "/file", "column 1"),
     "column with a long name": (b"a" * 501 + b",y\n1,2\n", "invalid_column_name", "/file", "column 1"),
     "no target": (b"a,Risk\n1,2\n", "unknown_target", "/target", "'Risk'"),
     "only the target": (b"y\n1\n2\n", "no_features", "/file", ""),
     "one class": (b"a,y\n1,x\n2,x\n", "single_class", "/target", "'x'"),
-    "missing label": (b"a,y\n1,x\n2,z\n3,NA\n4,\n", "missing_label", "/target", "row 3"),
-    "infinite value": (b"a,y\n1,x\n-inf,z\n", "infinite_value", "/file", "row 2"),
+    "no labels": (b"a,y\n1,\n2,NA\n", "missing_label", "/target", "no labels"),
+    "infinite value": (b"a,y\n1,x\n-inf,z\n", "infinite_value", "/file", "row 1 (line 3)"),
     "infinite label": (b"a,y\n1,0\n2,inf\n", "infinite_value", "/target", ""),
     "one endless line": (b"a,y" * 500_000, "unreadable_file", "/file", "header"),
     "a header of quoted line ends": (b'"a\n",' * 300_000, "unreadable_file", "/file", "header"),
@@ -44,14 +44,14 @@ TEXT_ERRORS = {
 }  # fmt: skip
 
 TYPED_ERRORS = {
-    "dates": (parquet(a=[datetime.date(2020, 1, 1)] * 2, y=[0, 1]), "unsupported_column_type", "/file", "date32"),
+    "times of day": (parquet(a=[datetime.time(12)] * 2, y=[0, 1]), "unsupported_column_type", "/file", "time64"),
     "lists": (parquet(a=[[1], [2]], y=[0, 1]), "unsupported_column_type", "/file", "list"),
     "structs": (parquet(a=[{"b": 1}, {"b": 2}], y=[0, 1]), "unsupported_column_type", "/file", "struct"),
     "bytes": (parquet(a=[b"u", b"v"], y=[0, 1]), "unsupported_column_type", "/file", "binary"),
     "no rows": (parquet(a=pa.array([], pa.int8()), y=pa.array([], pa.int8())), "no_rows", "/file", ""),
     "cut off": (parquet(a=[1, 2], y=[0, 1])[:-20], "unreadable_file", "/file", ""),
-    "NaN label": (parquet(a=[1, 2, 3], y=[0.0, 1.0, float("nan")]), "missing_label", "/target", "row 3"),
-    "infinite value": (parquet(a=[1.0, float("inf")], y=[0, 1]), "infinite_value", "/file", "row 2"),
+    "NaN labels": (parquet(a=[1, 2], y=[float("nan")] * 2), "missing_label", "/target", "no labels"),
+    "infinite value": (parquet(a=[1.0, float("inf")], y=[0, 1]), "infinite_value", "/file", "in row 1;"),
 }
 
 NAMES = {
@@ -63,7 +63,8 @@ NAMES = {
     "Parquet called Arrow": ("t.arrow", parquet(a=[1, 2], y=[0, 1]), "file_type_mismatch"),
     "Arrow called Parquet": ("t.parquet", arrow_stream(a=[1, 2], y=[0, 1]), "file_type_mismatch"),
     "workbook called CSV": ("t.csv", b"PK\3\4\0\0" * 99, "file_type_mismatch"),
-    "workbook": ("t.xlsx", b"PK\3\4\0\0" * 99, "unknown_file_type"),
+    "noise called a workbook": ("t.xlsx", b"PK\3\4\0\0" * 99, "file_type_mismatch"),
+    "zip without a name": ("", b"PK\3\4\0\0" * 99, "unknown_file_type"),
     "no name, noise": ("", b"\0\1\2" * 99, "unknown_file_type"),
 }
 
@@ -123,7 +124,7 @@ class TestFields:
             ({"exclude": ["a", "y"]}, "target_excluded", "/exclude/1", "'y'"),
             ({"exclude": ["a", "b"]}, "no_features", "/exclude", ""),
             ({"types": '{"c": "numeric"}'}, "unknown_typed_column", "/types/c", "'c'"),
-            ({"types": '{"b": "numeric"}'}, "not_numeric", "/types/b", "row 1 contains 'u'"),
+            ({"types": '{"b": "numeric"}'}, "not_numeric", "/types/b", "row 0 (line 2) contains 'u'"),
             ({"types": '{"b": "date"}'}, "invalid_request", "/types/b", ""),
             ({"types": "{"}, "invalid_request", "/types", ""),
             ({"name": "n" * 201}, "invalid_request", "/name", ""),

@@ -9,11 +9,12 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from app.datasets.canonical import TrainingTable
 from app.datasets.errors import DatasetFileDamaged, DatasetFileMissing
 from app.datasets.formats import PlainFile, decompressed
-from app.datasets.ingestion import UploadOptions, ingest
+from app.datasets.ingestion import ingest
+from app.datasets.options import UploadOptions
 from app.datasets.store import DatasetStore
+from app.datasets.stored_table import TrainingTable
 from app.settings import Limits
 from tests.app.datasets.tables import arrow_file, arrow_stream, parquet
 from tests.shared_material import shared_path
@@ -59,7 +60,11 @@ class TestRealSets:
         table, arrays = stored(path.read_bytes(), "target", extra)
         names = [column for column in original.column_names if not column.startswith("target")]
         assert [feature.name for feature in table.features] == names
-        np.testing.assert_array_equal(arrays.X, expected_matrix(original, names))
+        used = [feature.name for feature in table.features if feature.reason is None]
+        constant = [feature.name for feature in table.features if feature.reason == "constant"]
+        assert used + constant == sorted(names, key=constant.__contains__)
+        np.testing.assert_array_equal(arrays.X, expected_matrix(original, used))
+        assert all(len(original.column(name).unique()) == 1 for name in constant)
         assert np.array(table.target.labels)[arrays.y].tolist() == original.column("target").to_pylist()
         assert arrays.X.flags.f_contiguous
         assert np.isnan(arrays.X).sum() == sum(feature.missing for feature in table.features)

@@ -9,7 +9,8 @@ import pytest
 
 from app.datasets.errors import UnreadableFile
 from app.datasets.formats import FileFormat
-from app.datasets.reading import open_table
+from app.datasets.opening import open_table
+from app.datasets.options import ReadingOptions
 from app.settings import MEBIBYTE, Limits
 
 #: Uploads a file and one four times as large; prints by how many MiB the second raised the peak, and its size.
@@ -66,7 +67,8 @@ def test_peak_memory_of_an_endless_header(tmp_path, piece):
     tracemalloc.start()
     try:
         with pytest.raises(UnreadableFile):
-            open_table(path, FileFormat.CSV, Limits())
+            with open_table(path, FileFormat.CSV, ReadingOptions(), Limits(), tmp_path / "scratch"):
+                pass
         assert tracemalloc.get_traced_memory()[1] < 48 * MEBIBYTE
     finally:
         tracemalloc.stop()

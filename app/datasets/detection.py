@@ -1,0 +1,147 @@
+"""Detection of the types of columns from the whole file.
+
+The first scan finds columns of plain numbers and booleans, as most are. Only columns that are neither are scanned
+again, with the other forms of numbers and with dates; the scan ends as soon as all of them are known to be text.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.datasets.column_types import Column, ColumnKind, ValueType, as_text, declared_values
+from app.datasets.errors import NotDatetime, NotNumeric, column_pointer
+from app.datasets.options import UploadOptions
+from app.datasets.plain_scans import PlainScan
+from app.datasets.reading import TableReader
+from app.datasets.text_families import families, nulls_of
+from app.datasets.text_scans import TextScan
+from app.datasets.upload_warnings import UploadWarning
+from app.datasets.verdicts import Conventions, Verdict, first_unreadable, judge
+from core import TextReading
+
+#: Kinds that a column of text is scanned for.
+_READ_KINDS = (ColumnKind.NUMERIC, ColumnKind.DATETIME)
+
+
+@dataclass(frozen=True)
+class DetectedColumns:
+    """Columns by name, and what users should know about them.
+
+    unread: columns read as text although most values look like numbers or dates.
+    """
+
+    columns: Mapping[str, Column]
+    warnings: Sequence[UploadWarning]
+    unread: Collection[str]
+
+
+def detect_columns(reader: TableReader, names: Sequence[str], options: UploadOptions) -> DetectedColumns:
+    """Return the type of each column: the requested one, otherwise the one that all of its values have.
+
+    Raises:
+        UnsupportedColumnType: the file declares lists or the like.
+        NotNumeric, NotDatetime: a column is requested as numbers or dates, but a value is not one.
+    """
+    return _Detection(reader, names, options).run()
+
+
+class _Detection:
+    def __init__(self, reader: TableReader, names: Sequence[str], options: UploadOptions) -> None:
+        self._reader, self._names, self._options = reader, names, options
+        self._reading = TextReading(nulls=nulls_of(options.reading))
+
+    def run(self) -> DetectedColumns:
+        declared = {name: self._declared(name) for name in self._names}
+        plain = self._scan_plain([name for name in self._names if declared[name] is None])
+        scans = self._scan_texts({name: scan.sample for name, scan in plain.items() if self._may_be_read(name, scan)})
+        conventions = Conventions.of_columns(scans.values(), self._reader.delimiter)
+        if conventions.decimal == ",":
+            # Next to 1.234,5 the number 1.234 is probably not a fraction.
+            scans |= self._scan_texts({name: scan.sample for name, scan in plain.items() if scan.is_fractional})
+        verdicts = {name: judge(name, scan, conventions, self._reader.place) for name, scan in scans.items()}
+        self._require(scans, verdicts)
+        found = {name: declared[name] or plain[name].values for name in self._names}
+        columns = {name: self._column(name, found[name], verdicts.get(name)) for name in self._names}
+        unread = [name for name, verdict in verdicts.items() if verdict.values is None and verdict.warning]
+        return DetectedColumns(columns, [verdict.warning for verdict in verdicts.values() if verdict.warning], unread)
+
+    def _declared(self, name: str) -> ValueType | None:
+        """Return the type that the file or the request declares, or None if it has to be detected from text."""
+        stored, requested = declared_values(name, self._reader.schema.field(name).type), self._options.requested(name)
+        if stored is None or (stored is ValueType.TEXT and requested in _READ_KINDS):
+            return None
+        if requested in (None, ColumnKind.IGNORED, stored.kind):
+            return stored
+        if requested is ColumnKind.CATEGORICAL:
+            return ValueType.TEXT
+        if requested is ColumnKind.NUMERIC and stored is ValueType.BOOLEAN:
+            return ValueType.INTEGER
+        raise self._refusal(name, requested, f"the file declares {stored.kind} values")
+
+    def _scan_plain(self, names: Sequence[str]) -> dict[str, PlainScan]:
+        scans = {name: PlainScan(self._may_be_plain(name), self._reading.nulls) for name in names}
+        if scans:
+            for batch in self._reader.batches(names):
+                for scan, array in zip(scans.values(), batch.columns, strict=True):
+                    scan.add(as_text(array))
+        return scans
+
+    def _may_be_plain(self, name: str) -> bool:
+        given = self._options.reading
+        english = given.decimal in (None, ".") and given.thousands != "."
+        requested = self._options.requested(name)
+        return requested not in (ColumnKind.CATEGORICAL, ColumnKind.DATETIME) and (
+            english or name == self._options.target
+        )
+
+    def _may_be_read(self, name: str, scan: PlainScan) -> bool:
+        requested = self._options.requested(name)
+        if requested is ColumnKind.DATETIME:
+            return True
+        if requested is ColumnKind.NUMERIC:
+            return scan.values.kind is not ColumnKind.NUMERIC
+        return scan.values is ValueType.TEXT and requested is None and name != self._options.target
+
+    def _scan_texts(self, samples: Mapping[str, str]) -> dict[str, TextScan]:
+        scans = {name: self._text_scan(name, sample) for name, sample in samples.items()}
+        first_row = 0
+        for batch in self._reader.batches(list(scans)) if any(scan.open for scan in scans.values()) else ():
+            for scan, array in zip(scans.values(), batch.columns, strict=True):
+                if scan.open:
+                    scan.add(as_text(array), first_row)
+            first_row += batch.num_rows
+            if not any(scan.open for scan in scans.values()):
+                break
+        return scans
+
+    def _text_scan(self, name: str, sample: str) -> TextScan:
+        requested = self._options.requested(name)
+        tried = families(name, self._options.reading, requested, sample)
+        return TextScan(tried, self._reading.nulls, gives_up=requested is None)
+
+    def _require(self, scans: Mapping[str, TextScan], verdicts: Mapping[str, Verdict]) -> None:
+        """Raise the error of the first column that is not what the request says."""
+        for name, verdict in verdicts.items():
+            requested = self._options.requested(name)
+            if requested is None or verdict.values is not None:
+                continue
+            if verdict.warning is not None and verdict.warning.code in ("ambiguous_dates", "mixed_dates"):
+                raise NotDatetime.at(column_pointer("types", name), verdict.warning.detail)
+            row, value = first_unreadable(scans[name])
+            raise self._refusal(name, requested, f"{self._reader.place(row)} contains {value[:80]!r}")
+
+    def _refusal(self, name: str, requested: ColumnKind, finding: str) -> NotNumeric | NotDatetime:
+        pointer, source = column_pointer("types", name), "types"
+        if name == self._options.weight:
+            pointer, source = "/weight", "weight"
+        elif name in self._options.reading.date_columns:
+            pointer, source = column_pointer("dates", name), "dates"
+        wanted = "numeric" if requested is ColumnKind.NUMERIC else "dates"
+        way_out = "leave it empty if it is missing, or make the column categorical"
+        detail = f"column {name!r} must be {wanted} according to {source}, but {finding}; correct the value, {way_out}"
+        error = NotNumeric if requested is ColumnKind.NUMERIC else NotDatetime
+        return error.at(pointer, detail)
+
+    def _column(self, name: str, values: ValueType, verdict: Verdict | None) -> Column:
+        if verdict is None or verdict.values is None or verdict.reading is None:
+            return Column(name, values, self._reading)
+        return Column(name, verdict.values, verdict.reading)

@@ -1,0 +1,163 @@
+"""Columns that no model should see: which are left out by default, and why."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from app.datasets.column_types import Column, ColumnKind, ValueType
+from app.datasets.errors import TooManyCategories
+from app.datasets.upload_warnings import UploadWarning
+from app.errors import some_of
+
+Reason = Literal["identifier", "free_text", "constant", "empty", "requested", "unread"]
+
+#: With fewer values, distinct ones are no sign of an identifier.
+_MIN_VALUES = 10
+_IDENTIFIER_SHARE = 0.9
+#: Text of so many words that hardly repeats is written by people.
+_FREE_TEXT_SHARE = 0.5
+_FREE_TEXT_WORDS = 4
+
+#: Names of columns of numbers that only count the rows.
+_IDENTIFIER_NAME = re.compile(
+    r"(?:^|[^a-z])(?:id|ids|idx|index|key|no|nr|num|number|row|rowid|record|serial)(?:[^a-z]|$)|^unnamed"
+)
+
+#: Continuations of "column … is left out, because"; what the upload asks for needs no warning.
+_SENTENCES: dict[Reason, str] = {
+    "identifier": "nearly all values are distinct, so that a model could only memorize them",
+    "free_text": "the values are free text, which trees cannot use",
+    "constant": "all values are equal",
+    "empty": "there are no values",
+    "unread": "the values look like numbers or dates, but not all can be read",
+}
+#: More columns of one reason share a warning.
+_MAX_WARNINGS = 5
+
+
+def ignored_warnings(reasons: Mapping[str, Reason]) -> Iterator[UploadWarning]:
+    """Yield a warning for each column that is left out. reasons: by column, without those that are used."""
+    for reason, sentence in _SENTENCES.items():
+        names = [name for name, found in reasons.items() if found == reason]
+        if len(names) > _MAX_WARNINGS:
+            detail = f"{len(names)} columns are left out, because {sentence}: {some_of(names)}; {_WAY_BACK}"
+            yield UploadWarning(None, "ignored_column", detail)
+            continue
+        for name in names:
+            yield UploadWarning(name, "ignored_column", f"column {name!r} is left out, because {sentence}; {_WAY_BACK}")
+
+
+_WAY_BACK = "bring it back with `types` if a model should see it"
+
+
+class NumberFacts:
+    """Whether whole numbers count the rows one by one, in a column whose name says so."""
+
+    def __init__(self, name: str) -> None:
+        split = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+        self.counts_rows = _IDENTIFIER_NAME.search(split) is not None
+        self._next: int | None = None
+
+    def add(self, values: pa.Array) -> None:
+        """Add a batch of integers."""
+        if not self.counts_rows:
+            return
+        first = values[0].as_py()
+        if values.null_count or (self._next is not None and first != self._next):
+            self.counts_rows = False
+            return
+        numbers = values.to_numpy()
+        # Adjacent values are compared, since unsigned differences wrap around.
+        self.counts_rows = bool((numbers[1:] == numbers[:-1] + 1).all())
+        self._next = int(numbers[-1]) + 1
+
+
+class TextFacts:
+    """Distinct values of a column of text, up to a limit, and how often the values seen by then repeat."""
+
+    def __init__(self, max_categories: int) -> None:
+        self.categories: set[str] = set()
+        self.n_missing = self.n_present = 0
+        self.has_nul = False
+        self.max_categories = max_categories
+        #: Values that were seen when the limit was passed, or all.
+        self._n_compared = 0
+
+    @property
+    def too_many(self) -> bool:
+        return len(self.categories) > self.max_categories
+
+    def add(self, values: pa.Array) -> None:
+        """Add a batch of text or booleans."""
+        self.n_missing += values.null_count
+        self.n_present += len(values) - values.null_count
+        if self.too_many:
+            self.has_nul = bool(pc.any(pc.match_substring(values, "\0")).as_py())
+            return
+        distinct: Sequence[str] = pc.unique(values.cast(pa.string()).drop_null()).to_pylist()
+        self.has_nul = any("\0" in text for text in distinct)
+        self.categories.update(distinct)
+        self._n_compared += len(values) - values.null_count
+
+    @property
+    def distinct_share(self) -> float:
+        """Distinct values per value."""
+        return len(self.categories) / self._n_compared if self._n_compared else 0.0
+
+    @property
+    def mean_words(self) -> float:
+        return float(np.mean([len(text.split()) for text in self.categories])) if self.categories else 0.0
+
+
+def reason_for_numbers(
+    facts: NumberFacts, n_present: int, constant: bool, requested: ColumnKind | None
+) -> Reason | None:
+    """Return why a column of numbers or dates is left out, or None."""
+    if requested is not None:
+        return "requested" if requested is ColumnKind.IGNORED else None
+    if n_present == 0:
+        return "empty"
+    if constant:
+        return "constant"
+    counts_rows = facts.counts_rows and n_present >= _MIN_VALUES
+    return "identifier" if counts_rows else None
+
+
+def reason_for_text(column: Column, facts: TextFacts, requested: ColumnKind | None, unread: bool) -> Reason | None:
+    """Return why a column of text or booleans is left out, or None.
+
+    Raises:
+        TooManyCategories: the column is not left out, and has too many.
+    """
+    if requested is ColumnKind.IGNORED:
+        return "requested"
+    reason = _text_reason(column, facts) if requested is None else None
+    if unread and (facts.too_many or reason == "identifier"):
+        return "unread"
+    if reason is None and facts.too_many:
+        raise _too_many(column.name, facts.max_categories)
+    return reason
+
+
+def _text_reason(column: Column, facts: TextFacts) -> Reason | None:
+    if facts.n_present == 0:
+        return "empty"
+    if len(facts.categories) == 1 and not facts.n_missing:
+        return "constant"
+    if column.values is ValueType.BOOLEAN or facts.n_present < _MIN_VALUES:
+        return None
+    if facts.distinct_share > _FREE_TEXT_SHARE and facts.mean_words >= _FREE_TEXT_WORDS:
+        return "free_text"
+    return "identifier" if facts.distinct_share >= _IDENTIFIER_SHARE else None
+
+
+def _too_many(name: str, limit: int) -> TooManyCategories:
+    detail = (
+        f"column {name!r} has more than {limit} categories, the limit BRISTLECONE_MAX_CATEGORIES; leave it out with "
+        "`exclude` or the type `ignored`, group its values, or declare it as numeric in `types` if it contains numbers"
+    )
+    return TooManyCategories.at("/file", detail)

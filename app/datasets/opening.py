@@ -1,0 +1,100 @@
+"""Opening of an uploaded file: its format, its encoding, and conversion if it cannot be read in place."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.datasets.csv_reading import CsvReader
+from app.datasets.errors import InvalidReading
+from app.datasets.formats import TEXT_FORMATS, FileFormat, detect_format
+from app.datasets.json_lines import read_json_lines
+from app.datasets.options import ReadingOptions
+from app.datasets.reading import ArrowReader, ParquetReader, TableReader, check_names
+from app.datasets.text_encoding import UTF8, encoding_of, write_as_utf8
+from app.datasets.text_families import nulls_of
+from app.datasets.upload_warnings import UploadWarning
+from app.datasets.workbooks import read_workbook
+from app.settings import Limits
+
+
+@dataclass(frozen=True)
+class OpenTable:
+    """Reader of an upload. reading: format, encoding, delimiter or sheet, as far as they apply."""
+
+    reader: TableReader
+    reading: dict[str, Any]
+    warnings: tuple[UploadWarning, ...] = ()
+
+
+@contextmanager
+def open_table(
+    path: Path, declared: FileFormat | None, options: ReadingOptions, limits: Limits, scratch: Path
+) -> Iterator[OpenTable]:
+    """Yield a reader of the file, after its column names were checked.
+
+    scratch: beginning of the names of new files, which are removed at the end of the block.
+
+    Raises:
+        The errors of an unreadable file in `app.datasets.errors`.
+    """
+    as_utf8, cells = scratch.with_suffix(".utf8"), scratch.with_suffix(".cells")
+    try:
+        table = _opened(path, declared, options, limits, (as_utf8, cells))
+        check_names(table.reader.schema.names, limits)
+        yield table
+    finally:
+        as_utf8.unlink(missing_ok=True)
+        cells.unlink(missing_ok=True)
+
+
+def _opened(
+    path: Path, declared: FileFormat | None, options: ReadingOptions, limits: Limits, scratch: tuple[Path, Path]
+) -> OpenTable:
+    file_format = detect_format(path, declared, options.encoding)
+    _check_options(file_format, options)
+    reading: dict[str, Any] = {"format": str(file_format)}
+    if file_format in TEXT_FORMATS:
+        return _opened_text(path, file_format, options, limits, scratch)
+    if file_format is FileFormat.XLSX:
+        book = read_workbook(path, scratch[1], limits)
+        return OpenTable(book.reader, reading | {"sheet": book.sheet}, tuple(_sheet_warnings(book.sheet, book.sheets)))
+    if file_format is FileFormat.PARQUET:
+        return OpenTable(ParquetReader(path), reading)
+    return OpenTable(ArrowReader(path, file_format is FileFormat.ARROW_FILE), reading)
+
+
+def _opened_text(
+    path: Path, file_format: FileFormat, options: ReadingOptions, limits: Limits, scratch: tuple[Path, Path]
+) -> OpenTable:
+    as_utf8, cells = scratch
+    encoding = encoding_of(path, options.encoding)
+    if encoding != UTF8:
+        write_as_utf8(path, encoding, as_utf8)
+        path = as_utf8
+        if file_format is FileFormat.CSV:
+            file_format = detect_format(path, None)
+    reading: dict[str, Any] = {"format": str(file_format), "encoding": encoding}
+    if file_format is FileFormat.NDJSON:
+        return OpenTable(read_json_lines(path, cells, limits), reading)
+    delimiter = options.delimiter or ("\t" if file_format is FileFormat.TSV else None)
+    reader = CsvReader(path, delimiter, nulls_of(options))
+    return OpenTable(reader, reading | {"delimiter": reader.delimiter})
+
+
+def _check_options(file_format: FileFormat, options: ReadingOptions) -> None:
+    if options.delimiter is not None and file_format not in (FileFormat.CSV, FileFormat.TSV):
+        detail = f"delimiter is {options.delimiter!r}, but {file_format} files have none; remove it"
+        raise InvalidReading.at("/delimiter", detail)
+    if options.encoding is not None and file_format not in TEXT_FORMATS:
+        detail = f"encoding is {options.encoding!r:.100}, but it is fixed in {file_format} files; remove it"
+        raise InvalidReading.at("/encoding", detail)
+
+
+def _sheet_warnings(sheet: str, sheets: Sequence[str]) -> Iterator[UploadWarning]:
+    others = [name for name in sheets if name != sheet]
+    if others:
+        listed = ", ".join(repr(name[:80]) for name in others[:5])
+        detail = f"the sheet {sheet[:80]!r} was read, but not {listed}; upload each sheet as a workbook of its own"
+        yield UploadWarning(None, "other_sheets", detail)

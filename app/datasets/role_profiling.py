@@ -1,0 +1,76 @@
+"""Checks of the columns of weights and groups, batch by batch."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from app.datasets.errors import InvalidWeight
+from app.datasets.upload_warnings import MAX_ROWS, Place, UploadWarning
+
+
+class WeightProfiler:
+    """Checks sample weights: numbers that are not negative, and not all 0."""
+
+    def __init__(self, name: str, place: Place) -> None:
+        self._name, self._place = name, place
+        self._any_positive = False
+
+    def add(self, values: pa.Array, first_row: int) -> None:
+        """Add a batch. values: from `Column.convert`. Raises InvalidWeight."""
+        weights = values.cast(pa.float64(), safe=False)
+        valid = pc.and_(pc.is_finite(weights), pc.greater_equal(weights, 0.0))
+        invalid = pc.index(pc.fill_null(valid, False), False).as_py()
+        if invalid >= 0:
+            weight = weights[invalid].as_py()
+            finding = "no weight" if weight is None else f"the weight {weight!r}"
+            detail = (
+                f"{self._place(first_row + invalid)} has {finding} in {self._name!r}; weights must be finite numbers "
+                "of at least 0. Correct it, or give the row the weight 0 to leave it out"
+            )
+            raise InvalidWeight.at("/weight", detail)
+        self._any_positive = self._any_positive or bool(pc.any(pc.greater(weights, 0.0)).as_py())
+
+    def finish(self) -> None:
+        """Raise InvalidWeight if all weights are 0."""
+        if not self._any_positive:
+            detail = f"all weights in {self._name!r} are 0; give at least some rows a weight above 0, or omit `weight`"
+            raise InvalidWeight.at("/weight", detail)
+
+
+class GroupProfiler:
+    """Counts rows without a group, and notes whether there are two groups at least."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._n_missing = 0
+        self._missing: list[int] = []
+        self._first: str | None = None
+        self._several = False
+
+    def add(self, values: pa.Array, first_row: int) -> None:
+        """Add a batch. values: from `Column.convert`."""
+        self._n_missing += values.null_count
+        if values.null_count and len(self._missing) < MAX_ROWS:
+            rows = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False)) + first_row
+            self._missing += rows[: MAX_ROWS - len(self._missing)].tolist()
+        if not self._several:
+            distinct = pc.unique(values.drop_null().cast(pa.string()))[:2].to_pylist()
+            self._first = self._first if self._first is not None else next(iter(distinct), None)
+            self._several = any(text != self._first for text in distinct)
+
+    def warnings(self) -> Iterator[UploadWarning]:
+        """Yield what the user should check about the groups."""
+        if self._n_missing:
+            rows = "1 row has" if self._n_missing == 1 else f"{self._n_missing:,} rows have"
+            detail = (
+                f"{rows} no group in {self._name!r}; each counts as a group of its own. Fill in groups that are known"
+            )
+            yield UploadWarning(self._name, "missing_group", detail, self._missing)
+        elif not self._several:
+            detail = (
+                f"all rows have the same group in {self._name!r}, so that none can be held out for a test; choose "
+                "another column, or omit `group`"
+            )
+            yield UploadWarning(self._name, "single_group", detail)

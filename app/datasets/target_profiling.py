@@ -1,0 +1,184 @@
+"""Profile of the target: classes and their counts, and checks that the labels are classes."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from app.datasets.column_types import Column
+from app.datasets.errors import (
+    ContinuousTarget,
+    InfiniteValue,
+    MissingLabel,
+    NearlyUniqueTarget,
+    SingleClass,
+    TooManyClasses,
+)
+from app.datasets.profiling import nul_character
+from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
+from app.errors import some_of
+
+Label = int | float | bool | str
+
+#: So many different fractions are taken for a quantity, not for classes.
+_MAX_FRACTIONAL_CLASSES = 20
+#: With so many labels, hardly any of which occurs twice, the target is not one.
+_MIN_LABELS = 20
+_UNIQUE_SHARE = 0.5
+_MANY_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class TargetProfile:
+    """Profile of the target. labels and counts are in class order. unlabeled: the first rows without a label."""
+
+    labels: list[Label]
+    counts: list[int]
+    n_unlabeled: int = 0
+    unlabeled: Sequence[int] = ()
+
+    @property
+    def n_labeled(self) -> int:
+        """Number of rows with a label."""
+        return sum(self.counts)
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Return the classes as they are stored in the row of the data set."""
+        return [{"label": label, "count": count} for label, count in zip(self.labels, self.counts, strict=True)]
+
+
+class TargetProfiler:
+    """Computes the profile of the target. chosen: whether the upload names its type, and so means it as a target."""
+
+    def __init__(self, column: Column, max_classes: int, chosen: bool) -> None:
+        self._column, self._max_classes, self._chosen = column, max_classes, chosen
+        self._counts: Counter[Label] = Counter()
+        self._n_unlabeled = 0
+        self._unlabeled: list[int] = []
+
+    def add(self, values: pa.Array, first_row: int) -> None:
+        """Add a batch. values: from `Column.convert`. first_row: 0-based number of its first row."""
+        if values.null_count:
+            self._note_unlabeled(values, first_row)
+            values = values.drop_null()
+        for entry in pc.value_counts(values):
+            self._counts[entry["values"].as_py()] += entry["counts"].as_py()
+        if len(self._counts) > self._max_classes:
+            self._raise_too_many()
+
+    def _note_unlabeled(self, values: pa.Array, first_row: int) -> None:
+        self._n_unlabeled += values.null_count
+        if len(self._unlabeled) < MAX_ROWS:
+            rows = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False)) + first_row
+            self._unlabeled += rows[: MAX_ROWS - len(self._unlabeled)].tolist()
+
+    def finish(self) -> TargetProfile:
+        """Return the profile. Raises the errors of a target that cannot be learned."""
+        self._check()
+        labels = sorted(self._counts)
+        counts = [self._counts[label] for label in labels]
+        # Beyond 2^53 a float does not stand for one integer alone.
+        if all(isinstance(label, float) and label.is_integer() and abs(label) <= 2**53 for label in labels):
+            labels = [int(label) for label in labels]
+        return TargetProfile(labels, counts, self._n_unlabeled, self._unlabeled)
+
+    def _check(self) -> None:
+        if not self._counts:
+            detail = f"the target {self._column.name!r} has no labels; add labels or choose another target"
+            raise MissingLabel.at("/target", detail)
+        if len(self._counts) == 1:
+            (label,) = self._counts
+            detail = (
+                f"the target {self._column.name!r} contains only the class {label!r}, but a model needs at least two; "
+                "add rows of another class or choose another target"
+            )
+            raise SingleClass.at("/target", detail)
+        for label in self._counts:
+            if isinstance(label, str) and "\0" in label:
+                raise nul_character(self._column.name)
+            if isinstance(label, float) and math.isinf(label):
+                detail = f"the target {self._column.name!r} contains an infinite number; replace it by a finite label"
+                raise InfiniteValue.at("/target", detail)
+        if not self._chosen:
+            self._check_classes()
+
+    def _check_classes(self) -> None:
+        """Raise an error if the labels are not classes by all appearances, although there are few enough of them."""
+        n_classes, n_labels = len(self._counts), sum(self._counts.values())
+        if self._has_fractions and n_classes > _MAX_FRACTIONAL_CLASSES:
+            raise self._continuous(n_classes)
+        if n_labels >= _MIN_LABELS and n_classes > _UNIQUE_SHARE * n_labels:
+            detail = (
+                f"the target {self._column.name!r} has {n_classes} different values in {n_labels} rows, so that a "
+                f"model cannot learn them; choose a column of class labels, {self._way_out}"
+            )
+            raise NearlyUniqueTarget.at("/target", detail)
+
+    def _raise_too_many(self) -> None:
+        if self._has_fractions and not self._chosen:
+            raise self._continuous(len(self._counts))
+        detail = (
+            f"the target {self._column.name!r} has more than {self._max_classes} classes; "
+            "choose a column of class labels, or group its values into classes"
+        )
+        raise TooManyClasses.at("/target", detail)
+
+    @property
+    def _has_fractions(self) -> bool:
+        return any(isinstance(label, float) and not label.is_integer() for label in self._counts)
+
+    @property
+    def _way_out(self) -> str:
+        return f"or send types={{{self._column.name!r}: 'categorical'}} if each value is a class".replace("'", '"')
+
+    def _continuous(self, n_classes: int) -> ContinuousTarget:
+        detail = (
+            f"the target {self._column.name!r} has {n_classes} or more different fractions, which is a quantity rather "
+            f"than a class; group its values into classes, choose another column, {self._way_out}"
+        )
+        return ContinuousTarget.at("/target", detail)
+
+
+def target_warnings(name: str, target: TargetProfile) -> Iterator[UploadWarning]:
+    """Yield what the user should check about the labels."""
+    if target.n_unlabeled:
+        rows = "1 row has" if target.n_unlabeled == 1 else f"{target.n_unlabeled:,} rows have"
+        detail = (
+            f"{rows} no label in {name!r}; models are trained and scored on the other {target.n_labeled:,}, and audits "
+            "suggest labels"
+        )
+        yield UploadWarning(name, "unlabeled_rows", detail, target.unlabeled)
+    yield from _variants(name, target)
+    if len(target.labels) > _MANY_CLASSES:
+        detail = (
+            f"the target {name!r} has {len(target.labels)} classes; check that it is not a quantity or an identifier, "
+            "and group rare values"
+        )
+        yield UploadWarning(name, "many_classes", detail)
+    if rare := [label for label, count in zip(target.labels, target.counts, strict=True) if count == 1]:
+        detail = (
+            f"the target {name!r} has classes with a single row: {some_of(rare)}; they cannot be both learned and "
+            "tested. Add rows, or merge them with other classes"
+        )
+        yield UploadWarning(name, "rare_classes", detail)
+
+
+def _variants(name: str, target: TargetProfile) -> Iterator[UploadWarning]:
+    """Yield a warning if labels differ only in case or blanks."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for label, count in zip(target.labels, target.counts, strict=True):
+        if isinstance(label, str):
+            alike["".join(label.split()).casefold()].append(f"{label[:80]!r} ({count:,} rows)")
+    groups = [" and ".join(variants) for variants in alike.values() if len(variants) > 1]
+    if groups:
+        listed = "; ".join(groups[:MAX_ROWS])
+        detail = (
+            f"labels of {name!r} differ only in case or blanks and count as different classes: {listed}. Write them "
+            "alike if they mean the same"
+        )
+        yield UploadWarning(name, "similar_labels", detail)

@@ -1,0 +1,130 @@
+"""Readings of a column of text that its values still allow, while the file is scanned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from app.datasets.column_types import ValueType
+from app.datasets.upload_warnings import MAX_ROWS
+from core import TextReading
+from core.service_api import clean_texts, parse_datetimes, parse_numbers
+
+#: A reading is given up once so much of the values seen does not have its form; then the column is text.
+_GIVEN_UP_SHARE = 0.5
+#: Values of the first batch that a reading is tried on, before it is tried on all.
+_SAMPLE_SIZE = 200
+
+Cell = tuple[int, str]
+
+
+@dataclass
+class ReadingScan:
+    """One reading of a column: how many values it cannot read, and the first of them."""
+
+    reading: TextReading
+    n_invalid: int = 0
+    invalid: list[Cell] = field(default_factory=list)
+
+
+@dataclass
+class Family:
+    """Readings of one type of value. n_unreadable: values that none of them can read."""
+
+    values: ValueType
+    scans: list[ReadingScan]
+    n_unreadable: int = 0
+
+    @property
+    def complete(self) -> list[ReadingScan]:
+        """Readings that read every value so far."""
+        return [scan for scan in self.scans if scan.n_invalid == 0]
+
+    def invalid(self, texts: pa.Array, reading: TextReading) -> NDArray[np.bool_]:
+        """Return which texts the reading cannot read. texts: without nulls."""
+        parse = parse_datetimes if self.values is ValueType.DATETIME else parse_numbers
+        mask: NDArray[np.bool_] = parse(texts, reading).invalid.to_numpy(zero_copy_only=False)
+        if reading.percent:
+            # A column in which only some numbers have a percent sign mixes units.
+            mask = mask | ~pc.ends_with(texts, "%").to_numpy(zero_copy_only=False)
+        return mask
+
+
+class TextScan:
+    """Scan of one column of text against families of readings.
+
+    gives_up: whether readings are given up that fail for many values; otherwise all are kept, to say what they cannot
+    read.
+    """
+
+    def __init__(self, families: Sequence[Family], nulls: Sequence[str], gives_up: bool = True) -> None:
+        self._gives_up = gives_up
+        self.families = list(families)
+        self.n_present = 0
+        self._nulls = nulls
+
+    @property
+    def open(self) -> bool:
+        """Whether some reading is still possible."""
+        return bool(self.families)
+
+    def add(self, texts: pa.Array, first_row: int) -> None:
+        """Add a batch. first_row: 0-based number of its first row."""
+        cleaned = clean_texts(texts, self._nulls)
+        counts = pc.value_counts(cleaned.drop_null())
+        values, n_rows = counts.field(0), counts.field(1).to_numpy()
+        if not len(values):
+            return
+        if self.n_present == 0 and self._gives_up:
+            self._try_on(values[:_SAMPLE_SIZE])
+        self.n_present += int(n_rows.sum())
+        batch = _Batch(cleaned, values, n_rows, first_row)
+        for family in self.families:
+            _note(family, batch)
+        if self._gives_up:
+            self._give_up()
+
+    def _try_on(self, sample: pa.Array) -> None:
+        """Keep the readings that can read at least half of the sample."""
+        for family in self.families:
+            limit = _GIVEN_UP_SHARE * len(sample)
+            family.scans = [s for s in family.scans if family.invalid(sample, s.reading).sum() <= limit]
+        self.families = [family for family in self.families if family.scans]
+
+    def _give_up(self) -> None:
+        limit = _GIVEN_UP_SHARE * self.n_present
+        for family in self.families:
+            family.scans = [scan for scan in family.scans if scan.n_invalid <= limit]
+        self.families = [family for family in self.families if family.scans]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Cells of a batch, their distinct values, and the number of rows of each value."""
+
+    cells: pa.Array
+    values: pa.Array
+    n_rows: NDArray[Any]
+    first_row: int
+
+    def first(self, invalid: NDArray[np.bool_], limit: int) -> list[Cell]:
+        """Return the first cells with invalid values."""
+        is_invalid = pc.is_in(self.cells, self.values.filter(pa.array(invalid)))
+        rows = np.flatnonzero(pc.fill_null(is_invalid, False).to_numpy(zero_copy_only=False))[:limit]
+        return [(self.first_row + int(row), self.cells[int(row)].as_py()) for row in rows]
+
+
+def _note(family: Family, batch: _Batch) -> None:
+    unreadable = np.ones(len(batch.values), np.bool_)
+    for scan in family.scans:
+        invalid = family.invalid(batch.values, scan.reading)
+        unreadable &= invalid
+        n_invalid = int(batch.n_rows[invalid].sum())
+        if n_invalid and len(scan.invalid) < MAX_ROWS:
+            scan.invalid += batch.first(invalid, MAX_ROWS - len(scan.invalid))
+        scan.n_invalid += n_invalid
+    family.n_unreadable += int(batch.n_rows[unreadable].sum())

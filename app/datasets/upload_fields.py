@@ -1,0 +1,181 @@
+"""Fields of an upload beside the file, from the form or from the query."""
+
+import json
+from typing import Annotated, Any, Literal, Self
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Json,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from app.datasets.column_types import ColumnKind
+from app.datasets.options import ReadingOptions, UploadOptions
+from app.datasets.receiving import Fields
+from app.http.pagination import without_nul
+from core import InvalidParameter, TextReading
+
+NameText = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(without_nul)]
+ColumnName = Annotated[str, StringConstraints(min_length=1)]
+
+_REPEATABLE = ("exclude", "nulls")
+_MAX_NULLS = 1_000
+
+
+def _delimiter(text: str) -> str:
+    """Return one character; a tab may be written as it is in code, because shells make it hard to type."""
+    mark = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    if len(mark) != 1 or mark in '"\r\n\0' or not mark.isascii():
+        raise ValueError(
+            f"delimiter is {text[:20]!r}; it must be one ASCII character, such as ; or \\t, and not a quote"
+        )
+    return mark
+
+
+def _date_form(form: str) -> str:
+    try:
+        TextReading(dates=form)
+    except InvalidParameter as error:
+        raise ValueError(str(error)) from error
+    return form
+
+
+def _dates(value: Any) -> Any:
+    """Return the object that a JSON text holds, or the text itself, which then is a form."""
+    if not (isinstance(value, str) and value.lstrip().startswith("{")):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ValueError(
+            f"dates is {value[:80]!r}; it must be a strptime form, or a JSON object {{column: form}}"
+        ) from error
+
+
+DateForm = Annotated[str, StringConstraints(min_length=1), AfterValidator(_date_form)]
+
+
+class UploadFields(BaseModel):
+    """Fields of an upload beside the file, from the form or from the query."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    target: Annotated[str, Field(min_length=1, description="column with the labels")]
+    name: Annotated[NameText | None, Field(description="name of the data set; default: the name of the file")] = None
+    exclude: Annotated[list[str], Field(description="columns to leave out; repeatable")] = []
+    weight: Annotated[ColumnName | None, Field(description="column with the sample weights")] = None
+    group: Annotated[
+        ColumnName | None,
+        Field(
+            description="column that says which rows belong together; they are never split between training and test"
+        ),
+    ] = None
+    types: Annotated[
+        Json[dict[str, ColumnKind]] | None,
+        Field(
+            description='JSON object `{column: "numeric" | "categorical" | "datetime" | "ignored"}` with types that '
+            "replace detected ones",
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        AfterValidator(lambda text: text if text is None else _delimiter(text)),
+        Field(description="character between the fields of a CSV file; default: the one that splits the header best"),
+    ] = None
+    decimal: Annotated[
+        Literal[".", ","] | None, Field(description="decimal mark of numbers in text; default: detected per column")
+    ] = None
+    thousands: Annotated[
+        Literal["", ",", ".", " ", "'"] | None,
+        Field(description="mark between groups of three digits; default: detected per column"),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        Field(max_length=100, description="character set of a text file, such as `latin-1`; default: UTF-8"),
+    ] = None
+    nulls: Annotated[
+        list[str] | None,
+        Field(
+            max_length=_MAX_NULLS,
+            description="texts that mean that a value is missing, beside empty ones; repeatable; replaces the list in "
+            "the documentation",
+        ),
+    ] = None
+    dates: Annotated[
+        DateForm | dict[str, DateForm] | None,
+        BeforeValidator(_dates),
+        Field(
+            description="`strptime` form of dates, such as `%d/%m/%Y`, or a JSON object `{column: form}`; default: "
+            "ISO 8601 and unambiguous local forms"
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _marks_differ(self) -> Self:
+        if self.decimal is not None and self.decimal == self.thousands:
+            raise ValueError(f"decimal and thousands are both {self.decimal!r}; they must differ, change one of them")
+        return self
+
+    @classmethod
+    def from_fields(cls, fields: Fields, source: str) -> "UploadFields":
+        """Return the validated fields. source: `body` or `query`, where they come from.
+
+        Raises:
+            RequestValidationError: a field is missing, unknown, given twice or not valid.
+        """
+        values = {name: texts if name in _REPEATABLE or len(texts) > 1 else texts[0] for name, texts in fields.items()}
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            listed = error.errors(include_url=False)
+            located = [{**item, "loc": (source, *item["loc"])} for item in listed]
+            parsed = {name: _parsed(values.get(name)) for name in ("types", "dates")}
+            raise RequestValidationError(located, body={**values, **parsed}) from error
+
+    def options(self, default_name: str) -> UploadOptions:
+        """Return the fields as the service takes them."""
+        nulls = None if self.nulls is None else tuple(dict.fromkeys(["", *(text.strip() for text in self.nulls)]))
+        reading = ReadingOptions(self.delimiter, self.decimal, self.thousands, self.encoding, nulls, self.dates)
+        name = self.name or default_name
+        return UploadOptions(self.target, name, self.exclude, self.types or {}, self.weight, self.group, reading)
+
+
+def _parsed(text: str | list[str] | None) -> Any:
+    """Return JSON text as an object, so that a pointer to an error inside it can be found."""
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except ValueError:
+        return text
+
+
+def upload_request_body() -> dict[str, Any]:
+    """Return the OpenAPI description of both forms of an upload."""
+    binary = {"type": "string", "format": "binary"}
+    fields = UploadFields.model_json_schema()
+    form = {
+        "type": "object",
+        "required": ["file", *fields["required"]],
+        "properties": {"file": binary, **fields["properties"]},
+        "$defs": fields.get("$defs", {}),
+    }
+    example = "age,job,risk\n41,skilled,good\n23,unskilled,bad\n"
+    return {
+        "required": True,
+        "content": {
+            "multipart/form-data": {"schema": form},
+            "text/csv": {"schema": {"type": "string"}, "example": example},
+            "text/tab-separated-values": {"schema": {"type": "string"}},
+            "application/vnd.apache.parquet": {"schema": binary},
+            "application/vnd.apache.arrow.stream": {"schema": binary},
+            "application/vnd.apache.arrow.file": {"schema": binary},
+            "application/x-ndjson": {"schema": {"type": "string"}, "example": '{"age": 41, "risk": "good"}\n'},
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": {"schema": binary},
+        },
+    }

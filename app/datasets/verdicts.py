@@ -1,0 +1,137 @@
+"""Verdict on a column of text after its scan: numbers, dates or text, and what its user should know."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from app.datasets.column_types import ValueType
+from app.datasets.text_scans import Cell, Family, ReadingScan, TextScan
+from app.datasets.upload_warnings import Place, UploadWarning, listed_cells
+from core import TextReading
+
+#: A column of text gets a warning if so many of its values could be read.
+NEARLY_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Type and reading of a column; None for text. warning: what the user should check, if anything."""
+
+    values: ValueType | None = None
+    reading: TextReading | None = None
+    warning: UploadWarning | None = None
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """How the columns of the file that leave no doubt are written; None if there is none, or if they differ."""
+
+    decimal: str | None
+    dates: frozenset[str]
+
+    @classmethod
+    def of_columns(cls, scans: Iterable[TextScan], delimiter: str | None) -> Self:
+        """Return the conventions. delimiter: a semicolon is used where a comma is the decimal mark."""
+        certain = [found[0] for scan in scans if len(found := candidates(scan)) == 1]
+        decimals = {scan.reading.decimal for family, scan in certain if _shows_decimal(family, scan)}
+        dates = {scan.reading.dates for _, scan in certain if scan.reading.dates is not None}
+        default = "," if delimiter == ";" else None
+        return cls(decimals.pop() if len(decimals) == 1 else default, frozenset(dates))
+
+
+def _shows_decimal(family: Family, scan: ReadingScan) -> bool:
+    return family.values is ValueType.REAL and scan.reading.thousands not in (" ", "'")
+
+
+def candidates(scan: TextScan) -> list[tuple[Family, ReadingScan]]:
+    """Return the readings that read every value and differ in their values."""
+    found: list[tuple[Family, ReadingScan]] = []
+    for family in scan.families:
+        complete = family.complete
+        bare = {each.reading.decimal for each in complete if not each.reading.thousands}
+        # A thousands mark that never occurs changes nothing.
+        found += [(family, each) for each in complete if not each.reading.thousands or each.reading.decimal not in bare]
+    if len({each.reading.thousands for _, each in found}) == 1 and not found[0][1].reading.dates:
+        # Without a decimal mark in any value, both marks read the same numbers.
+        return found[:1]
+    return found
+
+
+def judge(name: str, scan: TextScan, conventions: Conventions, place: Place) -> Verdict:
+    """Return the verdict on a column whose scan has ended."""
+    found = candidates(scan)
+    if len(found) == 1:
+        family, complete = found[0]
+        return Verdict(family.values, complete.reading)
+    if found and found[0][0].values is ValueType.DATETIME:
+        return _ambiguous_dates(name, [each.reading for _, each in found], conventions)
+    if found:
+        return _ambiguous_numbers(name, [each.reading for _, each in found], conventions)
+    return _text(name, scan, place)
+
+
+def _ambiguous_numbers(name: str, readings: Sequence[TextReading], conventions: Conventions) -> Verdict:
+    decimal = conventions.decimal or "."
+    chosen = next((reading for reading in readings if reading.decimal == decimal), readings[0])
+    mark = "decimal mark" if not chosen.thousands else "thousands mark"
+    shown = chosen.thousands or chosen.decimal
+    detail = (
+        f"every number of column {name!r} has one {shown!r} before three digits, which may be a decimal or a thousands "
+        f"mark; it is read as a {mark}. Send `decimal` to say which it is"
+    )
+    return Verdict(ValueType.REAL, chosen, UploadWarning(name, "ambiguous_numbers", detail))
+
+
+def _ambiguous_dates(name: str, readings: Sequence[TextReading], conventions: Conventions) -> Verdict:
+    forms = [reading.dates or "" for reading in readings]
+    known = [reading for reading in readings if reading.dates in conventions.dates]
+    choices = " or ".join(repr(form) for form in forms)
+    opening = f"the dates of column {name!r} can be read as {choices}, because no day is above 12"
+    if len(known) == 1:
+        detail = f"{opening}; they are read as {known[0].dates!r}, as other columns are. Send `dates` to change that"
+        return Verdict(ValueType.DATETIME, known[0], UploadWarning(name, "ambiguous_dates", detail))
+    detail = f"{opening}; the column is read as text. Send `dates` with the form that is meant"
+    return Verdict(warning=UploadWarning(name, "ambiguous_dates", detail))
+
+
+def _text(name: str, scan: TextScan, place: Place) -> Verdict:
+    for family in scan.families:
+        if family.values is ValueType.DATETIME and len(family.scans) > 1 and family.n_unreadable == 0:
+            return _mixed_dates(name, family.scans, place)
+    best = min(
+        ((family, each) for family in scan.families for each in family.scans),
+        key=lambda pair: pair[1].n_invalid,
+        default=None,
+    )
+    if best is None or best[1].n_invalid > (1 - NEARLY_SHARE) * scan.n_present:
+        return Verdict()
+    return _nearly(name, *best, scan.n_present, place)
+
+
+def _mixed_dates(name: str, scans: Sequence[ReadingScan], place: Place) -> Verdict:
+    cells = [each.invalid[0] for each in scans]
+    shown = " and ".join(
+        f"{place(row)} ({value[:80]!r}) not as {each.reading.dates!r}"
+        for each, (row, value) in zip(scans, cells, strict=True)
+    )
+    detail = (
+        f"the dates of column {name!r} mix orders: {shown}; the column is read as text. Write all dates in one order, "
+        "best as 2024-12-31"
+    )
+    return Verdict(warning=UploadWarning(name, "mixed_dates", detail, [row for row, _ in cells]))
+
+
+def _nearly(name: str, family: Family, best: ReadingScan, n_present: int, place: Place) -> Verdict:
+    is_date = family.values is ValueType.DATETIME
+    noun, kind = ("dates", "datetime") if is_date else ("numbers", "numeric")
+    share = f"all but {best.n_invalid:,} of {n_present:,}"
+    detail = (
+        f"{share} values of column {name!r} are {noun}, but {listed_cells(best.invalid, place)}; the column is read as "
+        f'text. Correct the values, or list texts that mean "missing" in `nulls`'
+    )
+    return Verdict(warning=UploadWarning(name, f"nearly_{kind}", detail, [row for row, _ in best.invalid]))
+
+
+def first_unreadable(scan: TextScan) -> Cell:
+    """Return the first cell that the reading of the most values cannot read, in a scan in which none reads all."""
+    return min((each for family in scan.families for each in family.scans), key=lambda each: each.n_invalid).invalid[0]

@@ -1,0 +1,125 @@
+"""Excel workbooks (.xlsx): the first visible sheet, converted to cells of text."""
+
+import datetime
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+
+from app.datasets.cells import CellsReader, Row, write_cells
+from app.datasets.errors import NoRows, TooManyRows, UnreadableFile, UploadTooLarge
+from app.datasets.reading import check_names
+from app.errors import ServiceError
+from app.settings import MEBIBYTE, Limits
+
+#: Parts of a workbook that are read as a whole, such as its texts, may have so many bytes; sheets are read by rows.
+MAX_PART_BYTES = 256 * MEBIBYTE
+_MIDNIGHT = datetime.time()
+
+
+@dataclass(frozen=True)
+class Workbook:
+    """Sheet that was read, and the names of all sheets."""
+
+    reader: CellsReader
+    sheet: str
+    sheets: Sequence[str]
+
+
+def read_workbook(path: Path, target: Path, limits: Limits) -> Workbook:
+    """Convert the first visible sheet to the new file `target`. Its first row that is not empty is the header.
+
+    Raises:
+        UploadTooLarge: the parts of the workbook are too large after decompression.
+        UnreadableFile, NoRows, TooManyRows, TooManyColumns, InvalidColumnName, DuplicateColumn.
+    """
+    with _explained_errors():
+        _check_sizes(path, limits)
+        with closing(openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)) as book:
+            visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+            if not visible:
+                raise NoRows.at(
+                    "/file", "the workbook has no visible sheet with cells; save the table in its first sheet"
+                )
+            sheet = visible[0]
+            # The size that a file declares for a sheet may be wrong.
+            sheet.reset_dimensions()
+            header_line, names = _header(sheet)
+            check_names(names, limits)
+            n_rows = write_cells(target, names, _rows(sheet, header_line, len(names), limits))
+            if n_rows == 0:
+                detail = f"the sheet {sheet.title!r} has a header but no rows; save the table in the first sheet"
+                raise NoRows.at("/file", detail)
+            return Workbook(CellsReader(target), sheet.title, book.sheetnames)
+
+
+@contextmanager
+def _explained_errors() -> Iterator[None]:
+    try:
+        yield
+    except (ServiceError, MemoryError):
+        raise
+    except Exception as error:  # The library raises whatever the damaged part leads to.
+        detail = "the workbook is damaged or protected by a password; save it again as .xlsx without one, or as CSV"
+        raise UnreadableFile.at("/file", detail) from error
+
+
+def _check_sizes(path: Path, limits: Limits) -> None:
+    with zipfile.ZipFile(path) as archive:
+        parts = archive.infolist()
+    if sum(part.file_size for part in parts) > limits.max_upload_bytes:
+        limit = f"{limits.max_upload_bytes} bytes after decompression, the limit BRISTLECONE_MAX_UPLOAD_BYTES"
+        raise UploadTooLarge.at("/file", f"the workbook has more than {limit}; upload fewer rows, or raise the limit")
+    for part in parts:
+        if part.file_size > MAX_PART_BYTES and not part.filename.startswith("xl/worksheets/"):
+            detail = (
+                f"the part {part.filename[:80]!r} of the workbook has more than {MAX_PART_BYTES} bytes; save it as CSV"
+            )
+            raise UploadTooLarge.at("/file", detail)
+
+
+def _header(sheet: Any) -> tuple[int, list[str]]:
+    for line, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+        names = [(_text(cell) or "").strip() for cell in cells]
+        while names and not names[-1]:
+            names.pop()
+        if names:
+            return line, names
+    raise NoRows.at("/file", f"the sheet {sheet.title!r} is empty; save the table in the first sheet")
+
+
+def _rows(sheet: Any, header_line: int, n_columns: int, limits: Limits) -> Iterator[Row]:
+    n_rows = 0
+    # One column more than the header has, to notice what stands beside the table.
+    rows = sheet.iter_rows(min_row=header_line + 1, max_col=n_columns + 1, values_only=True)
+    for line, cells in enumerate(rows, header_line + 1):
+        texts = [_text(cell) for cell in cells]
+        if not any(texts):
+            continue
+        if len(texts) > n_columns and texts[n_columns]:
+            detail = f"line {line} has a value to the right of the {n_columns} columns of the header; name its column"
+            raise UnreadableFile.at("/file", detail)
+        n_rows += 1
+        if n_rows > limits.max_rows:
+            limit = f"{limits.max_rows} rows, the limit BRISTLECONE_MAX_ROWS"
+            raise TooManyRows.at("/file", f"the sheet has more than {limit}; upload a sample of it")
+        yield line, (texts + [None] * n_columns)[:n_columns]
+
+
+def _text(value: Any) -> str | None:
+    """Return a cell as the text that a CSV file would have."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat() if value.time() == _MIDNIGHT else value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return str(value.total_seconds())
+    return str(value)

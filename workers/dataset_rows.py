@@ -1,0 +1,124 @@
+"""Rows of a stored data set as models take them."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import core
+from app.context import ServiceContext
+from app.datasets.canonical import feature_column
+from app.datasets.records import DatasetRecord
+from app.datasets.service import DatasetService
+from app.datasets.stored_table import TrainingTable
+from app.storage.database import reading
+
+
+@dataclass(frozen=True)
+class LabeledRows:
+    """Rows of a data set with their labels.
+
+    X: encoded features. y: labels (row,). rows: number of each row in the file, from 0. weights: sample weights (row,),
+    and groups: number of the group of each row (row,), or None if the data set has no such column.
+    """
+
+    X: core.EncodedTable
+    y: NDArray[Any]
+    rows: NDArray[np.int64]
+    weights: NDArray[np.float64] | None = None
+    groups: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: NDArray[np.int64]) -> "LabeledRows":
+        """Return the rows at these positions, in this order."""
+        weights = None if self.weights is None else self.weights[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return LabeledRows(self.X.take(rows), self.y[rows], self.rows[rows], weights, groups)
+
+
+@dataclass(frozen=True)
+class UnlabeledRows:
+    """Rows without a label. rows: number of each row in the file, from 0."""
+
+    X: core.EncodedTable
+    rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LoadedDataset:
+    """Data set with its rows; models are fitted and scored on the labeled ones."""
+
+    record: DatasetRecord
+    labeled: LabeledRows
+    unlabeled: UnlabeledRows
+
+
+def load_dataset(context: ServiceContext, dataset_id: uuid.UUID) -> LoadedDataset:
+    """Load a data set and all of its rows."""
+    with reading(context.sessions) as session:
+        record = DatasetService(session, context.dataset_store, context.settings.limits).get(dataset_id)
+    return load_rows(context, record)
+
+
+def load_rows(context: ServiceContext, record: DatasetRecord) -> LoadedDataset:
+    """Load the rows of a data set."""
+    table = context.dataset_store.load(record.fingerprint)
+    return _loaded(record, table, _encoded(table.X, record))
+
+
+def load_test_rows(context: ServiceContext, test: DatasetRecord, training: DatasetRecord) -> LabeledRows:
+    """Load the labeled rows of `test` with the columns of `training`, which are matched by name.
+
+    A category that the training data does not have becomes a missing value.
+    """
+    positions = {feature["name"]: index for index, feature in enumerate(test.features)}
+    chosen = [positions[feature["name"]] for feature in training.used_features]
+    codes = [index for index in chosen if not _is_text(test.features[index])]
+    table = context.dataset_store.load(test.fingerprint, codes)
+    coded = {index: table.X[:, position] for position, index in enumerate(codes)}
+    X = np.empty((len(table.y), len(chosen)), table.X.dtype, order="F")
+    for position, (index, column) in enumerate(zip(chosen, training.columns, strict=True)):
+        if index in coded:
+            X[:, position] = _recoded(coded[index], test.features[index], column)
+        else:
+            texts = context.dataset_store.column(test.fingerprint, feature_column(index))
+            X[:, position] = column.encode(texts).values
+    return _loaded(test, table, _encoded(X, training)).labeled
+
+
+def _encoded(X: NDArray[Any], record: DatasetRecord) -> core.EncodedTable:
+    return core.EncodedTable(X, record.columns, left_out=(record.target, *record.left_out))
+
+
+def _is_text(feature: dict[str, Any]) -> bool:
+    """Return whether the values of a feature are stored as text, as those of ignored text are."""
+    return feature["categories"] is None and feature.get("detected", feature["kind"]) == core.ColumnKind.CATEGORICAL
+
+
+def _recoded(codes: NDArray[Any], feature: dict[str, Any], column: core.Column) -> NDArray[Any]:
+    """Return the codes of the categories of `column` for codes of the categories of a stored feature."""
+    categories = feature["categories"]
+    if column.categories is None or categories is None or tuple(categories) == column.categories:
+        return codes
+    target_codes = {category: code for code, category in enumerate(column.categories)}
+    new_codes = np.array([target_codes.get(category, np.nan) for category in categories])
+    present = ~np.isnan(codes)
+    recoded = np.full(len(codes), np.nan, dtype=codes.dtype)
+    recoded[present] = new_codes[codes[present].astype(np.int64)]
+    return recoded
+
+
+def _loaded(record: DatasetRecord, table: TrainingTable, X: core.EncodedTable) -> LoadedDataset:
+    labels, numbers = record.labels, np.arange(len(table.y))
+    is_labeled = table.y >= 0
+    if is_labeled.all():
+        rows = LabeledRows(X, labels[table.y], numbers, table.weights, table.groups)
+        return LoadedDataset(record, rows, UnlabeledRows(X.take(numbers[:0]), numbers[:0]))
+    labeled, unlabeled = numbers[is_labeled], numbers[~is_labeled]
+    y = labels[np.maximum(table.y, 0)]
+    rows = LabeledRows(X, y, numbers, table.weights, table.groups).take(labeled)
+    return LoadedDataset(record, rows, UnlabeledRows(X.take(unlabeled), unlabeled))
