@@ -111,7 +111,7 @@ def test_class_weights_and_numeric_labels(context: ServiceContext) -> None:
 
 
 def test_an_error_that_depends_on_the_rows_fails_only_its_cell(context: ServiceContext) -> None:
-    columns = {"x": [0.0] * 30, "y": ["a", "b", "c"] * 10}
+    columns = {"x": [0.0] * 27 + [None] * 3, "y": ["a", "b", "c"] * 10}
     noise = [{"kind": "class_conditional"}, {"kind": "uniform", "rate": 0.1}]
     sweep = swept(context, dataset_id=store(context, columns), models=[TREE], noise=noise, repeats=2)
     assert (sweep.job.state, sweep.job.error_code) == (JobState.FAILED, children.CELLS_FAILED)

@@ -66,9 +66,9 @@ def test_peak_memory_of_an_endless_header(tmp_path, piece):
     path.write_bytes(piece * (64 * MEBIBYTE // len(piece)))
     tracemalloc.start()
     try:
-        with pytest.raises(UnreadableFile):
-            with open_table(path, FileFormat.CSV, ReadingOptions(), Limits(), tmp_path / "scratch"):
-                pass
+        table = open_table(path, FileFormat.CSV, ReadingOptions(), Limits(), tmp_path / "scratch")
+        with pytest.raises(UnreadableFile), table:
+            pass
         assert tracemalloc.get_traced_memory()[1] < 48 * MEBIBYTE
     finally:
         tracemalloc.stop()
