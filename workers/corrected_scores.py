@@ -16,7 +16,8 @@ import core
 from app.requests.evaluation_specs import NoEvaluation, TestDataset
 from app.training.specs import TrainSpec
 from core import service_api
-from workers.row_split import LabeledRows, RowSplit
+from workers.dataset_rows import LabeledRows
+from workers.row_split import RowSplit
 
 #: The time of the estimate grows with the square of this number.
 MAX_CLASSES = 50
