@@ -89,7 +89,7 @@ def column_of(name: str, cells: pa.ChunkedArray) -> Column:
     stored = cells.type
     if pa.types.is_boolean(stored):
         return Column(name, ColumnKind.CATEGORICAL, BOOLEAN_CATEGORIES, is_boolean=True)
-    if is_text(stored) or pa.types.is_dictionary(stored):
+    if is_text(stored) or _holds_categories(stored):
         categories = present_categories(plain_array(cells), DEFAULT_READING)
         return Column(name, ColumnKind.CATEGORICAL, categories)
     if is_temporal(stored):
@@ -100,6 +100,13 @@ def column_of(name: str, cells: pa.ChunkedArray) -> Column:
         f"column {name!r:.100} has the type {stored!s:.80}; a feature needs numbers, text, categories, booleans, "
         "dates or timestamps. Convert the column, or leave it out."
     )
+
+
+def _holds_categories(stored: pa.DataType) -> bool:
+    if not pa.types.is_dictionary(stored):
+        return False
+    value = stored.value_type
+    return is_text(value) or is_number(value) or pa.types.is_boolean(value) or pa.types.is_null(value)
 
 
 def _position(table: pa.Table, column: Column) -> int:

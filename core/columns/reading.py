@@ -86,6 +86,10 @@ class TextReading:
             raise InvalidParameter("nulls has a text that UTF-8 cannot encode; leave it out.")
         date_pattern(self.dates)
 
+    def __repr__(self) -> str:
+        changed = ", ".join(f"{name}={value!r}" for name, value in self.to_json().items())
+        return f"TextReading({changed})"
+
     @property
     def number_example(self) -> str:
         """A number in this writing, for error messages."""

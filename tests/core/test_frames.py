@@ -65,6 +65,14 @@ def test_a_fit_remembers_its_columns(estimator):
     assert not hasattr(estimator, "feature_names_in_")
 
 
+def test_trees_of_a_forest_know_the_columns():
+    frame, y = mixed_frame()
+    forest = core.ForestClassifier(n_estimators=2, random_state=0).fit(frame, y)
+    tree = forest.estimators_[0]
+    assert tree.columns_ == forest.columns_
+    assert "city" in core.export_text(tree)
+
+
 def test_numeric_frames_are_the_matrices_of_numpy(estimator):
     rng = np.random.default_rng(1)
     values = rng.normal(size=(40, 3))

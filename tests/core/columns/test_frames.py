@@ -152,6 +152,8 @@ def test_cells_of_another_kind_are_named(column, cells, rule):
 def test_unusable_frames_are_explained():
     with pytest.raises(InvalidInput, match="'x' has the type list"):
         encode_frame(pa.table({"x": [[1], [2]]}))
+    with pytest.raises(InvalidInput, match="'x' has the type dictionary"):
+        encode_frame(pa.table({"x": pa.array([dt.date(2024, 5, 31)]).dictionary_encode()}))
     with pytest.raises(InvalidInput, match="no column 'y'"):
         encode_frame(pa.table({"x": [1]}), [Column("y", NUMERIC)])
     with pytest.raises(InvalidInput, match="2 columns 'x'"):
@@ -159,6 +161,15 @@ def test_unusable_frames_are_explained():
     pd = pytest.importorskip("pandas")
     with pytest.raises(InvalidInput, match="'mixed'"):
         encode_frame(pd.DataFrame({"mixed": pd.Series([1, "a"], dtype=object)}))
+
+
+def test_categories_may_be_numbers_and_booleans():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"n": pd.Categorical([10, 9, None]), "f": pd.Categorical([1.5, 2.0, 2.0])})
+    table = encode_frame(frame)
+    assert [column.categories for column in table.columns] == [("10", "9"), ("1.5", "2")]
+    np.testing.assert_array_equal(table.X, [[0, 0], [1, 1], [NAN, 1]])
+    np.testing.assert_array_equal(encode_frame(frame.astype(float), table.columns).X, table.X)
 
 
 def test_categories_of_an_empty_or_missing_column_are_none():
@@ -181,6 +192,11 @@ def test_rows_of_a_table_are_taken_by_number_and_by_mask():
     np.testing.assert_array_equal(table.take(np.array([False, True, False])).X, [[2]])
     with pytest.raises(InvalidInput, match="2 columns"):
         EncodedTable(np.zeros((3, 1)), (Column("a", NUMERIC), Column("b", NUMERIC)))
+
+
+def test_a_reading_shows_what_it_changes():
+    assert repr(TextReading()) == "TextReading()"
+    assert repr(TextReading(thousands=",", nulls=("-",))) == "TextReading(thousands=',', nulls=['-'])"
 
 
 @pytest.mark.parametrize(
