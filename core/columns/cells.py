@@ -13,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from core.columns.column import Column, ColumnKind
+from core.columns.date_forms import date_pattern
+from core.columns.datetimes import seconds_of_fields
 from core.columns.reading import THOUSANDS_MARKS, TextReading, number_pattern
 
 _PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?")
@@ -48,13 +50,11 @@ def _finite(cell: int | float) -> float | CellFault:
 
 def _value_of_text(column: Column, text: str) -> float | CellFault:
     plain = text.strip(" ")
-    if plain not in column.reading.nulls:
-        value = (
-            _number(plain, column.reading) if column.kind is ColumnKind.NUMERIC else _iso_date(plain, column.reading)
-        )
-        if value is not None:
-            return value
-    return _encoded_text(column, text, CellFault.INVALID)
+    if plain in column.reading.nulls:
+        return math.nan
+    read = _number if column.kind is ColumnKind.NUMERIC else _date
+    value = read(plain, column.reading)
+    return _encoded_text(column, text, CellFault.INVALID) if value is None else value
 
 
 def _number(text: str, reading: TextReading) -> float | None:
@@ -75,9 +75,21 @@ def _compiled_number(reading: TextReading) -> re.Pattern[str]:
     return re.compile(number_pattern(reading))
 
 
-def _iso_date(text: str, reading: TextReading) -> float | None:
-    """Return a date without fractions and zone as `parse_datetimes` reads it, None if it is something else."""
-    if reading.dates is not None or not _PLAIN_DATE.fullmatch(text):
+def _date(text: str, reading: TextReading) -> float | None:
+    """Return a date as `parse_datetimes` reads it, None for others and ISO 8601 with fractions or a zone."""
+    if reading.dates is None:
+        return _plain_date(text)
+    match = _compiled_date(reading.dates).fullmatch(text)
+    return None if match is None else seconds_of_fields(match.groupdict())
+
+
+@lru_cache(maxsize=256)
+def _compiled_date(form: str) -> re.Pattern[str]:
+    return re.compile(date_pattern(form), re.ASCII)
+
+
+def _plain_date(text: str) -> float | None:
+    if not _PLAIN_DATE.fullmatch(text):
         return None
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()

@@ -42,6 +42,28 @@ def seconds_of_temporal(values: pa.Array) -> pa.Array:
     return pa.array(numbers / _MICROSECONDS, mask=values.is_null().to_numpy(zero_copy_only=False))
 
 
+def seconds_of_fields(texts: Mapping[str, str]) -> float | None:
+    """Return the seconds of one date, given the texts of its fields, as `parse_datetimes` does; None if invalid."""
+    fields = {name: np.array([_field_number(name, text)], dtype=np.int64) for name, text in texts.items()}
+    microseconds, is_valid = _microseconds(fields)
+    return float(microseconds[0] / _MICROSECONDS) if is_valid[0] else None
+
+
+def _field_number(name: str, text: str) -> int:
+    """Return one field of one date as `_field` does."""
+    match name:
+        case "b":
+            return MONTHS.index(text[:3].lower()) + 1
+        case "p":
+            return int(text.lower() == "pm")
+        case "f":
+            return int(text.ljust(6, "0")[:6])
+        case "z":
+            number = int("".join(filter(str.isdigit, text)).ljust(4, "0"))
+            return (number // 100 * 3600 + number % 100 * 60) * (-1 if "-" in text else 1)
+    return int(text)
+
+
 def _seconds(cleaned: pa.Array, pattern: str) -> pa.Array:
     """Return the seconds of each text, float64; null if it does not match, or is not a date (2024-02-30)."""
     matches = pc.extract_regex(cleaned, pattern)

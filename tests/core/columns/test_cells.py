@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core import Column, ColumnKind, TextReading
@@ -39,6 +39,7 @@ def in_column(column, cell):
     return CellFault.INVALID if encoded.invalid[0] else encoded.values[0]
 
 
+@settings(deadline=None)
 @given(st.sampled_from(COLUMNS), WRITTEN | st.text() | st.decimals(allow_nan=False).map(str) | st.none())
 @example(COLUMNS[3], "0")
 def test_texts(column, text):
@@ -51,16 +52,31 @@ DATES = st.from_regex(
 )
 
 
+@settings(deadline=None)
 @given(st.sampled_from(COLUMNS[:4]), NUMERALS)
 def test_numerals(column, text):
     np.testing.assert_equal(encode_cell(column, text), in_column(column, text))
 
 
+@settings(deadline=None)
 @given(st.sampled_from(COLUMNS[4:7]), DATES)
 def test_dates(column, text):
     np.testing.assert_equal(encode_cell(column, text), in_column(column, text))
 
 
+FORMS = ("%d.%m.%Y", "%m/%d/%y %I:%M %p", "%a %d %b %Y %H:%M:%S.%f%z", "%Y%m%d")
+LOCAL_DATES = st.datetimes() | st.datetimes(timezones=st.timezones())
+
+
+@settings(deadline=None)
+@given(st.sampled_from(FORMS), LOCAL_DATES, st.sampled_from(["", " ", "x", "9"]))
+def test_local_dates(form, moment, end):
+    column = Column("date", ColumnKind.DATETIME, reading=TextReading(dates=form))
+    text = moment.strftime(form) + end
+    np.testing.assert_equal(encode_cell(column, text), in_column(column, text))
+
+
+@settings(deadline=None)
 @given(st.sampled_from(COLUMNS[:4]), st.floats() | st.integers(-(2**53), 2**53))
 def test_numbers_in_numeric_columns(column, number):
     if isinstance(number, float) and math.isnan(number):
@@ -69,6 +85,7 @@ def test_numbers_in_numeric_columns(column, number):
         assert encode_cell(column, number) == in_column(column, number)
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 20) | st.booleans())
 def test_values_in_categorical_columns(value):
     assert encode_cell(COLUMNS[-1], value) == in_column(COLUMNS[-1], value)

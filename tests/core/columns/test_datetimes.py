@@ -5,7 +5,7 @@ import datetime as dt
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import TextReading
@@ -90,6 +90,7 @@ def test_forms(form, text, expected):
     assert seconds([text], form) == [expected]
 
 
+@settings(deadline=None)
 @given(st.lists(st.datetimes(min_value=dt.datetime(1, 1, 1))), st.sampled_from([None, " ", "T"]))
 def test_iso_texts_are_read_back(moments, separator):
     texts = [str(m) if separator is None else m.isoformat(separator) for m in moments]
@@ -97,6 +98,7 @@ def test_iso_texts_are_read_back(moments, separator):
     assert seconds(texts) == expected
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.datetimes(min_value=dt.datetime(1970, 1, 1), max_value=dt.datetime(2060, 1, 1))), st.sampled_from(FORMS)
 )
@@ -105,6 +107,7 @@ def test_forms_read_what_strftime_writes(moments, form):
     assert seconds([m.strftime(form) for m in moments], form) == [utc(*m.timetuple()[:6]) for m in moments]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.integers(-(2**62), 2**62)),
     st.sampled_from([pa.timestamp(unit) for unit in ("ns", "us")] + [pa.timestamp("ns", "Europe/Paris")]),

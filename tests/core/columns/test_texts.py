@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import MISSING_TEXTS, TextReading
@@ -98,6 +98,7 @@ def test_numbers_in_a_wrong_writing_are_invalid(text, reading):
     assert numbers([text], **reading) == ["invalid"]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.floats(allow_nan=False, allow_infinity=False)),
     st.sampled_from([(".", ""), (".", ","), (",", "."), (",", " "), (".", "'")]),
@@ -114,6 +115,7 @@ def _written(value, decimal, thousands):
     return f"{value:,.3f}".replace(",", "\0").replace(".", decimal).replace("\0", thousands)
 
 
+@settings(deadline=None)
 @given(st.lists(st.text() | st.none()))
 def test_every_text_is_a_value_or_missing_or_invalid(texts):
     cleaned = clean_texts(pa.array(texts, pa.string()))
