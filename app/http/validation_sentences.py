@@ -41,17 +41,16 @@ def _pointer(item: Item, body: Any) -> str:
     The framework adds names of union members to the location. They are not in the body, so they are left out.
     """
     source, *rest = item["loc"] or ("body",)
-    if source != "body":
-        return "/".join(str(part) for part in item["loc"])
     written: list[str] = []
     here: Any = body
     for part in rest:
         inside = (isinstance(here, dict) and part in here) or (isinstance(here, list) and isinstance(part, int))
         if inside:
             here = here[part]
-        if inside or (item["type"] == "missing" and part == rest[-1]):
+        is_parameter = source != "body" and not written
+        if inside or is_parameter or (item["type"] == "missing" and part == rest[-1]):
             written.append(pointer_token(str(part)))
-    return "/" + "/".join(written)
+    return "/".join(["" if source == "body" else str(source), *written]) or "/"
 
 
 def _sentence(pointer: str, items: list[Item]) -> str:
