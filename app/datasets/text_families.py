@@ -43,6 +43,8 @@ def families(name: str, options: ReadingOptions, requested: ColumnKind | None, s
         found += _number_families(options)
     if requested in (None, ColumnKind.DATETIME):
         found += _date_families(name, options, sample)
+    if requested is ColumnKind.DATETIME and not found:  # so that a cell that is not a date is found
+        found.append(Family(ValueType.DATETIME, [ReadingScan(TextReading(nulls=nulls_of(options)))]))
     return found
 
 

@@ -125,6 +125,8 @@ class TestFields:
             ({"exclude": ["a", "b"]}, "no_features", "/exclude", ""),
             ({"types": '{"c": "numeric"}'}, "unknown_typed_column", "/types/c", "'c'"),
             ({"types": '{"b": "numeric"}'}, "not_numeric", "/types/b", "row 0 (line 2) contains 'u'"),
+            ({"types": '{"b": "datetime"}'}, "not_datetime", "/types/b", "row 0 (line 2) contains 'u'"),
+            ({"dates": "dd.mm.yyyy"}, "invalid_request", "/dates", "'dd.mm.yyyy'"),
             ({"types": '{"b": "date"}'}, "invalid_request", "/types/b", ""),
             ({"types": "{"}, "invalid_request", "/types", ""),
             ({"name": "n" * 201}, "invalid_request", "/name", ""),
