@@ -29,7 +29,7 @@ class Leniency:
 class FeatureEncoder:
     """Encoder for the features of a trained model, in the order of the columns of X.
 
-    left_out: other columns of the training data, which rows may have.
+    left_out: other columns of the training data, such as the target, which rows may have.
     """
 
     def __init__(self, columns: Sequence[Column], left_out: Iterable[str] = ()) -> None:

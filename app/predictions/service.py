@@ -97,7 +97,7 @@ class PredictionService:
             version=row.version,
             artifact_sha256=row.artifact_sha256,
             estimator=estimator,
-            encoder=FeatureEncoder(_columns(estimator, row), row.feature_schema.get("left_out", ())),
+            encoder=FeatureEncoder(_columns(estimator, row), estimator.left_out_),
             labels=labels,
             label_texts=tuple(map(label_text, labels)),
         )

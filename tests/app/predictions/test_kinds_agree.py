@@ -132,6 +132,14 @@ CSV = """amount,balance,since,born,member,job,zip
 """
 
 
+def test_columns_that_the_fit_left_out_are_read_over():
+    encoder, faults = FeatureEncoder(COLUMNS[:1], left_out=("y", "id")), Faults()
+    table = from_rows([{"amount": 1, "y": "yes", "id": 5}], encoder.names, faults)
+    assert encoder.matrix(table, Leniency(), faults).tolist() == [[1.0]]
+    with pytest.raises(Invalid, match="no feature 'z'"):
+        encoder.matrix(from_rows([{"amount": 1, "z": 5}], encoder.names, faults), Leniency(), faults)
+
+
 def test_a_raw_frame_has_the_predictions_of_the_service(served):
     client, estimator = served
     text = pd.read_csv(io.StringIO(CSV), dtype=str, keep_default_na=False)

@@ -57,7 +57,7 @@ def make_trained_model(
     **changed: Any,
 ) -> TrainedModelRecord:
     estimator = fitted(features, labels, seed)
-    schema = {"target": "y", "classes": estimator.classes_.tolist(), "features": list(features)}
+    schema = {"target": "y", "classes": estimator.classes_.tolist(), "features": list(features), "left_out": []}
     stored = context.artifact_store.put(lambda path: core.save(estimator, path, schema=schema))
     values: dict[str, Any] = {
         "name": "credit-risk",
