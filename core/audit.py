@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.class_votes import winning_classes
 from core.classifier_contract import ClassifierContract
 from core.columns.encoded_table import EncodedTable
 from core.columns.frames import rows_of_frame
@@ -14,7 +15,7 @@ from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_j
 from core.groups import encode_groups
 from core.holdout import SeededSplit, split_folds
 from core.monitoring import FitMonitor, fold_prefix, step_monitor
-from core.noise.estimation import TransitionEstimate, fit_noise
+from core.noise.estimation import FittedNoise, TransitionEstimate, fit_noise
 from core.noise.label_issues import LabelIssues, label_issues
 from core.noise.label_probabilities import check_label_probabilities
 from core.randomness import Seed
@@ -52,6 +53,7 @@ class LabelAudit(NamedTuple):
     issue_counts: NDArray[np.int64]  # (class,), number of issues by given label
     probabilities: NDArray[np.float64]  # (row, class), out of sample; NaN for a row without a prediction
     method: str  # "out_of_bag" or "folds"
+    unlabeled_suggested: NDArray[Any] | None = None  # (unlabeled row,), the most probable label
 
 
 def audit_labels(
@@ -63,6 +65,7 @@ def audit_labels(
     n_jobs: int | None = None,
     monitor: FitMonitor | None = None,
     groups: Any = None,
+    X_unlabeled: Any = None,
 ) -> LabelAudit:
     """Audit the labels y (row,) of X (row, feature) with predictions of models that were not fitted on the row.
 
@@ -75,6 +78,7 @@ def audit_labels(
     monitor: receives the phases of every fit, as listed by
         `core.service_api.audit_phases`.
     groups: (row,) any hashable values; a row is then judged by models that were fitted on no row of its group.
+    X_unlabeled: (unlabeled row, feature) rows without a label, for which labels are suggested, without other effects.
 
     Raises:
         InvalidInput: X, y or groups cannot be used, X has fewer than 20 rows or 3 rows per class, or all rows are in
@@ -87,14 +91,14 @@ def audit_labels(
     if reason := too_few_to_judge(len(labels.codes), len(labels.classes)):
         raise InvalidInput(f"{reason}: audit more rows.")
     if folds is None and _leaves_rows_out(model):
-        probabilities, method = _out_of_bag(model, X, y, groups, monitor), "out_of_bag"
+        votes, method = _out_of_bag(model, X, y, groups, X_unlabeled, monitor), "out_of_bag"
     else:
         n_folds = _checked_folds(_DEFAULT_FOLDS if folds is None else folds, len(labels.codes))
         splits = split_folds(labels.codes, n_folds, random_state, groups)
-        probabilities, method = _by_folds(model, X, labels, groups, splits, monitor), "folds"
+        votes, method = _by_folds(model, X, labels, groups, splits, X_unlabeled, monitor), "folds"
     if monitor is not None:
         monitor.begin(_JUDGING, 1, "tables")
-    rows = check_label_probabilities(probabilities, labels.classes[labels.codes], labels.classes)
+    rows = check_label_probabilities(votes.labeled, labels.classes[labels.codes], labels.classes)
     noise = fit_noise(rows, monitor.stop_flag if monitor is not None else None)
     issues, n_rows, n_judged = label_issues(noise), len(labels.codes), int(rows.has_votes.sum())
     return LabelAudit(
@@ -107,8 +111,9 @@ def audit_labels(
         _confused(noise.estimate, n_rows),
         np.bincount(labels.codes, minlength=len(labels.classes)),
         np.bincount(labels.codes[issues.is_issue], minlength=len(labels.classes)),
-        probabilities,
+        votes.labeled,
         method,
+        _suggested(noise, votes.unlabeled),
     )
 
 
@@ -146,10 +151,25 @@ def _leaves_rows_out(model: Any) -> bool:
     return isinstance(model, GrownForest) and bool(model.bootstrap)
 
 
-def _out_of_bag(model: Any, X: Any, y: Any, groups: Any, monitor: FitMonitor | None) -> NDArray[np.float64]:
+class _Votes(NamedTuple):
+    """Class probabilities (row, class) from models that have not seen the row's label."""
+
+    labeled: NDArray[np.float64]
+    unlabeled: NDArray[np.float64] | None
+
+
+def _out_of_bag(model: Any, X: Any, y: Any, groups: Any, X_unlabeled: Any, monitor: FitMonitor | None) -> _Votes:
     model.oob_score = True
-    votes: NDArray[np.float64] = model.fit(X, y, groups=groups, monitor=monitor).oob_decision_function_
-    return votes
+    model.fit(X, y, groups=groups, monitor=monitor)
+    return _Votes(model.oob_decision_function_, None if X_unlabeled is None else model.predict_proba(X_unlabeled))
+
+
+def _suggested(noise: FittedNoise, votes: NDArray[np.float64] | None) -> NDArray[Any] | None:
+    """Return the most probable clean class of rows without a label."""
+    if votes is None:
+        return None
+    suggested: NDArray[Any] = noise.rows.classes[winning_classes(noise.model.clean_probabilities(votes))]
+    return suggested
 
 
 def _checked_folds(folds: int, n_rows: int) -> int:
@@ -164,9 +184,12 @@ def _by_folds(
     labels: EncodedLabels,
     groups: Any,
     splits: tuple[SeededSplit, ...],
+    X_unlabeled: Any,
     monitor: FitMonitor | None,
-) -> NDArray[np.float64]:
-    """Return out-of-sample probabilities (row, class); 0 for a class that is missing from the training rows."""
+) -> _Votes:
+    """Return out-of-sample probabilities, 0 for a class that is missing from the training rows. Those of unlabeled rows
+    are the mean over the folds.
+    """
     X, y = rows_of_frame(X), labels.classes[labels.codes]
     rows = X if isinstance(X, EncodedTable) else np.asarray(X)
     group_numbers = encode_groups(groups, len(y))
@@ -175,13 +198,16 @@ def _by_folds(
             f"X has shape {rows.shape} and y has {len(y)} labels; both must have the same number of rows."
         )
     probabilities = np.zeros((len(y), len(labels.classes)))
+    unlabeled = None if X_unlabeled is None else np.zeros((len(X_unlabeled), len(labels.classes)))
     for number, split in enumerate(splits, start=1):
         fold_monitor = monitor and step_monitor(monitor, fold_prefix(number, len(splits)))
         fold_groups = None if group_numbers is None else group_numbers[split.train_rows]
         model.fit(_taken(rows, split.train_rows), y[split.train_rows], groups=fold_groups, monitor=fold_monitor)
         columns, _ = class_codes(labels.classes, model.classes_)
         probabilities[np.ix_(split.test_rows, columns)] = model.predict_proba(_taken(rows, split.test_rows))
-    return probabilities
+        if unlabeled is not None:
+            unlabeled[:, columns] += model.predict_proba(X_unlabeled) / len(splits)
+    return _Votes(probabilities, unlabeled)
 
 
 def _taken(rows: NDArray[Any] | EncodedTable, numbers: NDArray[np.int64]) -> NDArray[Any] | EncodedTable:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from core.noise.calibration import prior_precision
 from core.noise.label_probabilities import LabelProbabilities, check_label_probabilities
 from core.noise.latent_labels import LatentLabels, fit_calibration, fit_latent_labels
+from core.noise.misfit import NO_MISFIT, Misfit, compute_misfit
 from core.noise.noise_models import class_noise_rates, noise_pattern
 from core.noise.transition import TransitionMatrix
 
@@ -27,7 +28,8 @@ class TransitionEstimate(NamedTuple):
     in the noise rates of the classes and the calibration together. The errors of single cells also include the
     multinomial variance of the wrong labels of a clean class. The part that a larger noise model adds counts by the
     weight that it has in the estimate, with the error of that weight. The errors describe the variation between draws
-    of the labels, not the effect of a wrong model of the probabilities. All are at most 0.5: if the likelihood is
+    of the labels. If the labels show that the model of the noise does not hold (`misfit`), they are multiplied by the
+    root of the dispersion; a misfit that labels do not show is not covered. All are at most 0.5: if the likelihood is
     almost flat, as for a class with a single row, the information matrix alone would imply errors far beyond [0, 1].
     """
 
@@ -38,6 +40,7 @@ class TransitionEstimate(NamedTuple):
     priors: NDArray[np.float64]  # (class,), share of each clean class
     priors_error: NDArray[np.float64]  # (class,)
     rate_covariance: NDArray[np.float64]  # (clean, clean), of the noise rates of the classes
+    misfit: Misfit = NO_MISFIT
 
 
 class FittedNoise(NamedTuple):
@@ -74,8 +77,9 @@ def fit_noise(
         model = fit_calibration(probabilities, codes, given.rows, stop_flag)
     posterior = model.posterior(probabilities, codes)
     priors, right = posterior.mean(axis=0), posterior[np.arange(len(codes)), codes]
+    misfit = compute_misfit(model, probabilities, codes)
     gradients = _summed_gradients(model, probabilities, codes)
-    covariance = _covariance(model, gradients, len(codes))
+    covariance = _covariance(model, gradients, len(codes)) * misfit.variance_factor
     variances = _cell_variances(model, covariance, priors * len(codes))
     rate_gradient = gradients.wrong_label / len(codes)
     estimate = TransitionEstimate(
@@ -86,6 +90,7 @@ def fit_noise(
         priors,
         _standard_error(priors * (1 - priors) / len(codes) + priors**2 * np.diag(variances)),
         covariance[: len(priors), : len(priors)],
+        misfit,
     )
     return FittedNoise(estimate, model, rows, covariance)
 

@@ -22,10 +22,11 @@ def rank_label_issues(probabilities: ArrayLike, y: Any, classes: ArrayLike | Non
     """Assess labels y (row,) with class probabilities (row, class) from models that did not see the row's own label.
 
     `quality` is the probability that the label is right, given the label and the row's probabilities, under the noise
-    that `estimate_transition` finds in the same rows. If fewer than one wrong label is expected in total, this
-    probability hardly distinguishes the rows, and quality is (1 + m) / 2 instead, where m is the margin of the observed
-    class over the best other class. A row whose probabilities are all NaN is assessed by its label alone and is never
-    an issue.
+    that `estimate_transition` finds in the same rows. If the labels show that this model of the noise does not hold, as
+    human errors can, the probabilities are shrunk towards their mean (`core.noise.misfit`). If fewer than one wrong
+    label is expected in total, this probability hardly distinguishes the rows, and quality is (1 + m) / 2 instead,
+    where m is the margin of the observed class over the best other class. A row whose probabilities are all NaN is
+    assessed by its label alone and is never an issue.
 
     The columns are as in `estimate_transition`. Raises InvalidInput.
     """
@@ -44,6 +45,7 @@ def label_issues(noise: FittedNoise) -> LabelIssues:
     ).T
     posterior[~rows.has_votes] = without_votes[rows.codes[~rows.has_votes]]
     right = _label_column(posterior, rows.codes)
+    right = noise.estimate.misfit.shrunk(right, 1.0 - noise.estimate.noise_rate)
     suggested = winning_classes(posterior)
     is_issue = rows.has_votes & (right < 0.5) & (suggested != rows.codes)
     suggested = np.where(is_issue | (rows.has_votes & (right < posterior.max(axis=1))), suggested, rows.codes)
