@@ -7,20 +7,27 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 import core
-from app.audits.records import JudgedRows, NewAudit
+from app.audits.records import UNLABELED, JudgedRows, NewAudit
 from app.audits.service import register
 from app.audits.specs import AuditSpec
 from app.audits.store import write_rows
 from app.context import ServiceContext
 from app.jobs.lease import Claim
 from core import service_api
-from workers.dataset_rows import LabeledRows, load_dataset
+from workers.dataset_rows import LabeledRows, UnlabeledRows, load_dataset
 from workers.estimators import build_estimator, compile_kernels
 from workers.monitor import JobMonitor
 from workers.progress_weights import PREPARATION, weights_after_preparation
 
 #: A thousand classes have a million pairs.
 MAX_CONFUSED_PAIRS = 1000
+ASSUMPTION = (
+    "Within a true class, which labels are wrong does not depend on the features. Human errors concentrate on rows "
+    "that are hard to tell apart, and features often do not show them: labels of high quality are then wrong more "
+    "often than their quality says. `misfit` tells how far the labels show it; it widens the errors and shrinks the "
+    "qualities. A misfit that the labels do not show is not covered; to measure it, review a sample of labels of high "
+    "quality."
+)
 _CLASS_FIELDS = ("label", "given", "issues", "share", "share_error")
 
 
@@ -46,17 +53,24 @@ def audit(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> AuditRe
     estimator = build_estimator(spec.model, loaded.record.labels, spec.seed, context.settings.jobs.threads_per_job)
     compile_kernels(estimator, monitor)
     label_audit = core.audit_labels(
-        clean.X, clean.y, estimator, spec.folds, random_state=spec.seed, groups=clean.groups, monitor=monitor
+        clean.X,
+        clean.y,
+        estimator,
+        spec.folds,
+        random_state=spec.seed,
+        monitor=monitor,
+        groups=clean.groups,
+        X_unlabeled=loaded.unlabeled.X if len(loaded.unlabeled.rows) else None,
     )
-    rows = _judged_rows(label_audit, clean)
+    rows = _judged_rows(label_audit, clean).with_unlabeled(_unlabeled_rows(label_audit, loaded.unlabeled))
     file = context.issue_store.put(lambda path: write_rows(path, rows.worst_first()))
     return AuditResult(
         NewAudit(
             job_id=claim.job_id,
             classes=label_audit.classes.tolist(),
-            n_rows=len(rows),
+            n_rows=len(clean),
             n_issues=int(np.count_nonzero(rows.is_issue)),
-            report=_report(label_audit),
+            report=_report(label_audit) | {"n_unlabeled": len(loaded.unlabeled.rows)},
             issues_sha256=file.sha256,
         )
     )
@@ -74,6 +88,18 @@ def _judged_rows(audit: core.LabelAudit, clean: LabeledRows) -> JudgedRows:
         suggested=np.searchsorted(audit.classes, audit.issues.suggested).astype(np.int32),
         quality=audit.issues.quality,
         is_issue=audit.issues.is_issue,
+    )
+
+
+def _unlabeled_rows(audit: core.LabelAudit, unlabeled: UnlabeledRows) -> JudgedRows:
+    n_rows = len(unlabeled.rows)
+    suggested = audit.classes[:0] if audit.unlabeled_suggested is None else audit.unlabeled_suggested
+    return JudgedRows(
+        row=unlabeled.rows,
+        given=np.full(n_rows, UNLABELED, dtype=np.int32),
+        suggested=np.searchsorted(audit.classes, suggested).astype(np.int32),
+        quality=np.full(n_rows, np.nan),
+        is_issue=np.zeros(n_rows, dtype=bool),
     )
 
 
@@ -100,6 +126,8 @@ def _report(audit: core.LabelAudit) -> dict[str, Any]:
         "transition_error": [_finite_or_none(row) for row in noise.standard_error],
         "confused": [pair._asdict() | {"n_rows_error": _finite_or_none(pair.n_rows_error)} for pair in confused],
         "method": audit.method,
+        "misfit": {"dispersion": noise.misfit.dispersion, "excess": noise.misfit.excess},
+        "assumption": ASSUMPTION,
     }
 
 

@@ -67,6 +67,7 @@ class CorrectedScorer:
             train.X,
             train.y,
             given_matrix(self.spec),
+            train.groups,
             classes=self.classes,
             random_state=self.spec.seed,
             n_jobs=self.n_jobs,

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from app.audits.records import JudgedRows
+from app.audits.records import UNLABELED, JudgedRows
 
 
 def as_csv(batches: Iterable[JudgedRows], classes: list[Any]) -> Iterator[bytes]:
@@ -17,9 +17,9 @@ def as_csv(batches: Iterable[JudgedRows], classes: list[Any]) -> Iterator[bytes]
         table = pa.table(
             {
                 "row": rows.row,
-                "given_label": labels.take(pa.array(rows.given)),
+                "given_label": labels.take(pa.array(rows.given, mask=rows.given == UNLABELED)),
                 "suggested_label": labels.take(pa.array(rows.suggested)),
-                "quality": rows.quality,
+                "quality": pa.array(rows.quality, from_pandas=True),
                 "is_issue": rows.is_issue,
             }
         )

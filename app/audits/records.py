@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from app.audits.tables import AuditRow
 
+#: Number in the place of the given label of a row without one.
+UNLABELED = -1
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -37,16 +40,21 @@ class JudgedRows:
     Arrays (row,); labels are indices into the classes of the data set.
     """
 
-    row: NDArray[np.int64]  # number in the data set, from 0
-    given: NDArray[np.int32]
+    row: NDArray[np.int64]  # number in the file, from 0
+    given: NDArray[np.int32]  # UNLABELED for a row without a label
     suggested: NDArray[np.int32]
-    quality: NDArray[np.float64]  # in [0, 1]
+    quality: NDArray[np.float64]  # in [0, 1]; NaN for a row without a label
     is_issue: NDArray[np.bool_]
 
     def worst_first(self) -> "JudgedRows":
-        """Return the rows in ascending order of quality; equal ones keep their order."""
+        """Return the rows in ascending order of quality; equal ones keep their order, and unlabeled ones are last."""
         order = np.argsort(self.quality, kind="stable")
         return JudgedRows(*(values[order] for values in vars(self).values()))
+
+    def with_unlabeled(self, unlabeled: "JudgedRows") -> "JudgedRows":
+        """Return these rows and then `unlabeled` ones."""
+        columns = zip(vars(self).values(), vars(unlabeled).values(), strict=True)
+        return JudgedRows(*(np.concatenate(pair) for pair in columns))
 
     def first(self, n_rows: int) -> "JudgedRows":
         """Return the first `n_rows` rows."""

@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from app.audits.records import Audit, JudgedRows
+from app.audits.records import UNLABELED, Audit, JudgedRows
 
 Label = bool | int | float | str
 
@@ -44,6 +44,9 @@ _AUDIT: dict[str, JsonValue] = {
     "transition_error": [[0.02, 0.02], [0.01, 0.01]],
     "confused": [{"clean": "bad", "given": "good", "n_rows": 48.9, "n_rows_error": 7.0}],
     "method": "out_of_bag",
+    "n_unlabeled": 0,
+    "misfit": {"dispersion": 0.8, "excess": 0.0},
+    "assumption": "Within a true class, which labels are wrong does not depend on the features.",
 }
 
 
@@ -62,6 +65,21 @@ class ConfusedPairOut(BaseModel):
     n_rows_error: float | None
 
 
+class MisfitOut(BaseModel):
+    """Difference between the labels and the model of their noise."""
+
+    dispersion: float = Field(
+        description="Pearson statistic of the numbers of labels by quality, divided by its degrees of freedom; about 1 "
+        "if the model holds."
+    )
+    excess: float = Field(
+        ge=0,
+        lt=1,
+        description="Share of the statistic that sampling does not explain; 0 if the model may hold. If it is above 0, "
+        "errors are multiplied by the root of `dispersion` and qualities are shrunk towards their mean.",
+    )
+
+
 class AuditOut(BaseModel):
     """Result of an audit. Errors are standard errors; they are null if they could not be computed."""
 
@@ -69,7 +87,8 @@ class AuditOut(BaseModel):
 
     id: uuid.UUID
     dataset_id: uuid.UUID
-    n_rows: int
+    n_rows: int = Field(description="Number of rows with a label.")
+    n_unlabeled: int = Field(0, description="Number of rows without a label, for which only a label is suggested.")
     n_issues: int = Field(description="Number of labels that are more likely wrong than right.")
     n_wrong: float = Field(
         description="Estimated number of wrong labels, including those that cannot be identified individually."
@@ -90,6 +109,10 @@ class AuditOut(BaseModel):
         description="Pairs of classes with at least one expected row, most rows first; at most 1,000 pairs."
     )
     method: Literal["out_of_bag", "folds"] = Field(description="How the out-of-sample votes were computed.")
+    misfit: MisfitOut | None = Field(None, description="Null in audits of earlier versions.")
+    assumption: str | None = Field(
+        None, description="What errors and qualities rest on, and how human errors differ from it."
+    )
 
     @classmethod
     def from_audit(cls, audit: Audit) -> Self:
@@ -99,15 +122,26 @@ class AuditOut(BaseModel):
 
 class JudgedRow(BaseModel):
     row: int = Field(description="Number of the row in file order, starting at 0.")
-    given_label: Label
+    given_label: Label | None = Field(description="Label in the file; null for a row without one.")
     suggested_label: Label = Field(description="Most probable label, which is the given one for most rows.")
-    quality: float = Field(ge=0, le=1, description="Label quality; the lower, the more likely the label is wrong.")
+    quality: float | None = Field(
+        ge=0,
+        le=1,
+        description="Estimated probability that the given label is right, under the `assumption` of the audit; null "
+        "for a row without a label.",
+    )
     is_issue: bool = Field(description="Whether the given label is more likely wrong than right.")
 
     @classmethod
     def from_rows(cls, rows: JudgedRows, classes: list[Label]) -> list[Self]:
         columns = [values.tolist() for values in (rows.row, rows.given, rows.suggested, rows.quality, rows.is_issue)]
         return [
-            cls(row=row, given_label=classes[given], suggested_label=classes[best], quality=quality, is_issue=is_issue)
+            cls(
+                row=row,
+                given_label=None if given == UNLABELED else classes[given],
+                suggested_label=classes[best],
+                quality=None if given == UNLABELED else quality,
+                is_issue=is_issue,
+            )
             for row, given, best, quality, is_issue in zip(*columns, strict=True)
         ]

@@ -261,7 +261,7 @@ def test_monitor_receives_the_announced_phases(estimator, folds):
 
 @pytest.mark.parametrize("folds", [None, 3])
 def test_unlabeled_rows_get_suggestions_and_change_nothing_else(folds):
-    X, clean, noisy = blobs()
+    X, _, noisy = blobs()
     new_X, new_clean, _ = blobs(seed=7)
     plain = core.audit_labels(X, noisy, small_forest(), folds, random_state=0)
     audit = core.audit_labels(X, noisy, small_forest(), folds, random_state=0, X_unlabeled=new_X)
