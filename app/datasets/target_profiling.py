@@ -173,7 +173,7 @@ def _variants(name: str, target: TargetProfile) -> Iterator[UploadWarning]:
     alike: dict[str, list[str]] = defaultdict(list)
     for label, count in zip(target.labels, target.counts, strict=True):
         if isinstance(label, str):
-            alike["".join(label.split()).casefold()].append(f"{label[:80]!r} ({count:,} rows)")
+            alike["".join(label.split()).casefold()].append(f"{label[:80]!r} ({count:,} row{'s' if count > 1 else ''})")
     groups = [" and ".join(variants) for variants in alike.values() if len(variants) > 1]
     if groups:
         listed = "; ".join(groups[:MAX_ROWS])
