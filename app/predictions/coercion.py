@@ -11,7 +11,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from app.errors import nearest, some_of
-from app.predictions.errors import Faults, MissingFeature, NotADate, NotANumber, UnknownCategory, UnknownFeature
+from app.predictions.errors import (
+    MAX_REPORTED,
+    Faults,
+    MissingFeature,
+    NotADate,
+    NotANumber,
+    UnknownCategory,
+    UnknownFeature,
+)
 from app.predictions.forms import ABSENT, Table, shown
 from core import Column, ColumnKind
 from core.service_api import CellFault, encode_cell
@@ -80,8 +88,28 @@ class _CellReader:
             return self._absent(column, None)
         if len(cells) == 1:
             return self._number(column, 0, cells[0])
-        values = _all_at_once(column, cells, self._leniency.on_unknown == "missing")
-        return self._one_by_one(column, cells) if values is None else values
+        present = self._without_absent(column, cells)
+        types = set(map(type, present)) - {NoneType}
+        if types == {str}:
+            return self._texts(column, present)
+        values = _plain_numbers(present) if types <= {int, float} and column.kind is ColumnKind.NUMERIC else None
+        return self._one_by_one(column, present) if values is None else values
+
+    def _without_absent(self, column: Column, cells: Sequence[Any]) -> Sequence[Any]:
+        """Return the cells with None for those that are absent, after they were reported."""
+        if ABSENT not in cells:
+            return cells
+        for i, cell in enumerate(cells):
+            if cell is ABSENT and not self._faults.full:
+                self._absent(column, i)
+        return [None if cell is ABSENT else cell for cell in cells]
+
+    def _texts(self, column: Column, cells: Sequence[str | None]) -> NDArray[np.float64]:
+        """Return cells of text as numbers, all at once."""
+        encoded = column.encode(_arrow_texts(cells))
+        for i in np.flatnonzero(encoded.invalid | encoded.unknown)[:MAX_REPORTED].tolist():
+            self._refuse(column, i, cells[i], CellFault.INVALID if encoded.invalid[i] else CellFault.UNKNOWN)
+        return encoded.values
 
     def _one_by_one(self, column: Column, cells: Sequence[Any]) -> NDArray[np.float64]:
         values = np.full(len(cells), np.nan)
@@ -120,19 +148,12 @@ class _CellReader:
         return math.nan
 
 
-def _all_at_once(column: Column, cells: Sequence[Any], unknown_is_missing: bool) -> NDArray[np.float64] | None:
-    """Return cells of one type as an array; None if they must be read one by one, as where a cell has a fault."""
-    types = set(map(type, cells)) - {NoneType}
-    if types <= {int, float}:
-        return _plain_numbers(cells) if column.kind is ColumnKind.NUMERIC else None
-    if types != {str}:
-        return None
+def _arrow_texts(cells: Sequence[str | None]) -> pa.Array:
     try:
-        encoded = column.encode(pa.array(cells, pa.string()))
-    except UnicodeEncodeError:  # a lone surrogate
-        return None
-    has_fault = encoded.invalid.any() or (encoded.unknown.any() and not unknown_is_missing)
-    return None if has_fault else encoded.values
+        return pa.array(cells, pa.string())
+    except UnicodeEncodeError:  # Lone surrogates become text that is no value.
+        replaced = [None if cell is None else cell.encode("utf-8", "backslashreplace").decode() for cell in cells]
+        return pa.array(replaced, pa.string())
 
 
 def _plain_numbers(cells: Sequence[int | float | None]) -> NDArray[np.float64] | None:

@@ -91,6 +91,22 @@ def test_raw_text_is_predicted_like_the_values_it_stands_for(estimator):
     np.testing.assert_array_equal(estimator.predict_proba(raw), estimator.predict_proba(frame))
 
 
+def test_enumerations_and_ordered_categories_are_categories():
+    levels = ["low", "high"]
+    grades = ["low", "high", None] * 10
+    y = ["no", "yes", "no"] * 10
+    probabilities = [
+        core.TreeClassifier().fit(frame, y).predict_proba(frame).tolist()
+        for frame in (
+            pl.DataFrame({"grade": pl.Series(grades, dtype=pl.Enum(levels))}),
+            pd.DataFrame({"grade": pd.Categorical(grades, categories=levels, ordered=True)}),
+            pd.DataFrame({"grade": pd.Series(grades, dtype="string")}),
+        )
+    ]
+    assert probabilities[0] == probabilities[1] == probabilities[2]
+    assert probabilities[0][:3] == [[1, 0], [0, 1], [1, 0]]
+
+
 def test_an_unseen_category_goes_where_a_missing_one_goes(estimator):
     frame, y = mixed_frame()
     estimator.fit(frame, y)

@@ -132,6 +132,21 @@ CSV = """amount,balance,since,born,member,job,zip
 """
 
 
+def test_one_fault_among_many_cells_is_found_at_its_row():
+    encoder = FeatureEncoder([column for column in COLUMNS if column.name in ("born", "job")])
+    cells = {"born": ["31.05.2024"] * 50_000, "job": ["skilled", None] * 25_000}
+    cells["born"][40_000], cells["job"][3], cells["job"][5] = "31.31.2024", "pilot", "\ud800"
+    with pytest.raises(Invalid) as fault:
+        encoder.matrix(from_columns(cells, encoder.known, Faults()), Leniency(), Faults())
+    pointers = [error.pointer for error in fault.value.errors]
+    assert pointers == ["/columns/born/40000", "/columns/job/3", "/columns/job/5"]
+    lenient = Leniency(on_unknown="missing")
+    del cells["born"][40_000], cells["job"][40_000]
+    values = encoder.matrix(from_columns(cells, encoder.known, Faults()), lenient, Faults())
+    assert values[:6, 1].tolist()[::2] == [0.0, 0.0, 0.0]
+    assert np.isnan(values[[3, 5], 1]).all()
+
+
 def test_columns_that_the_fit_left_out_are_read_over():
     encoder, faults = FeatureEncoder(COLUMNS[:1], left_out=("y", "id")), Faults()
     table = from_rows([{"amount": 1, "y": "yes", "id": 5}], encoder.names, faults)
