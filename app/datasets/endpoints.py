@@ -9,13 +9,22 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import AfterValidator
 from sqlalchemy.orm import Session
 
+from app.datasets.column_profiles import QUANTILES, ColumnSelection
 from app.datasets.dependencies import Context, DatasetResources
-from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, UnknownRow, repoint
+from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, UnknownColumn, UnknownRow, repoint
 from app.datasets.formats import decompressed, stem
 from app.datasets.receiving import ReceivedUpload, is_form, receive
 from app.datasets.row_texts import RowSelection
-from app.datasets.schemas import Dataset, DatasetChanges, DatasetItem, DatasetRows
-from app.datasets.service import DatasetService, StoredDataset, delete_dataset, read_rows, store_upload
+from app.datasets.schemas import (
+    ClassCount,
+    ColumnProfile,
+    Dataset,
+    DatasetChanges,
+    DatasetItem,
+    DatasetProfile,
+    DatasetRows,
+)
+from app.datasets.service import DatasetService, StoredDataset, delete_dataset, profile, read_rows, store_upload
 from app.datasets.upload_fields import UploadFields, upload_request_body
 from app.errors import ServiceError
 from app.http.error_handlers import responses
@@ -26,6 +35,7 @@ from app.storage.database import reading, writing
 from app.storage.pages import InvalidCursor, UnknownSort
 
 MAX_ROWS = 1_000
+MAX_PROFILES = 200
 #: Rows far apart are in row groups of their own, each of which has to be read.
 MAX_NUMBERED_ROWS = 200
 
@@ -62,6 +72,13 @@ def router(limits: Limits) -> APIRouter:
         methods=["GET"],
         summary="Get rows of a data set as they were uploaded",
         responses=responses(DatasetNotFound, UnknownRow),
+    )
+    routes.add_api_route(
+        "/{dataset_id}/profile",
+        get_profile,
+        methods=["GET"],
+        summary="Get the distribution of columns, also by class",
+        responses=responses(DatasetNotFound, UnknownColumn),
     )
     routes.add_api_route(
         "/{dataset_id}",
@@ -172,6 +189,25 @@ def get_rows(
     selection = RowSelection(numbered, offset, limit)
     found = read_rows(context.sessions, context.dataset_store, context.settings.limits, dataset_id, selection)
     return DatasetRows(columns=found.columns, rows=found.rows, row_numbers=found.row_numbers)
+
+
+def get_profile(
+    dataset_id: uuid.UUID,
+    context: Context,
+    column: Annotated[list[str] | None, Query(description="feature to return; repeatable; default: all")] = None,
+    offset: Annotated[int, Query(ge=0, le=2**62, description="first feature to return")] = 0,
+    limit: Annotated[int, Query(ge=1, le=MAX_PROFILES, description="most features to return")] = 100,
+) -> DatasetProfile:
+    selection = ColumnSelection((column or [])[:MAX_PROFILES], offset, limit)
+    dataset, found = profile(context.sessions, context.dataset_store, context.settings.limits, dataset_id, selection)
+    return DatasetProfile(
+        n_rows=dataset.n_rows,
+        n_profiled=found.n_profiled,
+        n_columns=len(dataset.features),
+        quantiles=list(QUANTILES),
+        classes=[ClassCount(**dataset.classes[number]) for number in found.classes],
+        columns=[ColumnProfile(**values) for values in found.columns],
+    )
 
 
 def change_dataset(dataset_id: uuid.UUID, changes: DatasetChanges, context: Context) -> Dataset:

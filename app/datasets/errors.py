@@ -186,6 +186,10 @@ class UnknownRow(Invalid):
     code, title = "unknown_row", "No such row"
 
 
+class UnknownColumn(Invalid):
+    code, title = "unknown_column", "No such column"
+
+
 class UnequalColumns(Invalid):
     code, title = "unequal_columns", "The columns have different lengths"
 

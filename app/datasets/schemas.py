@@ -129,6 +129,57 @@ class Dataset(DatasetHead):
     warnings: Annotated[list[DatasetWarning], Field(description="what to check", examples=[[_EXAMPLE_WARNING]])]
 
 
+class Level(BaseModel):
+    """Value of a column of text."""
+
+    level: str
+    count: int
+    by_class: Annotated[list[int], Field(description="rows of each of `classes`")]
+
+
+class Histogram(BaseModel):
+    """Counts of values between edges."""
+
+    edges: Annotated[list[float | str], Field(description="one more than there are bins; text for dates")]
+    counts: list[int]
+    by_class: Annotated[list[list[int]], Field(description="counts of each of `classes`")]
+
+
+Quantiles = Annotated[list[float | str] | None, Field(description="at the shares `quantiles` of the answer")]
+
+
+class ColumnProfile(BaseModel):
+    """Profile of a feature. Numbers and dates have quantiles and a histogram, text and booleans have levels."""
+
+    name: str
+    kind: ColumnKind
+    reason: str | None = None
+    missing: int
+    distinct: int | None
+    min: int | float | str | None
+    max: int | float | str | None
+    mean: float | str | None
+    sd: float | None = None
+    quantiles: Quantiles = None
+    by_class: Annotated[list[Quantiles] | None, Field(description="quantiles of each of `classes`")] = None
+    histogram: Histogram | None = None
+    levels: Annotated[list[Level] | None, Field(description="the most frequent values")] = None
+
+
+class DatasetProfile(BaseModel):
+    """Profiles of columns, ready to draw."""
+
+    n_rows: int
+    n_profiled: Annotated[
+        int,
+        Field(description="rows that quantiles, histograms and levels are made of, evenly spread; the rest is exact"),
+    ]
+    n_columns: Annotated[int, Field(description="features of the data set, of which `columns` has a part")]
+    quantiles: Annotated[list[float], Field(description="shares of the quantiles")]
+    classes: Annotated[list[ClassCount], Field(description="the most frequent classes, in class order")]
+    columns: list[ColumnProfile]
+
+
 TagText = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(without_nul)]
 DescriptionText = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(without_nul)]
 

@@ -14,8 +14,9 @@ from typing import Any
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app.datasets.column_profiles import ColumnSelection, TableProfile, profile_columns
 from app.datasets.errors import DatasetFileMissing, DatasetInUse, DatasetNotFound, repoint
-from app.datasets.formats import FileFormat, PlainFile
+from app.datasets.formats import FileFormat, PlainFile, detect_format
 from app.datasets.ingestion import IngestedTable, ingest
 from app.datasets.inline import inline_pointer, write_columns
 from app.datasets.options import UploadOptions
@@ -156,6 +157,8 @@ def store_upload(
     options: UploadOptions,
 ) -> StoredDataset:
     """Store a decompressed upload and commit it. No transaction is open while the file is read."""
+    # Checked before the fingerprint, so that a wrong name is refused whether or not the content is known.
+    detect_format(file.path, declared, options.reading.encoding)
     with reading(sessions) as session:
         existing = DatasetService(session, store, limits).stored(options.fingerprint(file.sha256))
     if existing is not None:
@@ -199,6 +202,19 @@ def read_rows(
         with reading(sessions) as session:
             DatasetService(session, store, limits).get(dataset_id)
         raise
+
+
+def profile(
+    sessions: SessionFactory, store: DatasetStore, limits: Limits, dataset_id: uuid.UUID, selection: ColumnSelection
+) -> tuple[DatasetRecord, TableProfile]:
+    """Return a data set and the profiles of some of its columns.
+
+    Raises:
+        DatasetNotFound, DatasetFileMissing, DatasetFileDamaged, UnknownColumn.
+    """
+    with reading(sessions) as session:
+        dataset = DatasetService(session, store, limits).get(dataset_id)
+    return dataset, profile_columns(dataset, store, selection.positions(dataset))
 
 
 def _not_found(dataset_id: uuid.UUID) -> DatasetNotFound:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from app.datasets.errors import DatasetFileDamaged, DatasetFileMissing
-from app.datasets.stored_table import TrainingTable, read_column, read_rows, read_table
+from app.datasets.stored_table import TrainingTable, read_column, read_rows, read_sample, read_table
 from app.storage.file_store import FileStore
 
 
@@ -24,6 +24,11 @@ class DatasetStore(FileStore):
         """Return one stored column."""
         with _explained_errors():
             return read_column(self._file(fingerprint), name)
+
+    def sample(self, fingerprint: str, columns: Sequence[str], max_rows: int) -> pa.Table:
+        """Return stored columns of at most `max_rows` rows, evenly spread over the table."""
+        with _explained_errors():
+            return read_sample(self._file(fingerprint), columns, max_rows)
 
     def rows(self, fingerprint: str, rows: Sequence[int]) -> pa.Table:
         """Return the stored rows with these 0-based numbers, in ascending order."""

@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 
 from app.datasets.canonical import GROUP, IGNORED, MATRIX_DTYPE, TARGET, WEIGHT, feature_column
 
+#: A profile of a large table is made of so many of its row groups, which are evenly spread.
+_MAX_SAMPLED_GROUPS = 64
 #: Index of the class of a row without a label.
 NO_LABEL = -1
 
@@ -98,6 +100,26 @@ def read_column(path: Path, name: str) -> pa.ChunkedArray:
     """Return one stored column."""
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         return file.read([name], use_threads=False).column(0)
+
+
+def read_sample(path: Path, columns: Sequence[str], max_rows: int) -> pa.Table:
+    """Return columns of at most `max_rows` rows, evenly spread over the table; of all rows if there are no more.
+
+    At most `_MAX_SAMPLED_GROUPS` row groups are read, one at a time.
+    """
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        metadata = file.metadata
+        n_groups = min(metadata.num_row_groups, _MAX_SAMPLED_GROUPS)
+        groups = [number * metadata.num_row_groups // n_groups for number in range(n_groups)]
+        n_rows = sum(metadata.row_group(group).num_rows for group in groups)
+        stride = max(1, -(-n_rows // max_rows))
+        tables, start = [], 0
+        for group in groups:
+            rows = file.read_row_group(group, columns=list(columns), use_threads=False)
+            wanted = pa.array(range(-start % stride, rows.num_rows, stride), pa.int64())
+            tables.append(rows.take(wanted))
+            start += rows.num_rows
+        return pa.concat_tables(tables).combine_chunks()
 
 
 def read_rows(path: Path, rows: Sequence[int]) -> pa.Table:

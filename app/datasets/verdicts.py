@@ -24,9 +24,13 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Conventions:
-    """How the columns of the file that leave no doubt are written; None if there is none, or if they differ."""
+    """How the columns of the file that leave no doubt are written.
+
+    decimal: None if there is no such column, or if they differ. default_decimal: mark to take then.
+    """
 
     decimal: str | None
+    default_decimal: str
     dates: frozenset[str]
 
     @classmethod
@@ -35,8 +39,11 @@ class Conventions:
         certain = [found[0] for scan in scans if len(found := candidates(scan)) == 1]
         decimals = {scan.reading.decimal for family, scan in certain if _shows_decimal(family, scan)}
         dates = {scan.reading.dates for _, scan in certain if scan.reading.dates is not None}
-        default = "," if delimiter == ";" else None
-        return cls(decimals.pop() if len(decimals) == 1 else default, frozenset(dates))
+        return cls(
+            decimal=decimals.pop() if len(decimals) == 1 else None,
+            default_decimal="," if delimiter == ";" else ".",
+            dates=frozenset(dates),
+        )
 
 
 def _shows_decimal(family: Family, scan: ReadingScan) -> bool:
@@ -71,7 +78,7 @@ def judge(name: str, scan: TextScan, conventions: Conventions, place: Place) -> 
 
 
 def _ambiguous_numbers(name: str, readings: Sequence[TextReading], conventions: Conventions) -> Verdict:
-    decimal = conventions.decimal or "."
+    decimal = conventions.decimal or conventions.default_decimal
     chosen = next((reading for reading in readings if reading.decimal == decimal), readings[0])
     mark = "decimal mark" if not chosen.thousands else "thousands mark"
     shown = chosen.thousands or chosen.decimal

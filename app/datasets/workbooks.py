@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import openpyxl
 
@@ -39,7 +39,8 @@ def read_workbook(path: Path, target: Path, limits: Limits) -> Workbook:
     """
     with _explained_errors():
         _check_sizes(path, limits)
-        with closing(openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)) as book:
+        # An open file, because the library refuses names without the extension of a workbook.
+        with path.open("rb") as source, closing(_load(source)) as book:
             visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
             if not visible:
                 raise NoRows.at(
@@ -55,6 +56,10 @@ def read_workbook(path: Path, target: Path, limits: Limits) -> Workbook:
                 detail = f"the sheet {sheet.title!r} has a header but no rows; save the table in the first sheet"
                 raise NoRows.at("/file", detail)
             return Workbook(CellsReader(target), sheet.title, book.sheetnames)
+
+
+def _load(source: BinaryIO) -> Any:
+    return openpyxl.load_workbook(source, read_only=True, data_only=True, keep_links=False)
 
 
 @contextmanager

@@ -1,0 +1,239 @@
+"""Files of every format and encoding, and what files of other types are told."""
+
+import gzip
+import io
+import json
+import zipfile
+
+import openpyxl
+import pytest
+
+from app.settings import Limits
+
+ROWS = [("é", 1.5, True, "u"), ("b", None, False, "v"), ("b", 3.0, True, "u"), ("é", 4.25, None, "v")]
+HEADER = ("name", "amount", "flag", "y")
+CSV = "name,amount,flag,y\né,1.5,true,u\nb,,false,v\nb,3.0,true,u\né,4.25,,v\n"
+KINDS = {"name": "categorical", "amount": "numeric", "flag": "categorical"}
+
+
+def workbook(*sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for number, rows in enumerate(sheets):
+        sheet = book.create_sheet(f"Sheet {number}")
+        for row in rows:
+            sheet.append(list(row))
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def ndjson(*items):
+    return "".join(json.dumps(item) + "\n" for item in items).encode()
+
+
+def upload(client, content, file_name="t", **fields):
+    return client.post("/datasets", files={"file": (file_name, content)}, data={"target": "y", **fields})
+
+
+def code_and_detail(response):
+    assert response.status_code == 422, response.text
+    return response.json()["code"], response.json()["detail"]
+
+
+FILES = {
+    "CSV": ("t.csv", CSV.encode(), {}),
+    "UTF-8 with a mark": ("t.csv", CSV.encode("utf-8-sig"), {}),
+    "UTF-16 with a mark": ("t.csv", CSV.encode("utf-16"), {}),
+    "UTF-16 without a mark, named": ("t.csv", CSV.encode("utf-16-le"), {"encoding": "utf-16-le"}),
+    "latin-1, named": ("t.csv", CSV.encode("latin-1"), {"encoding": "latin-1"}),
+    "semicolons": ("t.csv", CSV.replace(",", ";").encode(), {}),
+    "bars": ("t.csv", CSV.replace(",", "|").encode(), {}),
+    "a delimiter that is named": ("t.csv", CSV.replace(",", "^").encode(), {"delimiter": "^"}),
+    "tabs that are named": ("t.csv", CSV.replace(",", "\t").encode(), {"delimiter": "\\t"}),
+    "NDJSON": ("t.ndjson", ndjson(*(dict(zip(HEADER, row, strict=True)) for row in ROWS)), {}),
+    "NDJSON without a name": ("t", ndjson(*(dict(zip(HEADER, row, strict=True)) for row in ROWS)), {}),
+    "workbook": ("t.xlsx", workbook([HEADER, *ROWS]), {}),
+    "workbook without a name": ("t", workbook([(), HEADER, *ROWS[:2], (), *ROWS[2:]]), {}),
+    "workbook as gzip": ("t.xlsx.gz", gzip.compress(workbook([HEADER, *ROWS])), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file_name", "content", "fields"), FILES.values(), ids=FILES)
+def test_all_forms_give_the_same_table(client, file_name, content, fields):
+    response = upload(client, content, file_name, **fields)
+    assert response.status_code == 201, response.text
+    body = response.json()
+    assert {feature["name"]: feature["kind"] for feature in body["features"]} == KINDS
+    assert client.get(f"/datasets/{body['id']}/rows").json()["rows"] == [
+        ["é", 1.5, "true", "u"],
+        ["b", None, "false", "v"],
+        ["b", 3.0, "true", "u"],
+        ["é", 4.25, None, "v"],
+    ]
+
+
+class TestReading:
+    def test_is_told(self, client):
+        reading = upload(client, CSV.replace(",", ";").encode("latin-1"), encoding="latin-1").json()["reading"]
+        assert (reading["format"], reading["encoding"], reading["delimiter"]) == ("CSV", "iso8859-1", ";")
+        assert {"", "NA", "null"} <= set(reading["nulls"])
+
+    @pytest.mark.parametrize(
+        ("fields", "code", "pointer"),
+        [
+            ({"encoding": "klingon"}, "unknown_encoding", "/encoding"),
+            ({"encoding": "rot13"}, "unknown_encoding", "/encoding"),
+            ({"encoding": "ascii"}, "undecodable_text", "/encoding"),
+            ({"delimiter": ";;"}, "invalid_request", "/delimiter"),
+            ({"decimal": "x"}, "invalid_request", "/decimal"),
+            ({"decimal": ",", "thousands": ","}, "invalid_request", "/"),
+            ({"dates": "%q"}, "invalid_request", "/dates"),
+            ({"dates": '{"when": "%d.%m.%Y"}'}, "unknown_typed_column", "/dates/when"),
+        ],
+    )
+    def test_invalid_fields(self, client, fields, code, pointer):
+        problem = upload(client, CSV.encode(), "t.csv", **fields).json()
+        assert (problem["code"], problem["errors"][0]["pointer"]) == (code, pointer), problem
+
+    def test_fields_that_a_format_has_no_place_for(self, client):
+        assert upload(client, workbook([HEADER, *ROWS]), delimiter=";").json()["code"] == "invalid_reading"
+        assert upload(client, workbook([HEADER, *ROWS]), encoding="latin-1").json()["code"] == "invalid_reading"
+
+    def test_missing_texts_that_are_named(self, client):
+        body = upload(client, b"a,b,y\n-,NA,u\n1,x,v\n,x,u\n", nulls=["-", "none"]).json()
+        assert [(f["kind"], f["missing"], f["categories"]) for f in body["features"]] == [
+            ("numeric", 2, None),
+            ("categorical", 0, ["NA", "x"]),
+        ]
+
+
+def zipped(**members):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+FOREIGN = {
+    "JSON array": (b'[{"a": 1, "y": "u"}, {"a": 2, "y": "v"}]', "JSON array", "jq -c"),
+    "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "Excel 97", ".xlsx"),
+    "PDF": (b"%PDF-1.7\n" + b"\0" * 100, "PDF", "CSV"),
+    "HTML": (b"\n<!DOCTYPE html><html><body>Login", "HTML page", "login"),
+    "zip": (zipped(**{"table.csv": CSV}), "'table.csv'", "unpack"),
+    "ODS": (zipped(mimetype="application/vnd.oasis.opendocument.spreadsheet", **{"content.xml": ""}), ".ods", ".xlsx"),
+    "Word": (zipped(**{"word/document.xml": ""}), "Word document", "CSV"),
+    "binary workbook": (zipped(**{"xl/workbook.bin": ""}), ".xlsb", ".xlsx"),
+    "XML": (b"<?xml version='1.0'?><a/>", "XML", "CSV"),
+    "pickle": (b"\x80\x04\x95" + b"\0" * 50, "pickle", "Parquet"),
+}  # fmt: skip
+
+
+class TestOtherTypes:
+    @pytest.mark.parametrize(("content", "name", "way_out"), FOREIGN.values(), ids=FOREIGN)
+    @pytest.mark.parametrize(("file_name", "code"), [("t", "unknown_file_type"), ("t.csv", "file_type_mismatch")])
+    def test_say_what_they_are(self, client, file_name, code, content, name, way_out):
+        found, detail = code_and_detail(upload(client, content, file_name))
+        assert found == code
+        assert name in detail
+        assert way_out in detail
+
+    def test_a_parquet_name_with_a_workbook(self, client):
+        code, detail = code_and_detail(upload(client, workbook([HEADER, *ROWS]), "t.parquet"))
+        assert code == "file_type_mismatch"
+        assert "is an Excel workbook" in detail
+
+
+class TestWorkbooks:
+    def test_dates_and_errors(self, client):
+        import datetime
+
+        days = [(datetime.datetime(2024, 1, day), day * 1.5, day % 2) for day in range(1, 30)]
+        days[3] = (days[3][0], "#N/A", 1)
+        body = upload(client, workbook([("when", "a", "y"), *days])).json()
+        assert [feature["kind"] for feature in body["features"]] == ["datetime", "numeric"]
+        assert body["features"][1]["missing"] == 1
+        assert body["reading"]["sheet"] == "Sheet 0"
+
+    def test_other_sheets_are_told(self, client):
+        body = upload(client, workbook([HEADER, *ROWS], [("x",)])).json()
+        assert ("other_sheets", None) in [(warning["code"], warning["column"]) for warning in body["warnings"]]
+
+    @pytest.mark.parametrize(
+        ("content", "code", "detail"),
+        [
+            (workbook([]), "no_rows", "is empty"),
+            (workbook([HEADER]), "no_rows", "no rows"),
+            (workbook([("a", None, "y"), (1, 2, 3)]), "invalid_column_name", "column 2"),
+            (workbook([("a", "a", "y"), (1, 2, 3)]), "duplicate_column", "'a'"),
+            (workbook([("a", "y"), (1, "u"), (2, "v", "beside")]), "unreadable_file", "line 3"),
+            (b"", "empty_file", ""),
+            (workbook([HEADER, *ROWS])[:-100], "file_type_mismatch", "damaged"),
+            (zipped(**{"xl/workbook.xml": "<a>"}), "unreadable_file", "damaged"),
+        ],
+    )
+    def test_damaged_ones(self, client, content, code, detail):
+        found, told = code_and_detail(upload(client, content, "t.xlsx"))
+        assert (found, detail in told) == (code, True), told
+
+    def test_a_bomb_is_not_unpacked(self, limited_client):
+        out = io.BytesIO(workbook([HEADER, *ROWS]))
+        with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("xl/worksheets/sheet9.xml", b"0" * 50_000_000)
+        client = limited_client(Limits(max_upload_bytes=10_000_000))
+        response = upload(client, out.getvalue(), "t.xlsx")
+        assert (response.status_code, response.json()["code"]) == (413, "upload_too_large")
+
+    def test_a_part_that_is_read_as_a_whole_is_bounded(self, client, monkeypatch):
+        monkeypatch.setattr("app.datasets.workbooks.MAX_PART_BYTES", 1_000)
+        response = upload(client, workbook([HEADER, *([("long text", 1, True, "u"), ("x", 2, False, "v")] * 9)]))
+        assert response.json()["code"] == "upload_too_large"
+
+    def test_a_sheet_that_claims_to_be_huge(self, client):
+        source, out = io.BytesIO(workbook([HEADER, *ROWS])), io.BytesIO()
+        with zipfile.ZipFile(source) as old, zipfile.ZipFile(out, "w") as new:
+            for name in old.namelist():
+                text = old.read(name).replace(b'ref="A1:D5"', b'ref="A1:XFD1048576"')
+                new.writestr(name, text)
+        assert upload(client, out.getvalue(), "t.xlsx").json()["n_rows"] == 4
+
+
+class TestJsonLines:
+    def test_keys_may_differ(self, client):
+        content = ndjson({"a": 1, "y": "u"}, {"y": "v", "b": "x"}, {"a": 2.5, "b": None, "y": "u"})
+        body = upload(client, content, "t.jsonl").json()
+        rows = client.get(f"/datasets/{body['id']}/rows").json()
+        assert rows["columns"] == ["a", "b", "y"]
+        assert rows["rows"] == [[1.0, None, "u"], [None, "x", "v"], [2.5, None, "u"]]
+
+    @pytest.mark.parametrize(
+        ("content", "code", "detail"),
+        [
+            (b'{"a": 1, "y": "u"}\n\n[1]\n', "unreadable_file", "line 3"),
+            (b'{"a": 1, "y": "u"}\n{"a": \n', "unreadable_file", "line 2"),
+            (b'{"a": [1], "y": "u"}\n', "unsupported_column_type", "line 1 has an array in 'a'"),
+            (b'{"a": "\\ud800", "y": "u"}\n', "unreadable_file", "line 1"),
+            (b'{"a": 1, "y": "u"}\n{"": 1}\n', "invalid_column_name", "column 3"),
+            (b'{"a": 1e999, "y": "u"}\n{"a": 1, "y": "v"}\n', "infinite_value", "row 0 (line 1)"),
+            (b'{"a": "\xff", "y": "u"}\n', "unreadable_file", "line 1"),
+        ],
+    )
+    def test_damaged_lines(self, client, content, code, detail):
+        found, told = code_and_detail(upload(client, content, "t.ndjson"))
+        assert (found, detail in told) == (code, True), told
+
+
+def test_one_field_is_singular(client):
+    assert (
+        "there is 1 field in line 3 but 3 in the header"
+        in upload(client, b"a,b,y\n1,2,u\n3\n", "t.csv").json()["detail"]
+    )
+
+
+def test_parquet_called_csv_is_refused_also_if_its_content_is_known(client):
+    from tests.app.datasets.tables import parquet
+
+    content = parquet(a=[1, 2], y=["u", "v"])
+    assert upload(client, content, "t.parquet").status_code == 201
+    assert code_and_detail(upload(client, content, "t.csv"))[0] == "file_type_mismatch"
