@@ -136,7 +136,8 @@ def reason_for_text(column: Column, facts: TextFacts, requested: ColumnKind | No
     if requested is ColumnKind.IGNORED:
         return "requested"
     reason = _text_reason(column, facts) if requested is None else None
-    if unread and facts.n_present >= _MIN_VALUES and facts.distinct_share > _FREE_TEXT_SHARE:
+    hardly_repeats = facts.n_present >= _MIN_VALUES and facts.distinct_share > _FREE_TEXT_SHARE
+    if unread and (facts.too_many or hardly_repeats):
         return "unread"
     if reason is None and facts.too_many:
         raise _too_many(column.name, facts.max_categories)

@@ -41,7 +41,7 @@ class DatasetRecord:
     def left_out(self) -> list[str]:
         """Columns of the file that models do not see: ignored features, weight and group."""
         ignored = [feature["name"] for feature in self.features if feature["kind"] == "ignored"]
-        return [*ignored, *(name for name in self.roles.values() if name is not None)]
+        return [*ignored, *(name for role in ("weight", "group") if (name := self.roles.get(role)) is not None)]
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -1,0 +1,159 @@
+"""Tables as people have them, from the upload to the trained model."""
+
+import datetime
+import hashlib
+import io
+import uuid
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import core
+from app.context import ServiceContext
+from app.datasets.formats import PlainFile
+from app.datasets.options import UploadOptions
+from app.datasets.service import store_upload
+from tests.workers.training_runs import run
+from workers.dataset_rows import load_dataset, load_test_rows
+
+
+def stored(context: ServiceContext, content: bytes, **options: Any) -> uuid.UUID:
+    """Upload a file whose label column is `y`, and return the id of the data set."""
+    limits, store = context.settings.limits, context.dataset_store
+    with store.staged() as path:
+        path.write_bytes(content)
+        file = PlainFile(path, hashlib.sha256(content).hexdigest(), len(content))
+        upload = UploadOptions(**({"target": "y", "name": "t"} | options))
+        return store_upload(context.sessions, store, limits, file, None, upload).dataset.id
+
+
+def as_csv(columns: dict[str, Any]) -> bytes:
+    out = io.BytesIO()
+    pa_csv.write_csv(pa.table(columns), out)
+    return out.getvalue()
+
+
+def as_parquet(columns: dict[str, Any]) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns), out)
+    return out.getvalue()
+
+
+def test_amounts_and_dates_in_text_train_like_parsed_ones(context: ServiceContext) -> None:
+    generator = np.random.default_rng(0)
+    amounts = np.round(generator.lognormal(9, 1, 5000), 2)
+    days = generator.integers(0, 1500, 5000)
+    dates = [datetime.date(2020, 1, 1) + datetime.timedelta(days=int(day)) for day in days]
+    y = ((amounts > 8000) ^ (days > 700)).astype(int)
+    parsed = as_parquet({"amount": amounts, "date": pa.array(dates), "y": y})
+    text = as_csv(
+        {"amount": [f"{amount:,.2f}" for amount in amounts], "date": [f"{day:%m/%d/%Y}" for day in dates], "y": y}
+    )
+    accuracies = []
+    for content in (parsed, text):
+        request = {"dataset_id": str(stored(context, content)), "model": {"kind": "forest", "n_estimators": 20}}
+        accuracies.append(run(context, **request).metrics["test"]["accuracy"])
+    assert accuracies[0] == accuracies[1]
+    assert accuracies[1] > 0.97
+
+
+def table(n_rows: int, seed: int) -> dict[str, Any]:
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=n_rows)
+    return {
+        "id": [f"row-{row}" for row in range(n_rows)],
+        "x": x,
+        "color": generator.choice(["blue", "red"], n_rows),
+        "w": generator.integers(1, 4, n_rows),
+        "g": np.arange(n_rows) // 2,
+        "y": np.where(x > 0, "yes", "no"),
+    }
+
+
+@pytest.fixture
+def loaded(context: ServiceContext) -> Any:
+    columns = table(200, seed=0)
+    columns["y"][3:9] = ""
+    return load_dataset(context, stored(context, as_csv(columns), weight="w", group="g"))
+
+
+def test_rows_keep_their_numbers_weights_and_groups(loaded: Any) -> None:
+    columns = table(200, seed=0)
+    labeled, unlabeled = loaded.labeled, loaded.unlabeled
+    assert unlabeled.rows.tolist() == list(range(3, 9))
+    np.testing.assert_array_equal(labeled.rows, [row for row in range(200) if not 3 <= row < 9])
+    np.testing.assert_array_equal(labeled.weights, columns["w"][labeled.rows])
+    np.testing.assert_array_equal(labeled.groups, columns["g"][labeled.rows])
+    np.testing.assert_array_equal(labeled.X.X[:, 0], columns["x"][labeled.rows].astype(labeled.X.X.dtype))
+    np.testing.assert_array_equal(unlabeled.X.X[:, 0], columns["x"][3:9].astype(labeled.X.X.dtype))
+    assert [column.name for column in labeled.X.columns] == ["x", "color"]
+    assert set(labeled.X.left_out) == {"id", "w", "g", "y"}
+
+
+def test_a_model_of_them_takes_rows_with_all_columns(context: ServiceContext) -> None:
+    columns = table(200, seed=0)
+    columns["y"][3:9] = ""
+    dataset_id = stored(context, as_csv(columns), weight="w", group="g")
+    model = run(context, dataset_id=str(dataset_id), model={"kind": "tree"})
+    assert model.metrics["test"]["n_rows"] + model.metrics["train_noisy"]["n_rows"] == 194
+    assert model.metrics["test"]["accuracy"] > 0.9
+    assert model.feature_schema["left_out"] == ["id", "w", "g"]
+    estimator = core.load(context.artifact_store.path(model.artifact_sha256))
+    frame = pa.table(table(50, seed=1))
+    assert np.mean(estimator.predict(frame) == table(50, seed=1)["y"]) > 0.9
+
+
+def test_weights_reach_the_fit(context: ServiceContext) -> None:
+    """Rows of the weight 0 do not count, as if they were not in the file."""
+    columns = table(400, seed=2)
+    wrong = np.arange(400) % 4 == 0
+    columns["y"] = np.where(wrong, "yes", columns["y"])
+    columns["w"] = np.where(wrong, 0, 1)
+    del columns["g"]
+    request = {"model": {"kind": "tree"}, "evaluation": {"kind": "none"}}
+    weighted = run(context, dataset_id=str(stored(context, as_csv(columns), weight="w")), **request)
+    kept = {name: np.asarray(values)[~wrong] for name, values in columns.items()}
+    without = run(context, dataset_id=str(stored(context, as_csv(kept), exclude=["w"])), **request)
+    predictions = [
+        core.load(context.artifact_store.path(model.artifact_sha256)).predict(
+            pa.table(table(100, seed=3)).select(["x", "color"])
+        )
+        for model in (weighted, without)
+    ]
+    np.testing.assert_array_equal(*predictions)
+
+
+def test_a_test_set_that_leaves_a_feature_out_still_has_it(context: ServiceContext) -> None:
+    """In the test set one feature is constant, one is all distinct text, and the dates are written otherwise."""
+    generator = np.random.default_rng(4)
+    n_rows = 300
+    training = {
+        "kind": generator.choice(["a", "b", "c"], n_rows),
+        "size": generator.integers(0, 5, n_rows),
+        "city": [f"city-{row % 40}" for row in range(n_rows)],
+        "when": [f"2024-01-{row % 28 + 1:02}" for row in range(n_rows)],
+        "y": generator.integers(0, 2, n_rows),
+    }
+    test = {
+        "y": [0, 1] * 10,
+        "when": [f"{row + 1:02}.02.2024" for row in range(20)],
+        "city": [f"city-{row}" for row in range(19, -1, -1)],
+        "size": [3] * 20,
+        "kind": ["c", "d"] * 10,
+    }
+    ids = [stored(context, as_csv(columns)) for columns in (training, test)]
+    records = [load_dataset(context, dataset_id).record for dataset_id in ids]
+    assert {feature["name"] for feature in records[1].features if feature["kind"] == "ignored"} == {"size", "city"}
+    rows = load_test_rows(context, records[1], records[0])
+    sorted_cities = sorted({*training["city"]})
+    np.testing.assert_array_equal(rows.X.X[:, 0], [2, np.nan] * 10)
+    np.testing.assert_array_equal(rows.X.X[:, 1], [3] * 20)
+    np.testing.assert_array_equal(rows.X.X[:, 2], [sorted_cities.index(city) for city in test["city"]])
+    assert rows.X.X[0, 3] == datetime.datetime(2024, 2, 1, tzinfo=datetime.UTC).timestamp()
+    evaluation = {"kind": "dataset", "dataset_id": str(ids[1])}
+    model = run(context, dataset_id=str(ids[0]), model={"kind": "tree"}, evaluation=evaluation)
+    assert model.metrics["test"]["n_rows"] == 20
