@@ -118,13 +118,9 @@ def test_weights_reach_the_fit(context: ServiceContext) -> None:
     weighted = run(context, dataset_id=str(stored(context, as_csv(columns), weight="w")), **request)
     kept = {name: np.asarray(values)[~wrong] for name, values in columns.items()}
     without = run(context, dataset_id=str(stored(context, as_csv(kept), exclude=["w"])), **request)
-    predictions = [
-        core.load(context.artifact_store.path(model.artifact_sha256)).predict(
-            pa.table(table(100, seed=3)).select(["x", "color"])
-        )
-        for model in (weighted, without)
-    ]
-    np.testing.assert_array_equal(*predictions)
+    frame = pa.table(table(100, seed=3)).select(["x", "color"])
+    estimators = [core.load(context.artifact_store.path(model.artifact_sha256)) for model in (weighted, without)]
+    np.testing.assert_array_equal(*(estimator.predict(frame) for estimator in estimators))
 
 
 def test_a_test_set_that_leaves_a_feature_out_still_has_it(context: ServiceContext) -> None:
