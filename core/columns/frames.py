@@ -36,8 +36,8 @@ def encode_frame(frame: Any, columns: Sequence[Column] | None = None) -> Encoded
     """Return the rows of a data frame as numbers.
 
     columns: those of a fit, read by name; others in the frame are left out. A category that they do not have is
-    missing. None: text and categories are categorical, booleans have the categories "false" and "true", dates and
-    timestamps are datetimes, numbers stay.
+        missing. None: text and categories are categorical, booleans have the categories "false" and "true", dates and
+        timestamps are datetimes, numbers stay.
 
     Raises InvalidInput for a column that is missing, has a type that does not suit, or contains an invalid value.
     """

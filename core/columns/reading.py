@@ -54,7 +54,7 @@ class TextReading:
 
     decimal: decimal mark, "." or ",".
     thousands: mark between groups of three digits: "," "." " " "'" or "" for none. A blank stands for no-break and
-    thin spaces too, an apostrophe for the typographic one too.
+        thin spaces too, an apostrophe for the typographic one too.
     percent: whether numbers may have a percent sign, which divides them by 100: "12 %" is 0.12.
     dates: `strptime` form of dates, or None for ISO 8601.
     nulls: texts, without surrounding blanks, that mean that the value is missing.

@@ -13,7 +13,7 @@ from core.service_api import Parameter, estimator_parameters, loss_parameters
 from docs.generation.parameter_tables import shown_values
 
 _CODE = re.compile(r"`+([^`]+)`+")
-_ARGUMENT = re.compile(r"(?P<name>[a-z_]\w*(?:, [a-z_]\w*)*): (?P<text>\S.*)")
+_ARGUMENT = re.compile(r"(?P<name>[a-zX_]\w*(?:, [a-zX_]\w*)*): (?P<text>\S.*)")
 _EXCEPTION = re.compile(r" {4}(?P<name>\w+): (?P<text>\S.*)")
 _SPECIAL = re.compile(r"([\\*|_])")
 
