@@ -32,9 +32,10 @@ MODEL_ERRORS = (ModelNotFound, ArtifactMissing, ArtifactDamaged, ArtifactUnsuppo
 #: A response may be cached but must be revalidated with its ETag, since a name may refer to a newer version later.
 CACHING = {"Cache-Control": "private, no-cache"}
 
-RULES = """A feature with an empty value (`null` in JSON) is missing. A feature that is not named, a name that is not a
-feature of the model, a category that did not occur in training, a value that is not a finite number, and a name that
-occurs twice are refused, each with its own code."""
+RULES = """A feature with an empty value, null, or a text that means "missing" is missing. Text is read as in the data
+set that the model was trained on: numbers, dates, booleans and categories. A feature that is not named, a name that is
+not a column of that data set, a category that did not occur in training, a value that is not a finite number or not a
+date, and a name that occurs twice are refused, each with its own code."""
 
 
 @router.get(
