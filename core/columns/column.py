@@ -31,7 +31,7 @@ class ColumnKind(StrEnum):
 
 _SUITABLE_TYPES = {
     ColumnKind.NUMERIC: "numbers, or text that contains numbers",
-    ColumnKind.CATEGORICAL: "text, booleans or numbers",
+    ColumnKind.CATEGORICAL: "text, booleans, numbers or dates",
     ColumnKind.DATETIME: "dates, timestamps, or text that contains dates",
 }
 
@@ -120,8 +120,8 @@ class Column:
         raise InvalidInput(self._unsuitable(array.type))
 
     def _encode_categories(self, array: pa.Array) -> EncodedCells:
-        if is_text(array.type):
-            return _encoded_codes(*self.codes.of_texts(array))
+        if is_text(array.type) or is_temporal(array.type):
+            return _encoded_codes(*self.codes.of_texts(array.cast(pa.string())))
         if pa.types.is_boolean(array.type) or (is_number(array.type) and not self.is_boolean):
             return _encoded_codes(*self.codes.of_values(array))
         raise InvalidInput(self._unsuitable(array.type))

@@ -113,6 +113,7 @@ def test_raw_text_is_read_as_the_columns_say():
         (Column("level", CATEGORICAL, ("1.0", "2.0")), [1, 2, 3], [0, 1, NAN]),
         (Column("level", CATEGORICAL, ("1", "2.5")), [1.0, 2.5, 3.0], [0, 1, NAN]),
         (Column("flag", CATEGORICAL, ("false", "true"), is_boolean=True), [True, False, None], [1, 0, NAN]),
+        (Column("day", CATEGORICAL, ("2024-05-31",)), [dt.date(2024, 5, 31), None, dt.date(2024, 6, 1)], [0, NAN, NAN]),
         (Column("name", CATEGORICAL, (" NA", "NA")), ["NA", " NA", "NA "], [1, 0, NAN]),
     ],
 )
@@ -141,7 +142,7 @@ def test_a_column_of_missing_values_may_have_any_type():
         (Column("day", DATETIME), ["2024-05-31", "31.5."], "'day' has '31.5.' in row 1; write a date such as 2024-05"),
         (Column("day", DATETIME), [1, 2], "'day' has the type int64, but its kind is datetime; pass dates"),
         (Column("age", NUMERIC), [True, False], "'age' has the type bool, but its kind is numeric; pass numbers"),
-        (Column("city", CATEGORICAL, ("a",)), [dt.date(2024, 5, 31)], "'city' has the type date32"),
+        (Column("city", CATEGORICAL, ("a",)), [dt.time(5, 31)], "'city' has the type time64"),
     ],
 )
 def test_cells_of_another_kind_are_named(column, cells, rule):
