@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from core.class_votes import winning_classes
 from core.classifier_contract import ClassifierContract
 from core.columns.encoded_table import EncodedTable
-from core.columns.frames import rows_of_frame
+from core.columns.frames import rows_of_frame, take_rows
 from core.exceptions import InvalidInput, InvalidParameter
 from core.forests.forest import ForestClassifier, GrownForest
 from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
@@ -202,16 +202,12 @@ def _by_folds(
     for number, split in enumerate(splits, start=1):
         fold_monitor = monitor and step_monitor(monitor, fold_prefix(number, len(splits)))
         fold_groups = None if group_numbers is None else group_numbers[split.train_rows]
-        model.fit(_taken(rows, split.train_rows), y[split.train_rows], groups=fold_groups, monitor=fold_monitor)
+        model.fit(take_rows(rows, split.train_rows), y[split.train_rows], groups=fold_groups, monitor=fold_monitor)
         columns, _ = class_codes(labels.classes, model.classes_)
-        probabilities[np.ix_(split.test_rows, columns)] = model.predict_proba(_taken(rows, split.test_rows))
+        probabilities[np.ix_(split.test_rows, columns)] = model.predict_proba(take_rows(rows, split.test_rows))
         if unlabeled is not None:
             unlabeled[:, columns] += model.predict_proba(X_unlabeled) / len(splits)
     return _Votes(probabilities, unlabeled)
-
-
-def _taken(rows: NDArray[Any] | EncodedTable, numbers: NDArray[np.int64]) -> NDArray[Any] | EncodedTable:
-    return rows.take(numbers) if isinstance(rows, EncodedTable) else rows[numbers]
 
 
 def _error_of_count(noise: TransitionEstimate, n_rows: int, n_judged: int) -> float:

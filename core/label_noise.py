@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.columns.frames import rows_of_frame, take_rows
 from core.exceptions import InvalidInput
 from core.forests.forest import ForestClassifier
 from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
+from core.groups import Groups, encode_groups
 from core.monitoring import FitMonitor, phase_monitor
 from core.noise.corrected_accuracy import CorrectedAccuracy, assisted_accuracy
 from core.noise.correction import check_invertible
@@ -29,11 +31,11 @@ _MAX_ROWS = 20_000
 
 
 class LabelNoise(NamedTuple):
-    """Noise of the labels of a table, with the forest that it was estimated with and its votes on the table."""
+    """Noise of the labels of a table, and the forest that it was estimated with."""
 
     forest: ForestClassifier
-    fitted: FittedNoise
-    rows: LabelProbabilities
+    fitted: FittedNoise  # with the votes on the rows of the estimate
+    row_numbers: NDArray[np.int64]  # of these rows in the table, ascending
 
     @property
     def estimate(self) -> TransitionEstimate:
@@ -41,10 +43,13 @@ class LabelNoise(NamedTuple):
         return self.fitted.estimate
 
     def accuracy_on_own_rows(self, y_pred: Any) -> CorrectedAccuracy:
-        """Return the corrected accuracy of predictions (row,) for the rows of the estimate, each from a model that has
-        not been fitted on the row, such as those of folds. Raises InvalidInput.
+        """Return the corrected accuracy of predictions (row,) for the rows of the table, each from a model that has
+        not been fitted on the row, such as those of folds. Only the rows of the estimate count. Raises InvalidInput.
         """
-        return _accuracy(self.fitted, self.rows, y_pred)
+        predicted = label_column(y_pred)
+        if len(predicted) <= self.row_numbers[-1]:
+            raise InvalidInput(f"y_pred has {len(predicted)} predictions; pass one for each row of the table.")
+        return _accuracy(self.fitted, self.fitted.rows, predicted[self.row_numbers])
 
     def accuracy_on(self, X: Any, y: Any, y_pred: Any) -> CorrectedAccuracy:
         """Return the corrected accuracy of predictions (row,) for other rows X (row, feature), whose labels y (row,)
@@ -58,10 +63,10 @@ class LabelNoise(NamedTuple):
         """
         rows = self._votes_on(X, y)
         _check_enough(len(rows.codes), len(rows.classes))
-        return LabelNoise(self.forest, fit_noise(rows), rows)
+        return LabelNoise(self.forest, fit_noise(rows), np.arange(len(rows.codes)))
 
     def _votes_on(self, X: Any, y: Any) -> LabelProbabilities:
-        classes, labels = self.rows.classes, label_column(y)
+        classes, labels = self.fitted.rows.classes, label_column(y)
         codes, n_unknown = class_codes(classes, labels)
         if n_unknown:
             raise InvalidInput(
@@ -89,7 +94,7 @@ def estimate_label_noise(
     classes: (class,) the sorted classes if y may lack some of them.
     monitor: receives one phase, `label_noise_phases`.
 
-    At most 20,000 rows, drawn at random, are used; the forest votes on all rows. Raises InvalidInput for fewer than 20
+    At most 20,000 rows, drawn at random, are used. Raises InvalidInput for fewer than 20
     rows or 3 rows per class, InvalidNoise for an ill-conditioned matrix, and FitStopped.
     """
     names = encode_labels(y if classes is None else classes).classes
@@ -98,14 +103,19 @@ def estimate_label_noise(
     given = None if transition is None else to_transition_matrix(transition).among(names)
     if given is not None:
         check_invertible(given, "", "merge them, or give the matrix with fewer classes")
-    generator = SeedTree(random_state).generator(Purpose.LABEL_NOISE)
-    is_drawn = _drawn_rows(len(labels), generator)
+    generator, group_numbers = SeedTree(random_state).generator(Purpose.LABEL_NOISE), encode_groups(groups, len(labels))
+    drawn = _drawn_rows(len(labels), group_numbers, generator)
     forest = noise_forest(int(generator.integers(2**31)), n_jobs)
-    forest.fit(X, y, is_drawn, groups, monitor=monitor and phase_monitor(monitor, ESTIMATING_LABEL_NOISE))
+    forest.fit(
+        take_rows(rows_of_frame(X), drawn),
+        labels[drawn],
+        groups=None if group_numbers is None else group_numbers[drawn],
+        monitor=monitor and phase_monitor(monitor, ESTIMATING_LABEL_NOISE),
+    )
     votes = _in_columns(forest.oob_decision_function_, forest.classes_, names)
-    rows = LabelProbabilities(votes, class_codes(names, labels)[0], names, np.logical_not(np.isnan(votes).any(axis=1)))
-    fitted = fit_noise(_take(rows, is_drawn), monitor.stop_flag if monitor else None, given)
-    return LabelNoise(forest, fitted, rows)
+    has_votes = np.logical_not(np.isnan(votes).any(axis=1))
+    rows = LabelProbabilities(votes, class_codes(names, labels[drawn])[0], names, has_votes)
+    return LabelNoise(forest, fit_noise(rows, monitor.stop_flag if monitor else None, given), drawn)
 
 
 def noise_forest(random_state: Seed = None, n_jobs: int | None = None) -> ForestClassifier:
@@ -123,20 +133,13 @@ def _check_enough(n_rows: int, n_classes: int) -> None:
         raise InvalidInput(f"{reason}; pass more rows, or the transition matrix to corrected_accuracy if it is known.")
 
 
-def _drawn_rows(n_rows: int, generator: np.random.Generator) -> NDArray[np.float64] | None:
-    """Return weights (row,) that are 1 for the rows of the estimate and 0 for the others; None for all rows."""
+def _drawn_rows(n_rows: int, groups: Groups | None, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return the numbers of the rows of the estimate, ascending; of at most one group, some rows are left out."""
     if n_rows <= _MAX_ROWS:
-        return None
-    weights = np.zeros(n_rows)
-    weights[generator.permutation(n_rows)[:_MAX_ROWS]] = 1.0
-    return weights
-
-
-def _take(rows: LabelProbabilities, is_drawn: NDArray[np.float64] | None) -> LabelProbabilities:
-    if is_drawn is None:
-        return rows
-    mask = is_drawn > 0
-    return LabelProbabilities(rows.probabilities[mask], rows.codes[mask], rows.classes, rows.has_votes[mask])
+        return np.arange(n_rows)
+    units = np.arange(n_rows) if groups is None else groups
+    rank = generator.permutation(int(units.max()) + 1)
+    return np.sort(np.argsort(rank[units], kind="stable")[:_MAX_ROWS])
 
 
 def _in_columns(votes: NDArray[np.float64], own: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:

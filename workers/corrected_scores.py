@@ -76,7 +76,7 @@ class CorrectedScorer:
 
     def _scores(self, noise: core.LabelNoise, test: TestPredictions) -> dict[str, Any]:
         if test.rows is None:
-            return self._record(noise, noise.accuracy_on_own_rows(test.predicted), len(test.predicted))
+            return self._record(noise, noise.accuracy_on_own_rows(test.predicted), len(noise.row_numbers))
         if isinstance(self.spec.evaluation, TestDataset):
             noise = noise.for_other_labels(test.rows.X, test.rows.y)
         result = noise.accuracy_on(test.rows.X, test.rows.y, test.predicted)

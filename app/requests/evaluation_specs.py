@@ -44,7 +44,7 @@ class CrossValidation(_EvaluationKind):
 
 
 class TestDataset(_EvaluationKind):
-    """Score on a separate data set with clean labels.
+    """Score on a separate data set, with its labels as they are.
 
     It must have the features of the training data, of the same kinds, and no class that the training data lacks. Its
     other columns are ignored, and categories that do not occur in the training data are treated as missing.

@@ -89,7 +89,11 @@ class TrainedModelOut(BaseModel):
                     "created_at": "2026-11-21T09:00:05Z",
                     "fit_seconds": 4.2,
                     "size_bytes": 183200,
-                    "metrics": {"test": {"accuracy": 0.91}, "train_noisy": {"accuracy": 0.78}},
+                    "metrics": {
+                        "test": {"accuracy": 0.76},
+                        "test_corrected": {"accuracy": 0.93, "standard_error": 0.03, "reason": None},
+                        "train_noisy": {"accuracy": 0.78},
+                    },
                     "schema": {
                         "target": "defaulted",
                         "classes": [False, True],
@@ -140,7 +144,9 @@ class TrainedModelOut(BaseModel):
     fit_seconds: float
     size_bytes: int = Field(description="size of the artifact")
     metrics: dict[str, Any] = Field(
-        description="scores on the training and test rows and metrics of the fit; with cross-validation the mean, the "
+        description="scores on the training rows (`train_noisy`) and on the test rows (`test`), both as labeled; "
+        "`test_corrected`, the estimated accuracy and error per class on the true labels with standard errors, or null "
+        "with a `reason`; and metrics of the fit. With cross-validation the mean, the "
         "standard deviation (`test_sd`) and the scores of each fold. `roc_auc` is null if a class has no rows. Lists "
         "of models only have the metrics that are numbers"
     )
@@ -183,5 +189,5 @@ def _numbers(metrics: dict[str, Any]) -> dict[str, Any]:
     return {
         name: _numbers(value) if isinstance(value, dict) else value
         for name, value in metrics.items()
-        if not isinstance(value, list)
+        if not isinstance(value, list | str)
     }

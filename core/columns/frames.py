@@ -59,6 +59,11 @@ def rows_of_frame(X: Any) -> Any:
     return encode_frame(X) if is_frame(X) and not holds_only_numbers(X) else X
 
 
+def take_rows(X: Any, numbers: NDArray[np.int64]) -> Any:
+    """Return the rows of X (row, feature) with these numbers: an encoded table of one, an array of anything else."""
+    return X.take(numbers) if isinstance(X, EncodedTable) else np.asarray(X)[numbers]
+
+
 def arrow_table(frame: Any) -> pa.Table:
     """Return a data frame as an Arrow table. Raises InvalidInput if a column mixes types."""
     if isinstance(frame, pa.Table):

@@ -51,7 +51,7 @@ def test_labels_that_contradict_the_votes_decide():
     """Perfect predictions are better than the forest can know."""
     X, clean, noisy = noisy_blobs(rate=0.1)
     noise = core.estimate_label_noise(X, noisy, random_state=0)
-    assert np.mean(noise.rows.probabilities.argmax(axis=1) == clean) < 0.95
+    assert np.mean(noise.fitted.rows.probabilities.argmax(axis=1) == clean) < 0.95
     assert abs(noise.accuracy_on_own_rows(clean).accuracy - 1.0) < 0.02
 
 
@@ -68,16 +68,19 @@ def test_the_same_seed_gives_the_same_estimate_for_any_number_of_threads():
     X, _, noisy = noisy_blobs(n_rows=300)
     first, second = (core.estimate_label_noise(X, noisy, random_state=5, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert first.estimate.transition == second.estimate.transition
-    assert first.rows.probabilities.tobytes() == second.rows.probabilities.tobytes()
+    assert first.fitted.rows.probabilities.tobytes() == second.fitted.rows.probabilities.tobytes()
 
 
-def test_rows_beyond_the_limit_are_voted_on_but_not_grown_on(monkeypatch):
+@pytest.mark.parametrize("is_grouped", [False, True])
+def test_at_most_so_many_rows_are_used(monkeypatch, is_grouped):
     monkeypatch.setattr(label_noise, "_MAX_ROWS", 300)
     X, clean, noisy = noisy_blobs(rate=0.1, n_rows=900)
-    noise = core.estimate_label_noise(X, noisy, random_state=0)
-    assert noise.forest.trees_[0].n_node_samples[0] <= 300
-    assert noise.rows.has_votes.all()
-    assert len(noise.fitted.rows.codes) == 300
+    groups = np.arange(900) // 4
+    noise = core.estimate_label_noise(X, noisy, groups=groups if is_grouped else None, random_state=0)
+    assert len(noise.row_numbers) == len(noise.fitted.rows.codes) == 300
+    assert np.all(np.diff(noise.row_numbers) > 0)
+    assert np.array_equal(noise.fitted.rows.codes, noisy[noise.row_numbers])
+    assert (len(np.unique(groups[noise.row_numbers])) == 75) == is_grouped
     assert abs(noise.accuracy_on_own_rows(clean).accuracy - 1.0) < 0.08
 
 
@@ -94,7 +97,7 @@ def test_classes_without_rows_keep_their_place():
     X, _, noisy = noisy_blobs(n_rows=300)
     noise = core.estimate_label_noise(X, noisy, classes=np.arange(5), random_state=0)
     assert noise.estimate.transition.rows.shape == (5, 5)
-    assert noise.rows.probabilities.shape == (300, 5)
+    assert noise.fitted.rows.probabilities.shape == (300, 5)
     assert noise.accuracy_on_own_rows(np.full(300, 4)).accuracy < 0.1
 
 
