@@ -92,7 +92,7 @@ def _not_converted(error: Exception) -> str:
 def column_of(name: str, cells: pa.ChunkedArray) -> Column:
     """Return the column that the type of these cells stands for. Raises InvalidInput for lists, times and the like."""
     stored = cells.type
-    if pa.types.is_boolean(stored):
+    if pa.types.is_boolean(stored.value_type if pa.types.is_dictionary(stored) else stored):
         return Column(name, ColumnKind.CATEGORICAL, BOOLEAN_CATEGORIES, is_boolean=True)
     if is_text(stored) or _holds_categories(stored):
         categories = present_categories(plain_array(cells), DEFAULT_READING)
@@ -111,7 +111,7 @@ def _holds_categories(stored: pa.DataType) -> bool:
     if not pa.types.is_dictionary(stored):
         return False
     value = stored.value_type
-    return is_text(value) or is_number(value) or pa.types.is_boolean(value) or pa.types.is_null(value)
+    return is_text(value) or is_number(value) or pa.types.is_null(value)
 
 
 def _position(table: pa.Table, column: Column) -> int:

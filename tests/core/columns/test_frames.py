@@ -171,6 +171,9 @@ def test_categories_may_be_numbers_and_booleans():
     assert [column.categories for column in table.columns] == [("10", "9"), ("1.5", "2")]
     np.testing.assert_array_equal(table.X, [[0, 0], [1, 1], [NAN, 1]])
     np.testing.assert_array_equal(encode_frame(frame.astype(float), table.columns).X, table.X)
+    flags = encode_frame(pd.DataFrame({"b": pd.Categorical([True, None, False])}))
+    assert flags.columns == (Column("b", CATEGORICAL, ("false", "true"), is_boolean=True),)
+    np.testing.assert_array_equal(flags.X, [[1], [NAN], [0]])
 
 
 def test_categories_of_an_empty_or_missing_column_are_none():
