@@ -43,15 +43,17 @@ def ignored_warnings(reasons: Mapping[str, Reason]) -> Iterator[UploadWarning]:
     """Yield a warning for each column that is left out. reasons: by column, without those that are used."""
     for reason, sentence in _SENTENCES.items():
         names = [name for name, found in reasons.items() if found == reason]
+        way_out = _CORRECTION if reason == "unread" else _WAY_BACK
         if len(names) > _MAX_WARNINGS:
-            detail = f"{len(names)} columns are left out, because {sentence}: {some_of(names)}; {_WAY_BACK}"
+            detail = f"{len(names)} columns are left out, because {sentence}: {some_of(names)}; {way_out}"
             yield UploadWarning(None, "ignored_column", detail)
             continue
         for name in names:
-            yield UploadWarning(name, "ignored_column", f"column {name!r} is left out, because {sentence}; {_WAY_BACK}")
+            yield UploadWarning(name, "ignored_column", f"column {name!r} is left out, because {sentence}; {way_out}")
 
 
 _WAY_BACK = "bring it back with `types` if a model should see it"
+_CORRECTION = "another warning names the values to correct"
 
 
 class NumberFacts:

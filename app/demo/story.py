@@ -149,7 +149,10 @@ def _tell_story(client: DemoClient) -> None:
 
 
 def _upload(client: DemoClient, name: str, table: pyarrow.Table) -> Any:
-    return client.post_bytes("/datasets", {"name": name, "target": TARGET}, to_parquet(table), PARQUET)["id"]
+    dataset = client.post_bytes("/datasets", {"name": name, "target": TARGET}, to_parquet(table), PARQUET)
+    for warning in dataset["warnings"]:
+        print(f"{name}: {warning['detail']}")
+    return dataset["id"]
 
 
 def _train(client: DemoClient, contender: Contender, train_id: str, test_id: str) -> Any:
