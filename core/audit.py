@@ -99,7 +99,8 @@ def audit_labels(
     if monitor is not None:
         monitor.begin(_JUDGING, 1, "tables")
     rows = check_label_probabilities(votes.labeled, labels.classes[labels.codes], labels.classes)
-    noise = fit_noise(rows, monitor.stop_flag if monitor is not None else None)
+    stop_flag = None if monitor is None else monitor.stop_flag
+    noise = fit_noise(rows, stop_flag, groups=encode_groups(groups, len(labels.codes)))
     issues, n_rows, n_judged = label_issues(noise), len(labels.codes), int(rows.has_votes.sum())
     return LabelAudit(
         labels.classes,

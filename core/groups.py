@@ -41,7 +41,7 @@ def check_separable(groups: Groups | None, purpose: str) -> None:
     if groups is not None and len(groups) and (groups == groups[0]).all():
         raise InvalidInput(
             f"groups has one distinct value in {len(groups)} rows; {purpose} needs at least two groups, because rows "
-            "of a group stay together. Pass groups=None if the rows do not belong together."
+            "of a group stay together. Leave the groups out if the rows do not belong together."
         )
 
 
@@ -81,7 +81,7 @@ def divide_groups(
     if n_groups < n_parts:
         raise InvalidInput(
             f"groups has {n_groups} distinct values; {n_parts} parts need at least as many groups, because rows of a "
-            "group stay together. Ask for fewer parts, or pass groups=None if the rows do not belong together."
+            "group stay together. Ask for fewer parts, or leave the groups out if the rows do not belong together."
         )
     totals, inverse_shares = np.bincount(codes), 1.0 / np.asarray(shares)
     filled, part_of_group = np.zeros((n_parts, len(totals))), np.empty(n_groups, dtype=np.int64)
@@ -99,6 +99,17 @@ def divide_groups(
         is_empty[part] = False
         part_of_group[group] = part
     return np.asarray(part_of_group[groups])
+
+
+def design_effect(values: NDArray[np.float64], groups: Groups | None) -> float:
+    """Return how many times larger than for independent rows the variance of the mean of `values` (row,) is, at least
+    1: the sum of squares of the groups' sums of deviations over that of the rows' (Kish 1965, "Survey sampling").
+    """
+    if groups is None:
+        return 1.0
+    deviations = values - values.mean()
+    total = float((deviations**2).sum())
+    return max(1.0, float((np.bincount(groups, deviations) ** 2).sum()) / total) if total > 0 else 1.0
 
 
 class _ClassCounts(NamedTuple):

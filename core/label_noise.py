@@ -105,17 +105,15 @@ def estimate_label_noise(
         check_invertible(given, "", "merge them, or give the matrix with fewer classes")
     generator, group_numbers = SeedTree(random_state).generator(Purpose.LABEL_NOISE), encode_groups(groups, len(labels))
     drawn = _drawn_rows(len(labels), group_numbers, generator)
+    drawn_groups = None if group_numbers is None else group_numbers[drawn]
     forest = noise_forest(int(generator.integers(2**31)), n_jobs)
-    forest.fit(
-        take_rows(rows_of_frame(X), drawn),
-        labels[drawn],
-        groups=None if group_numbers is None else group_numbers[drawn],
-        monitor=monitor and phase_monitor(monitor, ESTIMATING_LABEL_NOISE),
-    )
+    phase = monitor and phase_monitor(monitor, ESTIMATING_LABEL_NOISE)
+    forest.fit(take_rows(rows_of_frame(X), drawn), labels[drawn], groups=drawn_groups, monitor=phase)
     votes = _in_columns(forest.oob_decision_function_, forest.classes_, names)
     has_votes = np.logical_not(np.isnan(votes).any(axis=1))
     rows = LabelProbabilities(votes, class_codes(names, labels[drawn])[0], names, has_votes)
-    return LabelNoise(forest, fit_noise(rows, monitor.stop_flag if monitor else None, given), drawn)
+    fitted = fit_noise(rows, monitor.stop_flag if monitor else None, given, drawn_groups)
+    return LabelNoise(forest, fitted, drawn)
 
 
 def noise_forest(random_state: Seed = None, n_jobs: int | None = None) -> ForestClassifier:

@@ -51,7 +51,7 @@ def estimate_noise(data: TrainingData, seeds: SeedTree, n_threads: int, monitor:
     probabilities = LabelProbabilities(
         votes.mean, data.labels.codes.astype(np.int64), data.labels.classes, votes.n_trees > 0
     )
-    return fit_noise(probabilities, monitor.stop_flag).estimate
+    return fit_noise(probabilities, monitor.stop_flag, groups=data.groups).estimate
 
 
 def min_rows(n_classes: int) -> int:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core.groups import Groups, design_effect
 from core.noise.calibration import prior_precision
 from core.noise.label_probabilities import LabelProbabilities, check_label_probabilities
 from core.noise.latent_labels import LatentLabels, fit_calibration, fit_latent_labels
@@ -65,10 +66,14 @@ def estimate_transition(probabilities: ArrayLike, y: Any, classes: ArrayLike | N
 
 
 def fit_noise(
-    rows: LabelProbabilities, stop_flag: NDArray[np.uint8] | None = None, given: TransitionMatrix | None = None
+    rows: LabelProbabilities,
+    stop_flag: NDArray[np.uint8] | None = None,
+    given: TransitionMatrix | None = None,
+    groups: Groups | None = None,
 ) -> FittedNoise:
     """Return the result of `estimate_transition` and the model behind it. If the matrix is `given`, for the classes of
-    the rows, only the rest is estimated. Raises FitStopped when `stop_flag` (1,) is set.
+    the rows, only the rest is estimated. Rows of one of the `groups` (row,) count as so many observations as their
+    labels are independent. Raises FitStopped when `stop_flag` (1,) is set.
     """
     probabilities, codes = rows.probabilities[rows.has_votes], rows.codes[rows.has_votes]
     if given is None:
@@ -77,18 +82,19 @@ def fit_noise(
         model = fit_calibration(probabilities, codes, given.rows, stop_flag)
     posterior = model.posterior(probabilities, codes)
     priors, right = posterior.mean(axis=0), posterior[np.arange(len(codes)), codes]
-    misfit = compute_misfit(model, probabilities, codes)
+    effect = design_effect(right, None if groups is None else groups[rows.has_votes])
+    n_rows, misfit = len(codes) / effect, compute_misfit(model, probabilities, codes, effect)
     gradients = _summed_gradients(model, probabilities, codes)
-    covariance = _covariance(model, gradients, len(codes)) * misfit.variance_factor
-    variances = _cell_variances(model, covariance, priors * len(codes))
+    covariance = _covariance(model, gradients, len(codes)) * effect * misfit.variance_factor
+    variances = _cell_variances(model, covariance, priors * n_rows)
     rate_gradient = gradients.wrong_label / len(codes)
     estimate = TransitionEstimate(
         TransitionMatrix.from_rows(model.transition, rows.classes),
         _standard_error(variances),
         float(1.0 - right.mean()),
-        float(_standard_error((right * (1 - right)).mean() / len(codes) + rate_gradient @ covariance @ rate_gradient)),
+        float(_standard_error((right * (1 - right)).mean() / n_rows + rate_gradient @ covariance @ rate_gradient)),
         priors,
-        _standard_error(priors * (1 - priors) / len(codes) + priors**2 * np.diag(variances)),
+        _standard_error(priors * (1 - priors) / n_rows + priors**2 * np.diag(variances)),
         covariance[: len(priors), : len(priors)],
         misfit,
     )

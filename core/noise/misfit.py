@@ -51,8 +51,12 @@ class Misfit(NamedTuple):
 NO_MISFIT = Misfit(1.0, 0.0)
 
 
-def compute_misfit(model: LatentLabels, probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> Misfit:
-    """Return the misfit of labels with class numbers `codes` (row,) and out-of-sample probabilities (row, class)."""
+def compute_misfit(
+    model: LatentLabels, probabilities: NDArray[np.float64], codes: NDArray[np.int64], effect: float = 1.0
+) -> Misfit:
+    """Return the misfit of labels with class numbers `codes` (row,) and out-of-sample probabilities (row, class).
+    `effect` is the number of rows that count as one observation.
+    """
     n_intervals, n_classes = len(_LIMITS) + 1, probabilities.shape[1]
     expected, observed = np.zeros(n_intervals), np.zeros(n_intervals)
     step = max(1, _ENTRIES_PER_BLOCK // n_classes)
@@ -65,7 +69,7 @@ def compute_misfit(model: LatentLabels, probabilities: NDArray[np.float64], code
         expected += np.bincount(intervals.ravel(), label_shares.ravel(), n_intervals)
         own = np.take_along_axis(intervals, codes[rows, np.newaxis], axis=1)[:, 0]
         observed += np.bincount(own, minlength=n_intervals)
-    return _from_counts(expected, observed)
+    return _from_counts(expected / effect, observed / effect)
 
 
 def _from_counts(expected: NDArray[np.float64], observed: NDArray[np.float64]) -> Misfit:

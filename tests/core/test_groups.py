@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import core
-from core.groups import bootstrap_row_counts, encode_groups
+from core.groups import bootstrap_row_counts, design_effect, encode_groups
 from core.randomness import SeedTree
 from tests.core.growth.grown_trees import node_bytes
 
@@ -202,3 +202,22 @@ def test_boosters_check_groups_which_do_not_change_the_fit(booster):
     assert node_bytes(plain.fit(X, y)) == node_bytes(grouped.fit(X, y, groups=original))
     with pytest.raises(core.InvalidInput, match="one group per row"):
         booster().fit(X, y, groups=original[1:])
+
+
+def test_copies_of_rows_do_not_make_standard_errors_smaller():
+    rng = np.random.default_rng(4)
+    points = rng.normal(size=(300, 4))
+    clean = (points[:, 0] > 0).astype(int)
+    given = np.where(rng.random(300) < 0.2, 1 - clean, clean)
+    original = np.repeat(np.arange(300), 3)
+    once = core.audit_labels(points, given, random_state=0).noise
+    copied = core.audit_labels(points[original], given[original], random_state=0, groups=original).noise
+    assert 0.75 < copied.noise_rate_error / once.noise_rate_error < 1.5
+    assert copied.misfit.excess == 0.0
+
+
+def test_the_design_effect_of_copies_is_their_number():
+    values = np.repeat(np.random.default_rng(0).normal(size=50), 4)
+    assert design_effect(values, np.repeat(np.arange(50), 4)) == pytest.approx(4.0)
+    assert design_effect(values, None) == 1.0
+    assert design_effect(np.ones(6), np.arange(6) // 2) == 1.0

@@ -153,3 +153,16 @@ def test_a_test_set_that_leaves_a_feature_out_still_has_it(context: ServiceConte
     evaluation = {"kind": "dataset", "dataset_id": str(ids[1])}
     model = run(context, dataset_id=str(ids[0]), model={"kind": "tree"}, evaluation=evaluation)
     assert model.metrics["test"]["n_rows"] == 20
+
+
+@pytest.mark.parametrize("evaluation", [{"kind": "holdout"}, {"kind": "cross_validation", "folds": 3}])
+def test_groups_reach_splits_and_fits(context: ServiceContext, evaluation: dict[str, Any]) -> None:
+    """Labels are coin flips and every row is written three times: only a leak makes a model right."""
+    generator = np.random.default_rng(5)
+    original = np.repeat(np.arange(120), 3)
+    columns = {"g": original, "x": generator.normal(size=120)[original], "y": generator.integers(0, 2, 120)[original]}
+    request = {"model": {"kind": "forest", "n_estimators": 30, "oob_score": True}, "evaluation": evaluation}
+    plain = run(context, dataset_id=str(stored(context, as_csv(columns), exclude=["g"])), **request)
+    grouped = run(context, dataset_id=str(stored(context, as_csv(columns), group="g")), **request)
+    assert plain.metrics["test"]["accuracy"] > 0.8 > 0.65 > grouped.metrics["test"]["accuracy"]
+    assert plain.fitted["oob_score"] > 0.8 > 0.65 > grouped.fitted["oob_score"]
