@@ -21,7 +21,10 @@ from core.service_api import SCORES
 
 _SORTABLE = ("created_at", "name", "version", "fit_seconds", "size_bytes")
 #: Metrics that a list can be sorted by although no model has been scored yet.
-_USUAL_METRICS = frozenset(f"metrics.{rows}.{score}" for rows in ("test", "train_noisy") for score in SCORES)
+_USUAL_METRICS = frozenset(
+    [f"metrics.{rows}.{score}" for rows in ("test", "train_noisy") for score in SCORES]
+    + [f"metrics.test_corrected.{score}" for score in ("accuracy", "standard_error")]
+)
 #: Number of the newest models whose metrics an error lists.
 _MODELS_LISTED = 100
 _METRIC = re.compile(r"-?(metrics((?:\.[A-Za-z0-9_]{1,50}){1,5}))")
