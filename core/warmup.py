@@ -91,6 +91,9 @@ def _stump() -> TreeClassifier:
         n_node_samples=np.array([5, 1, 4], dtype=np.int32),
         weighted_n_node_samples=np.array([5.0, 1.0, 4.0]),
         impure_distributions=np.array([[0.25, 0.75]]),
+        category_nodes=np.empty(0, dtype=np.int32),
+        category_set_sizes=np.empty(0, dtype=np.int32),
+        category_blocks=np.empty(0, dtype=np.uint64),
     )
     stump.trees_ = (nodes,)
     stump.classes_, stump.loss_, stump.n_features_in_ = np.arange(2), parse_loss("gini"), 2

@@ -25,6 +25,12 @@ Pieces = list[NDArray[Any]]
 TREE_OFFSETS = "tree_offsets"
 _IMPURE_OFFSETS, _IMPURE = "mixed_offsets", "mixed"
 _SUM_TOLERANCE = 1e-6
+#: Arrays of a tree without splits of categories.
+NO_CATEGORY_SETS: dict[str, NDArray[Any]] = {
+    "category_nodes": np.empty(0, dtype=np.int32),
+    "category_set_sizes": np.empty(0, dtype=np.int32),
+    "category_blocks": np.empty(0, dtype=np.uint64),
+}
 #: Arrays with one entry per node.
 _NODE_DTYPES = {
     "feature": np.int32,
@@ -68,6 +74,7 @@ def trees_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Trees:
         TreeNodes(
             **{name: column[first:last] for name, column in columns.items()},
             impure_distributions=impure[first_impure:last_impure],
+            **NO_CATEGORY_SETS,
         )
         for (first, last), (first_impure, last_impure) in zip(
             pairwise(node_offsets.tolist()), pairwise(impure_offsets.tolist()), strict=True

@@ -82,7 +82,7 @@ class BaseLearner:
         rows = np.flatnonzero(weights > _NEGLIGIBLE_SHARE * weights.sum()).astype(np.uint32)
         unit = _weight_unit(float(weights.max()))
         tree_rows = TreeRows(rows, (signed_weights[rows] > 0).astype(np.uint16), weights[rows] / unit)
-        return self._grown(tree_rows, unit, n_copies=1, is_new=not replaces_last)
+        return self._grown(tree_rows, unit, n_copies=1, is_new=not replaces_last, rows_per_weight=None)
 
     def grow_on_fractions(self, positive: NDArray[np.float64], negative: NDArray[np.float64]) -> GrownRule:
         """Grow a tree on rows that each count as label 1 with weight `positive` and as label -1 with weight `negative`,
@@ -97,15 +97,22 @@ class BaseLearner:
         labels = np.repeat(np.array([_POSITIVE, _NEGATIVE], dtype=np.uint16), len(once))
         weights = np.concatenate([positive[once], negative[once]])
         unit = _weight_unit(float(weights.max()))
-        return self._grown(TreeRows(rows, labels, weights / unit), unit, n_copies=2, is_new=True)
+        evidence = _rows_per_weight(positive[once] / unit, negative[once] / unit)
+        return self._grown(
+            TreeRows(rows, labels, weights / unit), unit, n_copies=2, is_new=True, rows_per_weight=evidence
+        )
 
     def zero_rule(self) -> Rule:
         """Return a rule with the last tree and outputs of zero."""
         assert self._last is not None
         return Rule(self._last, np.zeros(len(self._last.feature), dtype=np.float64))
 
-    def _grown(self, tree_rows: TreeRows, unit: float, n_copies: int, is_new: bool) -> GrownRule:
-        nodes = grow_on_rows(self._problem, tree_rows, self._criterion, next(self._states), self._progress)
+    def _grown(
+        self, tree_rows: TreeRows, unit: float, n_copies: int, is_new: bool, rows_per_weight: float | None
+    ) -> GrownRule:
+        nodes = grow_on_rows(
+            self._problem, tree_rows, self._criterion, next(self._states), self._progress, rows_per_weight
+        )
         if is_new:
             self._progress.tree_done()
         leaves = leaf_nodes(nodes)
@@ -130,6 +137,18 @@ class BaseLearner:
             leaf_of_row[others] = np.searchsorted(leaves, at_nodes)
         leaf_of_row[rows] = np.repeat(np.arange(len(leaves), dtype=np.uint8), nodes.n_node_samples[leaves])
         return leaf_of_row
+
+
+def _rows_per_weight(positive: NDArray[np.float64], negative: NDArray[np.float64]) -> float:
+    """Return how many rows with one label each tell as much as one unit of weight of rows that have both labels.
+
+    The shares of label 1 vary less between such rows than between rows with one label: by the mean of their squared
+    deviations, instead of p (1 - p) for a mean share p.
+    """
+    both = positive + negative
+    mean = positive.sum() / both.sum()
+    variance = np.sum(np.square(positive - mean * both))
+    return float(mean * (1 - mean) * both.sum() / variance) if variance > 0 else 1.0
 
 
 def _weight_unit(largest: float) -> float:

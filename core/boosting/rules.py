@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.growth.tree_structure import Tree
-from core.growth.voting import rounded_down
+from core.growth.voting import make_layout
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
-from core.kernels.prediction.packed_trees import NODE_DTYPES, PackedTrees, pack, write_output_nodes
+from core.kernels.prediction.packed_trees import Layout
 from core.kernels.prediction.traversal import find_leaves
 
 
@@ -59,30 +59,24 @@ def feature_importances(weighted: WeightedRules, n_features: int) -> NDArray[np.
     return total / total.sum() if total.sum() > 0 else total
 
 
-def pack_rules(weighted: WeightedRules, width: np.dtype[Any]) -> PackedTrees:
+def pack_rules(weighted: WeightedRules, width: np.dtype[Any]) -> Layout:
     """Return the rules in the layout for prediction. The vote of a leaf is its contribution to the scores."""
     scores = [_leaf_scores(weighted, j) for j in range(len(weighted.rules))]
-    n_inner = sum(
-        len(rule.nodes.feature) - len(rule_scores) for rule, rule_scores in zip(weighted.rules, scores, strict=True)
-    )
     leaf_outputs = np.concatenate(scores)
-    n_nodes = weighted.n_scores + len(leaf_outputs) + n_inner
-    packed = PackedTrees(np.empty(n_nodes, NODE_DTYPES[width]), np.empty(len(scores), np.uint32), leaf_outputs)
-    used, first = write_output_nodes(packed), weighted.n_scores
-    for rule, rule_scores in zip(weighted.rules, scores, strict=True):
-        output_nodes = np.arange(first, first + len(rule_scores))
-        used = pack(_with_separate_leaves(rule.nodes, width), output_nodes, packed, used)
-        first += len(rule_scores)
-    return packed
+    ends = weighted.n_scores + np.cumsum([len(one) for one in scores])
+    numbers = [np.arange(end - len(one), end) for end, one in zip(ends.tolist(), scores, strict=True)]
+    return make_layout(
+        tuple(_with_separate_leaves(rule.nodes) for rule in weighted.rules), numbers, leaf_outputs, width
+    )
 
 
-def _with_separate_leaves(nodes: TreeNodes, width: np.dtype[Any]) -> TreeNodes:
-    """Return the tree for rows of type `width` with each leaf linked to its own number, because leaves with the same
-    class distribution may have different outputs.
+def _with_separate_leaves(nodes: TreeNodes) -> TreeNodes:
+    """Return the tree with each leaf linked to its own number, because leaves with the same class distribution may have
+    different outputs.
     """
     link, leaves = nodes.link.copy(), leaf_nodes(nodes)
     link[leaves] = np.arange(len(leaves))
-    return nodes._replace(link=link, threshold=rounded_down(nodes.threshold, width))
+    return nodes._replace(link=link)
 
 
 def _leaf_scores(weighted: WeightedRules, j: int) -> NDArray[np.float64]:

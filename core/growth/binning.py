@@ -1,8 +1,9 @@
 """Binning of features into small integer codes, once per fit for all its trees.
 
 A feature with at most `max_bins` distinct values has one bin per value and is binned without loss; without a limit this
-holds for all features. Other features are divided into bins of nearly equal size. All codes have the type that the
-feature with most bins needs: uint8, or a wider type for more than 256 bins, or for 256 bins and missing values.
+holds for all features. Other features are divided into bins of nearly equal size. The bins of a categorical feature are
+its categories, however many there are. All codes have the type that the feature with most bins needs: uint8, or a wider
+type for more than 256 bins, or for 256 bins and missing values.
 """
 
 import threading
@@ -65,14 +66,23 @@ class _Codes(NamedTuple):
     by_row: NDArray[Any]  # (row, feature), padded with further columns
 
 
-def bin_features(X: NDArray[Any], max_bins: int | None, n_threads: int = 1) -> BinnedFeatures:
-    """Bin X (row, feature), of float32 or float64 without infinities, NaN = missing."""
+def bin_features(
+    X: NDArray[Any],
+    max_bins: int | None,
+    n_threads: int = 1,
+    is_categorical: NDArray[np.bool_] | None = None,
+) -> BinnedFeatures:
+    """Bin X (row, feature), of float32 or float64 without infinities, NaN = missing.
+
+    Features with is_categorical (feature,), by default none, hold codes 0, 1, ... of categories, which are kept.
+    """
+    mask = np.zeros(X.shape[1], dtype=bool) if is_categorical is None else is_categorical
     for dtype in (np.uint8, np.uint16):
         try:
-            return _bin_into(_empty_codes(X.shape, dtype), X, max_bins, n_threads)
+            return _bin_into(_empty_codes(X.shape, dtype), X, mask, max_bins, n_threads)
         except _TooNarrow:
             pass
-    return _bin_into(_empty_codes(X.shape, np.uint32), X, max_bins, n_threads)
+    return _bin_into(_empty_codes(X.shape, np.uint32), X, mask, max_bins, n_threads)
 
 
 def _empty_codes(shape: tuple[int, ...], dtype: Any) -> _Codes:
@@ -92,13 +102,18 @@ def _aligned_rows(n_rows: int, n_features: int, dtype: np.dtype[Any]) -> NDArray
     return buffer[first : first + n_rows * n_columns * dtype.itemsize].view(dtype).reshape(n_rows, n_columns)
 
 
-def _bin_into(codes: _Codes, X: NDArray[Any], max_bins: int | None, n_threads: int) -> BinnedFeatures:
+def _bin_into(
+    codes: _Codes, X: NDArray[Any], is_categorical: NDArray[np.bool_], max_bins: int | None, n_threads: int
+) -> BinnedFeatures:
     """Bin X and fill `codes`. Raises _TooNarrow if their type has too few values."""
     buffer = _ColumnBuffer(X)
 
     def encode(first: int) -> list[_Bins]:
         block = codes.by_column[first : first + _BLOCK_SIZE]
-        bins = [_encode(column, max_bins, block[j]) for j, column in enumerate(_contiguous_columns(X, first, buffer))]
+        bins = [
+            _copy_codes(column, block[j]) if is_categorical[first + j] else _encode(column, max_bins, block[j])
+            for j, column in enumerate(_contiguous_columns(X, first, buffer))
+        ]
         codes.by_row[:, first : first + len(block)] = block.T
         return bins
 
@@ -113,6 +128,7 @@ def _bin_into(codes: _Codes, X: NDArray[Any], max_bins: int | None, n_threads: i
         bin_offsets=np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64),
         bin_low=low,
         bin_high=low if all(one.low is one.high for one in bins) else np.concatenate([one.high for one in bins]),
+        is_categorical=is_categorical.astype(np.uint8),
     )
 
 
@@ -146,6 +162,17 @@ def _encode(column: NDArray[np.float64], max_bins: int | None, codes: NDArray[An
     bins = _lossy_bins(np.sort(column)[: len(column) - n_missing], n_missing, max_bins)
     encode_by_bins(column, bins.high, codes)
     return bins
+
+
+def _copy_codes(column: NDArray[np.float64], codes: NDArray[Any]) -> _Bins:
+    """Fill `codes` (row,) with the codes of a categorical feature; missing values get the code after the highest."""
+    highest, n_missing = count_integers(column, np.zeros(COUNT_TABLE_LENGTH, dtype=np.int64))
+    if highest < 0:  # missing values only, or codes beyond the table
+        n_missing = int(np.count_nonzero(np.isnan(column)))
+        highest = int(np.nanmax(column)) if n_missing < len(column) else -1
+    _check_width(highest + 1, n_missing, codes)
+    encode_integers(column, np.arange(highest + 1).astype(codes.dtype), highest + 1, codes)
+    return _exact(np.arange(highest + 1, dtype=np.float64))
 
 
 def _encode_small_integers(

@@ -13,6 +13,7 @@ from core.groups import Groups, bootstrap_row_counts
 from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import Trees
 from core.kernels.criteria.catalog import CRITERIA, Criterion
+from core.kernels.growth.nodes import GrowthLimits
 from core.kernels.growth.partition import TreeRows
 from core.kernels.growth.tree_nodes import TreeNodes
 from core.kernels.growth.trees import grow_best_first, grow_depth_first
@@ -68,19 +69,22 @@ def grow_on_rows(
     criterion: Criterion,
     random_state: NDArray[np.uint64],
     progress: Stoppable,
+    rows_per_weight: float | None = None,
 ) -> TreeNodes:
     """Grow one tree on `tree_rows`, whose labels may differ from those of the problem.
 
-    Growth sorts `tree_rows` by leaf, in the order of the nodes. Raises FitStopped when the monitor asks for it.
+    `rows_per_weight` is by default that of rows with one label each, see `kish_ratio`. Growth sorts `tree_rows` by
+    leaf, in the order of the nodes. Raises FitStopped when the monitor asks for it.
     """
     criterion = with_tables_for(criterion, tree_rows)
+    limits = _with_evidence(problem, tree_rows, rows_per_weight)
     grow = grow_best_first if problem.limits.max_leaf_nodes else grow_depth_first
     with np.errstate(over="ignore"):  # integer overflow of the generator is intended; without the JIT it would warn
         grown = grow(
             problem.features,
             tree_rows,
             criterion,
-            problem.limits,
+            limits,
             random_state,
             progress.stop_flag,
             problem.workspaces.get(problem.features, problem.n_classes),
@@ -88,6 +92,22 @@ def grow_on_rows(
     if not grown.finished:
         raise FitStopped(STOPPED)
     return grown.nodes
+
+
+def kish_ratio(weights: NDArray[np.float64]) -> float:
+    """Return how many rows of equal weight tell as much as one unit of weight (Kish 1965).
+
+    Rows that a bootstrap has drawn several times thus do not count as several rows.
+    """
+    return float(weights.sum() / np.square(weights).sum())
+
+
+def _with_evidence(problem: GrowthProblem, tree_rows: TreeRows, rows_per_weight: float | None) -> GrowthLimits:
+    """Return the limits with `rows_per_weight`, by which the splits of many categories are regularized."""
+    if not problem.features.is_categorical.any():
+        return problem.limits
+    evidence = kish_ratio(tree_rows.weights) if rows_per_weight is None else rows_per_weight
+    return problem.limits._replace(search=problem.limits.search._replace(rows_per_weight=evidence))
 
 
 def bootstrap_weights(

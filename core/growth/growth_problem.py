@@ -38,6 +38,7 @@ class GrowthSettings(NamedTuple):
                 max_features=feature_count(self.max_features, n_features),
                 min_samples_leaf=int(self.min_samples_leaf),
                 random_cuts=self.splitter == "random",
+                rows_per_weight=1.0,
             ),
         )
 
@@ -79,7 +80,7 @@ def growth_problem(
     the rest, state it. A tree may hold each row up to `n_copies` times.
     """
     return GrowthProblem(
-        bin_features(data.X, settings.max_bins, n_threads),
+        bin_features(data.X, settings.max_bins, n_threads, data.is_categorical),
         data.labels.codes.astype(np.uint16),
         len(data.labels.classes) if n_classes is None else n_classes,
         settings.limits(data.X.shape[1]),

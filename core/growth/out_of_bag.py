@@ -16,7 +16,7 @@ from core.class_votes import winning_classes
 from core.groups import Groups, bootstrap_row_counts
 from core.growth.tree_structure import Trees
 from core.growth.voting import Vote, packed_trees, packed_votes
-from core.kernels.prediction.packed_trees import PackedTrees
+from core.kernels.prediction.packed_trees import Layout
 from core.monitoring import raise_if_stopped
 
 #: Number of rows copied at a time, so that the copies are small compared to the training rows.
@@ -101,7 +101,7 @@ def _in_batches(pool: ThreadPoolExecutor, tree_votes: Any, n_trees: int, n_threa
         yield from pool.map(tree_votes, range(first, min(first + n_threads, n_trees)))
 
 
-def _votes_on_rows(X: NDArray[Any], rows: NDArray[np.int64], tree: PackedTrees) -> NDArray[np.float64]:
+def _votes_on_rows(X: NDArray[Any], rows: NDArray[np.int64], tree: Layout) -> NDArray[np.float64]:
     """Return the votes of one tree on `rows`, (row, class)."""
     out = np.empty((len(rows), tree.dense_outputs.shape[1]), dtype=np.float64)
     for first in range(0, len(rows), _ROWS_PER_GATHER):

@@ -4,7 +4,7 @@ The layout is made at the first prediction and cached outside of the estimator, 
 `get_params` do not contain it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from core.class_votes import winning_classes
 from core.growth.tree_structure import Trees
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
-from core.kernels.prediction.packed_trees import NODE_DTYPES, PackedTrees, pack, write_output_nodes
+from core.kernels.prediction.packed_trees import (
+    CATEGORY_NODE_DTYPES,
+    NODE_DTYPES,
+    Layout,
+    PackedCategoryTrees,
+    PackedTrees,
+    pack,
+    pack_with_categories,
+    write_output_nodes,
+)
 from core.kernels.prediction.traversal import mean_leaf_values
 
 #: Function from class distributions (distribution, class) to the votes of leaves that have them, same shape.
@@ -35,18 +44,18 @@ class _CachedLayouts(NamedTuple):
     """Layouts of `trees` by type of the rows; they are replaced after a new fit, which makes new trees."""
 
     trees: Any
-    by_dtype: dict[np.dtype[Any], PackedTrees]
+    by_dtype: dict[np.dtype[Any], Layout]
 
 
 _CACHED: WeakKeyDictionary[Any, _CachedLayouts] = WeakKeyDictionary()
 
 
-def cached_packed_trees(owner: Any, trees: Trees, vote: Vote, dtype: np.dtype[Any]) -> PackedTrees:
+def cached_packed_trees(owner: Any, trees: Trees, vote: Vote, dtype: np.dtype[Any]) -> Layout:
     """Return the layout of the trees of `owner` for rows of type `dtype`, which is made once per fit."""
     return cached_layout(owner, trees, dtype, lambda: packed_trees(trees, vote, dtype))
 
 
-def cached_layout(owner: Any, trees: Any, dtype: np.dtype[Any], make: Callable[[], PackedTrees]) -> PackedTrees:
+def cached_layout(owner: Any, trees: Any, dtype: np.dtype[Any], make: Callable[[], Layout]) -> Layout:
     """Return the layout that `make` makes of the trees of `owner`, once per fit and type of the rows.
 
     It is cached as long as `owner` exists. Concurrent threads may each make one; these layouts are equal.
@@ -60,20 +69,42 @@ def cached_layout(owner: Any, trees: Any, dtype: np.dtype[Any], make: Callable[[
     return layout
 
 
-def packed_trees(trees: Trees, vote: Vote, dtype: np.dtype[Any]) -> PackedTrees:
+def packed_trees(trees: Trees, vote: Vote, dtype: np.dtype[Any]) -> Layout:
     """Return the prediction layout of `trees` for rows of type `dtype`."""
     outputs: list[_LeafOutputs] = []
     for nodes in trees:
         outputs.append(_leaf_outputs(nodes, vote, sum(len(one.dense) for one in outputs)))
     dense = np.concatenate([one.dense for one in outputs])
+    return make_layout(trees, [one.numbers for one in outputs], dense, dtype)
+
+
+def make_layout(
+    trees: Trees, output_numbers: Sequence[NDArray[np.int64]], dense: NDArray[np.float64], dtype: np.dtype[Any]
+) -> Layout:
+    """Return `trees` for rows of type `dtype`, with the outputs `output_numbers` (tree)(link of a leaf,).
+
+    `dense` (output that is not one-hot, class) are those that are no votes for one class.
+    """
     n_inner = sum(int(np.count_nonzero(nodes.feature != NO_FEATURE)) for nodes in trees)
-    n_nodes = dense.shape[1] + len(dense) + n_inner
-    packed = PackedTrees(np.empty(n_nodes, NODE_DTYPES[dtype]), np.empty(len(trees), np.uint32), dense)
-    used = write_output_nodes(packed)
-    for nodes, one in zip(trees, outputs, strict=True):
+    layout = _empty_layout(trees, dense.shape[1] + len(dense) + n_inner, dense, dtype)
+    used = write_output_nodes(layout)
+    for nodes, numbers in zip(trees, output_numbers, strict=True):
         exact = nodes._replace(threshold=rounded_down(nodes.threshold, dtype))
-        used = pack(exact, one.numbers, packed, used)
-    return packed
+        if isinstance(layout, PackedCategoryTrees):
+            used = pack_with_categories(exact, numbers, layout, used)
+        else:
+            used = pack(exact, numbers, layout, used)
+    return layout
+
+
+def _empty_layout(trees: Trees, n_nodes: int, dense: NDArray[np.float64], dtype: np.dtype[Any]) -> Layout:
+    roots = np.empty(len(trees), np.uint32)
+    if not any(len(nodes.category_nodes) for nodes in trees):
+        return PackedTrees(np.empty(n_nodes, NODE_DTYPES[dtype]), roots, dense)
+    sizes = np.concatenate([nodes.category_set_sizes for nodes in trees])
+    starts = np.concatenate([[0, 0], np.cumsum(sizes, dtype=np.int64)])
+    blocks = np.concatenate([nodes.category_blocks for nodes in trees])
+    return PackedCategoryTrees(np.zeros(n_nodes, CATEGORY_NODE_DTYPES[dtype]), roots, dense, starts, blocks)
 
 
 class _LeafOutputs(NamedTuple):
@@ -133,7 +164,7 @@ def votes(X: NDArray[Any], trees: Trees, vote: Vote, n_threads: int = 1) -> NDAr
     return packed_votes(X, packed_trees(trees, vote, X.dtype), n_threads)
 
 
-def packed_votes(X: NDArray[Any], trees: PackedTrees, n_threads: int = 1) -> NDArray[np.float64]:
+def packed_votes(X: NDArray[Any], trees: Layout, n_threads: int = 1) -> NDArray[np.float64]:
     """Return the mean leaf vote over trees, (row, class).
 
     X is (row, feature) of the type that `trees` were packed for, in any memory order. Rows are distributed over the

@@ -20,3 +20,4 @@ class BinnedFeatures(NamedTuple):
     bin_offsets: NDArray[np.int64]  # (feature + 1,)
     bin_low: NDArray[np.float64]  # (bin of any feature,)
     bin_high: NDArray[np.float64]  # (bin of any feature,)
+    is_categorical: NDArray[np.uint8]  # (feature,), 1 if codes are categories without an order, whose bins are unused

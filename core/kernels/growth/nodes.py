@@ -1,6 +1,6 @@
 """One node of a growing tree: its record, the search for its split, and the assignment of its rows to its children."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from core.kernels.growth.partition import SpareRows, TreeRows, new_spare_rows, p
 from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, new_growing_nodes
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
 from core.kernels.random_state import next_word
+from core.kernels.search.categorical_cuts import rank_codes
 from core.kernels.search.node_codes import NodeRows, mark_up_to
 from core.kernels.search.packed_sums import PackedRows, packed_rows, sum_words
 from core.kernels.search.scanning import NodeTotals
@@ -61,9 +62,10 @@ class CandidateSplit(NamedTuple):
     decrease: float
     n_constant: int
     buffer: int  # SearchWorkspace.codes[buffer] holds the codes of the split's feature until the next node is started
+    n_left: int  # number of rows that go left if the rows are already ordered left | right, otherwise -1
 
 
-NO_CANDIDATE = CandidateSplit(NO_SPLIT, 0.0, 0, 0)
+NO_CANDIDATE = CandidateSplit(NO_SPLIT, 0.0, 0, 0, -1)
 
 
 class Stack(NamedTuple):
@@ -222,7 +224,52 @@ def start_node(
     decrease = risk_decrease(criterion, split.gain, weight / tree_weight) if split.feature >= 0 else 0.0
     if decrease <= limits.min_risk_decrease + GAIN_TOLERANCE:
         return NO_CANDIDATE
-    return CandidateSplit(split, decrease, n_constant, buffer)
+    n_left = -1
+    if features.is_categorical[split.feature] != 0:
+        n_left = _order_by_category(features, tree_rows, packed, start, stop, split, buffer, limits, workspace)
+    return CandidateSplit(split, decrease, n_constant, buffer, n_left)
+
+
+@inner_kernel
+def _order_by_category(
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    packed: PackedRows,
+    start: int,
+    stop: int,
+    split: Split,
+    buffer: int,
+    limits: GrowthLimits,
+    workspace: GrowthWorkspace,
+) -> int:
+    """Order rows[start:stop] left | right by a split of a categorical feature; return the number that go left.
+
+    This is done while the ranks of its categories are known, whether the split is made or not: the order of the rows of
+    a leaf has no meaning.
+    """
+    codes, ranks = workspace.search.codes[buffer], workspace.search.categories.ranks[buffer]
+    if not limits.search.random_cuts:
+        rank_codes(codes, stop - start, ranks)
+    return _order_rows(features, tree_rows, packed, start, stop, split, codes, workspace)
+
+
+@inlined_kernel
+def _order_rows(
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    packed: PackedRows,
+    start: int,
+    stop: int,
+    split: Split,
+    codes: NDArray[Any],
+    workspace: GrowthWorkspace,
+) -> int:
+    """Order rows[start:stop] left | right, whose codes or ranks are `codes`; return the number that go left."""
+    also_left = features.n_bins[split.feature] if split.missing_goes_left else split.last_left_code
+    goes_left = workspace.search.scan.goes_left
+    n_left = mark_up_to(codes, stop - start, split.last_left_code, also_left, goes_left)
+    partition(goes_left, tree_rows, packed, start, stop, workspace.spare)
+    return n_left
 
 
 @inlined_kernel
@@ -241,11 +288,11 @@ def split_node(
     If the feature was not missing in the node, missing values in predictions follow the larger child.
     """
     start, stop, split = pending.start, pending.stop, candidate.split
-    codes, missing_code = workspace.search.codes[candidate.buffer], features.n_bins[split.feature]
-    also_left = missing_code if split.missing_goes_left else split.last_left_code
-    goes_left = workspace.search.scan.goes_left
-    cut = start + mark_up_to(codes, stop - start, split.last_left_code, also_left, goes_left)
-    partition(goes_left, tree_rows, packed, start, stop, workspace.spare)
+    n_left = candidate.n_left
+    if n_left < 0:
+        codes = workspace.search.codes[candidate.buffer]
+        n_left = _order_rows(features, tree_rows, packed, start, stop, split, codes, workspace)
+    cut = start + n_left
     nodes.feature[node] = split.feature
     nodes.threshold[node] = split.threshold
     missing_goes_left = split.missing_goes_left if split.sees_missing else cut - start >= stop - cut

@@ -26,11 +26,11 @@ NO_FEATURE = -2  #: feature of a leaf
 
 
 class TreeNodes(NamedTuple):
-    """Nodes in preorder: the root is 0, a left subtree precedes its right sibling. All arrays (node,) but the last."""
+    """Nodes in preorder: the root is 0, a left subtree precedes its right sibling. Arrays are (node,) unless stated."""
 
     feature: NDArray[np.int32]
     link: NDArray[np.int32]  # right child or class distribution, see above
-    threshold: NDArray[np.float64]
+    threshold: NDArray[np.float64]  # NaN for a split of categories
     missing_go_to_left: NDArray[np.uint8]
     impurity: NDArray[np.float64]
     n_node_samples: NDArray[np.int32]
@@ -38,6 +38,9 @@ class TreeNodes(NamedTuple):
     impure_distributions: NDArray[
         np.float64
     ]  # (leaf with several classes, class), weighted class distributions, rows sum to 1
+    category_nodes: NDArray[np.int32]  # (split of categories,), ascending, see `category_sets`
+    category_set_sizes: NDArray[np.int32]  # (split of categories,), number of blocks of its set
+    category_blocks: NDArray[np.uint64]  # (block,)
 
 
 class GrowingNodes(NamedTuple):
@@ -85,6 +88,9 @@ def _new_tree(n_nodes: int, n_impure: int, n_classes: int) -> TreeNodes:
         np.empty(n_nodes, dtype=np.int32),
         np.empty(n_nodes, dtype=np.float64),
         np.empty((n_impure, n_classes), dtype=np.float64),
+        np.empty(0, dtype=np.int32),
+        np.empty(0, dtype=np.int32),
+        np.empty(0, dtype=np.uint64),
     )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from core.kernels.criteria.catalog import Criterion
 from core.kernels.features import BinnedFeatures
+from core.kernels.growth.category_sets import with_category_sets
 from core.kernels.growth.nodes import (
     CandidateSplit,
     GrowthLimits,
@@ -130,7 +131,8 @@ def grow_depth_first(
     n_nodes, finished = _grow_nodes(
         features, tree_rows, packed, criterion, limits, tree_weight, root, stop_flag, workspace
     )
-    return GrowthResult(compact_nodes(workspace.nodes, n_nodes if finished else 0), finished)
+    tree = compact_nodes(workspace.nodes, n_nodes if finished else 0)
+    return GrowthResult(with_category_sets(tree, features, tree_rows.rows), finished)
 
 
 @inner_kernel
@@ -163,10 +165,12 @@ def _split_node(
 ) -> tuple[PendingNode, PendingNode]:
     """Call `split_node` without reference counting, which best-first growth needs for its lists.
 
-    The codes are gathered again, since other nodes have been started in the meantime.
+    Unless the rows are ordered already, the codes are gathered again, since other nodes have been started in the
+    meantime.
     """
-    rows = tree_rows.rows[pending.start : pending.stop]
-    gather_codes(features, candidate.split.feature, rows, workspace.search.codes[candidate.buffer])
+    if candidate.n_left < 0:
+        rows = tree_rows.rows[pending.start : pending.stop]
+        gather_codes(features, candidate.split.feature, rows, workspace.search.codes[candidate.buffer])
     return split_node(features, tree_rows, packed, pending, candidate, nodes, node, workspace)
 
 
@@ -222,4 +226,5 @@ def grow_best_first(
             states.append(workspace.random_state[0])
             heapq.heappush(queue, _queue_entry(candidates[number], number))
         n_leaves += 1
-    return GrowthResult(compact_nodes(nodes, len(pending_nodes)), stop_flag[0] == 0)
+    tree = compact_nodes(nodes, len(pending_nodes))
+    return GrowthResult(with_category_sets(tree, features, tree_rows.rows), stop_flag[0] == 0)

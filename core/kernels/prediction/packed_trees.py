@@ -12,6 +12,12 @@ pure needs a further node and 8 bytes per class.
 
 The low bit beside the column is 1 if missing values go left. The inner nodes of a tree are in preorder, with the child
 that has more training rows first, so that the more likely walk stays in one cache line.
+
+Trees with splits of categories have a layout of their own, so that all others keep theirs. Its nodes have one more
+link: the number of the set of categories, where 0 is the empty set of a split of numbers.
+
+    a node    | threshold or NaN | column << 1 | left | right | set |
+    blocks    | set 1 | set 2 | ...         as in `category_sets`, from set_starts[set] to set_starts[set + 1]
 """
 
 from typing import NamedTuple
@@ -27,6 +33,10 @@ _LINKS = [("column", np.uint32), ("left", np.uint32), ("right", np.uint32)]
 NODE_DTYPES = {
     width: np.dtype([("threshold", width), *_LINKS], align=True) for width in (np.dtype("f4"), np.dtype("f8"))
 }
+#: Type of a node of trees with splits of categories, likewise.
+CATEGORY_NODE_DTYPES = {
+    width: np.dtype([("threshold", width), *_LINKS, ("set", np.uint32)], align=True) for width in NODE_DTYPES
+}
 
 
 class PackedTrees(NamedTuple):
@@ -37,26 +47,41 @@ class PackedTrees(NamedTuple):
     dense_outputs: NDArray[np.float64]  # (output that is not one-hot, class)
 
 
+class PackedCategoryTrees(NamedTuple):
+    """Trees of which some split categories, in the layout above."""
+
+    nodes: NDArray[np.void]  # (output or inner node,), one of CATEGORY_NODE_DTYPES
+    roots: NDArray[np.uint32]  # (tree,)
+    dense_outputs: NDArray[np.float64]  # (output that is not one-hot, class)
+    set_starts: NDArray[np.int64]  # (set + 1,)
+    blocks: NDArray[np.uint64]  # (block,)
+
+
+#: Trees in either layout.
+Layout = PackedTrees | PackedCategoryTrees
+
+
 class FilledCounts(NamedTuple):
-    """Number of filled entries in the arrays of PackedTrees."""
+    """Number of filled entries in the arrays of a layout. Set 0 is filled from the start."""
 
     nodes: int
     roots: int
+    sets: int
 
 
 @kernel
-def n_outputs(trees: PackedTrees) -> int:
+def n_outputs(trees: Layout) -> int:
     """Return the number of nodes that represent outputs; they come first."""
     return int(trees.dense_outputs.shape[0] + trees.dense_outputs.shape[1])
 
 
 @kernel
-def write_output_nodes(out: PackedTrees) -> FilledCounts:
+def write_output_nodes(out: Layout) -> FilledCounts:
     """Fill the nodes that represent outputs; return the filled counts."""
     for output in range(n_outputs(out)):
         leaf = out.nodes[output]
         leaf["threshold"], leaf["column"], leaf["left"], leaf["right"] = 0.0, 0, output, output
-    return FilledCounts(n_outputs(out), 0)
+    return FilledCounts(n_outputs(out), 0, 1)
 
 
 @kernel
@@ -85,14 +110,12 @@ def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: ND
 
 
 @kernel
-def pack(tree: TreeNodes, output_numbers: NDArray[np.int64], out: PackedTrees, filled: FilledCounts) -> FilledCounts:
-    """Append a tree to `out`, which must have space for it; return the filled counts.
-
-    Thresholds must be representable in the type of `out`'s thresholds. output_numbers (link of a leaf,) holds the
-    number of the output of the leaves with each link.
-    """
+def _write_nodes(
+    tree: TreeNodes, output_numbers: NDArray[np.int64], out: Layout, filled: FilledCounts, positions: NDArray[np.int64]
+) -> FilledCounts:
+    """Append a tree to `out` without sets of categories; fills positions (node,)."""
     n_nodes = tree.feature.shape[0]
-    counts, positions = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int64)
+    counts = np.empty(n_nodes, dtype=np.int32)
     _count_inner(tree, counts)
     _place(tree, filled.nodes, counts, positions)
     for node in range(n_nodes):
@@ -106,4 +129,27 @@ def pack(tree: TreeNodes, output_numbers: NDArray[np.int64], out: PackedTrees, f
             packed["column"] = tree.feature[node] << 1 | tree.missing_go_to_left[node]
             packed["left"] = positions[node + 1]
             packed["right"] = positions[tree.link[node]]
-    return FilledCounts(filled.nodes + counts[0], filled.roots + 1)
+    return FilledCounts(filled.nodes + counts[0], filled.roots + 1, filled.sets)
+
+
+@kernel
+def pack(tree: TreeNodes, output_numbers: NDArray[np.int64], out: PackedTrees, filled: FilledCounts) -> FilledCounts:
+    """Append a tree to `out`, which must have space for it; return the filled counts.
+
+    Thresholds must be representable in the type of `out`'s thresholds. output_numbers (link of a leaf,) holds the
+    number of the output of the leaves with each link.
+    """
+    return _write_nodes(tree, output_numbers, out, filled, np.empty(tree.feature.shape[0], dtype=np.int64))
+
+
+@kernel
+def pack_with_categories(
+    tree: TreeNodes, output_numbers: NDArray[np.int64], out: PackedCategoryTrees, filled: FilledCounts
+) -> FilledCounts:
+    """Append a tree to a layout that has the blocks of all sets and the set 0 in all nodes; else the same as `pack`."""
+    positions = np.empty(tree.feature.shape[0], dtype=np.int64)
+    after = _write_nodes(tree, output_numbers, out, filled, positions)
+    n_sets = tree.category_nodes.shape[0]
+    for i in range(n_sets):
+        out.nodes[positions[tree.category_nodes[i]]]["set"] = filled.sets + i
+    return FilledCounts(after.nodes, after.roots, filled.sets + n_sets)

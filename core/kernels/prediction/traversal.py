@@ -1,6 +1,7 @@
 """Traversal of trees, from feature values to leaves and votes.
 
-`x <= threshold` goes left; a missing value goes to the side that the node learned in training.
+`x <= threshold` goes left; a missing value goes to the side that the node learned in training. A split of categories
+sends the categories of its set to the other side than missing values, and with those all other categories.
 
 Many walks are under way at once. A pass moves each of them down by one node. The moves of a pass do not depend on each
 other, so the processor overlaps their memory accesses, and no step is a branch that it could mispredict:
@@ -15,11 +16,13 @@ A compaction costs as much as two passes, since the destination of each store de
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 from numpy.typing import NDArray
 
+from core.kernels.growth.category_sets import contains, set_bounds
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 from core.kernels.jit import kernel
-from core.kernels.prediction.packed_trees import PackedTrees, n_outputs
+from core.kernels.prediction.packed_trees import Layout, PackedCategoryTrees, PackedTrees, n_outputs
 from core.kernels.prediction.prefetch import prefetch
 from core.kernels.row_scans import has_missing
 
@@ -46,12 +49,16 @@ class Walks(NamedTuple):
 
 
 @kernel
-def _leaf_of_row(X: NDArray[Any], row: int, nodes: TreeNodes) -> int:
-    """Return the leaf of one row."""
+def _leaf_of_row(X: NDArray[Any], row: int, nodes: TreeNodes, bounds: NDArray[np.int64]) -> int:
+    """Return the leaf of one row. `bounds` (node, 2) are those of the sets of categories, see `set_bounds`."""
     node = 0
     while nodes.feature[node] != NO_FEATURE:
         value = X[row, nodes.feature[node]]
-        goes_left = nodes.missing_go_to_left[node] != 0 if np.isnan(value) else value <= nodes.threshold[node]
+        if np.isnan(nodes.threshold[node]):
+            is_in_set = contains(nodes.category_blocks, bounds[node, 0], bounds[node, 1], value)
+            goes_left = is_in_set != (nodes.missing_go_to_left[node] != 0)
+        else:
+            goes_left = nodes.missing_go_to_left[node] != 0 if np.isnan(value) else value <= nodes.threshold[node]
         node = node + 1 if goes_left else nodes.link[node]
     return node
 
@@ -59,8 +66,9 @@ def _leaf_of_row(X: NDArray[Any], row: int, nodes: TreeNodes) -> int:
 @kernel
 def find_leaves(X: NDArray[Any], nodes: TreeNodes, leaves: NDArray[np.int32]) -> None:
     """Fill leaves (row,) of one tree. X (row, feature) is float32 or float64, in C order and writeable."""
+    bounds = set_bounds(nodes)
     for row in range(X.shape[0]):
-        leaves[row] = _leaf_of_row(X, row, nodes)
+        leaves[row] = _leaf_of_row(X, row, nodes, bounds)
 
 
 @kernel
@@ -97,6 +105,48 @@ def _advance_walks(cells: NDArray[Any], nodes: NDArray[np.void], walks: Walks, n
 
 
 @kernel
+def _advance_through_categories(cells: NDArray[Any], trees: PackedCategoryTrees, walks: Walks, n_walks: int) -> None:
+    """Move each walk down by one node, which may split categories; a missing value is in no set."""
+    nodes = trees.nodes
+    for i in range(np.uint64(n_walks)):
+        node = nodes[np.uint64(walks.positions[i])]
+        column, set_number = np.uint32(node["column"]), np.uint64(node["set"])
+        value = cells[walks.cells[i] + np.uint64(column >> _MISSING_BIT)]
+        missing_goes_left = (column & _MISSING_BIT) == _MISSING_BIT
+        if set_number > _ZERO:
+            first, end = trees.set_starts[set_number], trees.set_starts[set_number + _ONE]
+            goes_left = contains(trees.blocks, first, end, value) != missing_goes_left
+        else:
+            goes_left = (value <= node["threshold"]) | ((value != value) & missing_goes_left)
+        child = np.uint64(node["left"] if goes_left else node["right"])
+        prefetch(nodes, child)
+        walks.positions[i] = child
+
+
+def _advance(cells: NDArray[Any], trees: Layout, walks: Walks, n_walks: int, any_missing: bool) -> None:
+    """Move each walk down by one node, in either layout; chosen at compile time by the type of `trees`."""
+    if isinstance(trees, PackedCategoryTrees):
+        _advance_through_categories(cells, trees, walks, n_walks)
+    else:
+        _advance_walks(cells, trees.nodes, walks, n_walks, any_missing)
+
+
+@overload(_advance, strict=False)
+def _choose_advance(cells: Any, trees: Any, walks: Any, n_walks: Any, any_missing: Any) -> Any:
+    return _through_categories if trees.instance_class is PackedCategoryTrees else _through_numbers
+
+
+def _through_categories(
+    cells: NDArray[Any], trees: PackedCategoryTrees, walks: Walks, n_walks: int, any_missing: bool
+) -> None:
+    _advance_through_categories(cells, trees, walks, n_walks)
+
+
+def _through_numbers(cells: NDArray[Any], trees: PackedTrees, walks: Walks, n_walks: int, any_missing: bool) -> None:
+    _advance_walks(cells, trees.nodes, walks, n_walks, any_missing)
+
+
+@kernel
 def _compact_walks(walks: Walks, n_walks: int, n_leaves: int) -> int:
     """Record the positions of the walks and remove those at a leaf from the list; return the number left."""
     n_active = _ZERO
@@ -120,13 +170,13 @@ def _levels_if_balanced(n_inner: int) -> int:
 
 
 @kernel
-def _walk(cells: NDArray[Any], trees: PackedTrees, walks: Walks, n_walks: int, any_missing: bool) -> None:
+def _walk(cells: NDArray[Any], trees: Layout, walks: Walks, n_walks: int, any_missing: bool) -> None:
     """Move the walks down, one node per pass, until all of them are at leaves."""
     n_leaves = n_outputs(trees)
     n_passes = _levels_if_balanced((trees.nodes.shape[0] - n_leaves) // trees.roots.shape[0])
     while n_walks > 0:
         for _ in range(n_passes):
-            _advance_walks(cells, trees.nodes, walks, n_walks, any_missing)
+            _advance(cells, trees, walks, n_walks, any_missing)
         n_walks = _compact_walks(walks, n_walks, n_leaves)
         n_passes = _PASSES_PER_COMPACTION
 
@@ -157,7 +207,7 @@ def _count_votes(
 
 
 @kernel
-def mean_leaf_values(X: NDArray[Any], trees: PackedTrees, out: NDArray[np.float64]) -> None:
+def mean_leaf_values(X: NDArray[Any], trees: Layout, out: NDArray[np.float64]) -> None:
     """Fill out (row, class) with the mean leaf output over trees, summed in tree order for each row.
 
     X (row, feature) is float32 or float64, the type of the thresholds of `trees`, in C order and writeable. Many rows

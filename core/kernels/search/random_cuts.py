@@ -123,9 +123,6 @@ def random_cut(
     bins). If there are only one value and missing ones, the cut separates these. Missing values go to the side where
     the objective is lower. Of packed rows, only `packed` is read.
     """
-    n_classes = totals.class_weights.shape[0]
-    sides = workspace.sides[: 2 * n_classes]
-    left, right = sides[:n_classes], sides[n_classes:]
     missing_code, offset = features.n_bins[feature], features.bin_offsets[feature]
     has_missing = highest == missing_code
     if has_missing:
@@ -136,10 +133,36 @@ def random_cut(
         threshold = draw_threshold(bin_low[lowest], bin_low[highest], random_state)
         last_left_code = last_code_below(bin_low, lowest, highest, threshold)
         threshold = max(threshold, features.bin_high[offset + last_left_code])
+    return better_side_for_missing(
+        criterion, totals, feature, codes, missing_code, has_missing, last_left_code, threshold, node, packed,
+        min_samples_leaf, workspace, best,
+    )  # fmt: skip
+
+
+@inlined_kernel
+def better_side_for_missing(
+    criterion: Criterion,
+    totals: NodeTotals,
+    feature: int,
+    codes: NDArray[Any],
+    missing_code: int,
+    has_missing: bool,
+    last_left_code: int,
+    threshold: float,
+    node: NodeRows,
+    packed: PackedRows,
+    min_samples_leaf: int,
+    workspace: ScanWorkspace,
+    best: Cut,
+) -> Cut:
+    """Return the better of `best` and the cut after `last_left_code`, with missing values on the better side."""
+    n_classes = totals.class_weights.shape[0]
+    sides = workspace.sides[: 2 * n_classes]
+    left, right = sides[:n_classes], sides[n_classes:]
     for missing_goes_left in (False, True):
         also_left = missing_code if missing_goes_left else last_left_code
         _fill_sides(codes, node, packed, totals.class_weights, last_left_code, also_left, sides)
-        n_left = 1  # at least, if no value is missing: the lowest code is on the left, the highest on the right
+        n_left = 1  # at least, if no value is missing: both sides have a code
         if has_missing or min_samples_leaf > 1:
             n_left = count_up_to(codes, totals.n_rows, last_left_code, also_left)
         if min(n_left, totals.n_rows - n_left) >= max(min_samples_leaf, 1):

@@ -14,12 +14,15 @@ from core.kernels.criteria.dispatch import gain_from_objective
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
 from core.kernels.random_state import next_below
+from core.kernels.search.categorical_cuts import best_categorical_cut, draw_categories
+from core.kernels.search.categories import CategoryWorkspace, new_category_workspace
+from core.kernels.search.category_order import FREE_CATEGORIES
 from core.kernels.search.cut_ranges import count_codes, cut_range_from_counts, cut_range_from_rows
 from core.kernels.search.entries import MAX_CELLS, EntryWorkspace, list_entries, new_entry_workspace
 from core.kernels.search.node_codes import NodeRows, gather_codes
 from core.kernels.search.ordering import key_code
 from core.kernels.search.packed_sums import PackedRows
-from core.kernels.search.random_cuts import random_cut
+from core.kernels.search.random_cuts import better_side_for_missing, random_cut
 from core.kernels.search.scanning import NO_CUT, Cut, CutRange, NodeTotals, ScanWorkspace, new_scan_workspace, scan_cuts
 
 
@@ -28,8 +31,8 @@ class Split(NamedTuple):
 
     feature: int
     gain: float  # per unit of the node's weight
-    threshold: float  # infinite: present values go left, missing ones right
-    last_left_code: int
+    threshold: float  # infinite: present values go left, missing ones right; NaN for a categorical feature
+    last_left_code: int  # of a categorical feature, the rank of a category
     missing_goes_left: bool
     sees_missing: bool  # whether the feature is missing in some rows of the node
 
@@ -51,6 +54,7 @@ class SearchLimits(NamedTuple):
     max_features: int
     min_samples_leaf: int  # rows, not weight
     random_cuts: bool  # one random cut per feature instead of the best one
+    rows_per_weight: float  # rows of equal weight that tell as much as one unit of the trees' row weights
 
 
 class SearchWorkspace(NamedTuple):
@@ -68,6 +72,7 @@ class SearchWorkspace(NamedTuple):
     words: NDArray[np.uint64]  # (row,), see packed_sums
     lanes: NDArray[np.int64]  # (class,): 0, 1, ...
     entries: EntryWorkspace
+    categories: CategoryWorkspace
     scan: ScanWorkspace
 
 
@@ -82,6 +87,7 @@ def new_search_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) 
         np.empty(n_rows, dtype=np.uint64),
         np.arange(n_classes),
         entries,
+        new_category_workspace(features, n_rows, n_classes),
         new_scan_workspace(entries.keys.shape[0], n_classes),
     )
 
@@ -177,10 +183,11 @@ def make_split(
 ) -> Split:
     """Return the split that makes `cut`.
 
-    A cut without a threshold gets the midpoint to the next value in the node, or infinity after the last value.
+    A cut of numbers without a threshold gets the midpoint to the next value in the node, or infinity after the last
+    value.
     """
     threshold = cut.threshold
-    if np.isnan(threshold):
+    if np.isnan(threshold) and features.is_categorical[cut.feature] == 0:
         offset, n_bins = features.bin_offsets[cut.feature], features.n_bins[cut.feature]
         threshold = np.inf
         if cut.next_code < n_bins:
@@ -191,12 +198,47 @@ def make_split(
 
 
 @inlined_kernel
+def _try_categorical(
+    criterion: Criterion,
+    totals: NodeTotals,
+    feature: int,
+    buffer: int,
+    lowest: int,
+    highest: int,
+    missing_code: int,
+    node: NodeRows,
+    packed: PackedRows,
+    limits: SearchLimits,
+    random_state: NDArray[np.uint64],
+    workspace: SearchWorkspace,
+    best: Cut,
+) -> Cut:
+    """Return the better of `best` and the best or random cut of a categorical feature.
+
+    The best cut fills row `buffer` of the ranks. For a random cut, the codes in row `buffer` become ranks.
+    """
+    codes, categories, min_rows = workspace.codes[buffer], workspace.categories, limits.min_samples_leaf
+    if limits.random_cuts:
+        draw_categories(codes, totals.n_rows, lowest, highest, missing_code, random_state, categories)
+        return better_side_for_missing(
+            criterion, totals, feature, codes, missing_code, highest == missing_code, 0, np.nan, node, packed, min_rows,
+            workspace.scan, best,
+        )  # fmt: skip
+    rows_per_weight = limits.rows_per_weight if missing_code > FREE_CATEGORIES else 0.0
+    return best_categorical_cut(
+        criterion, totals, feature, codes, lowest, highest, missing_code, node, min_rows, rows_per_weight,
+        categories.ranks[buffer], workspace.entries.keys, workspace.entries.table, categories, workspace.scan, best,
+    )  # fmt: skip
+
+
+@inlined_kernel
 def _try_feature(
     criterion: Criterion,
     totals: NodeTotals,
     features: BinnedFeatures,
     feature: int,
     codes: NDArray[Any],
+    buffer: int,
     lowest: int,
     highest: int,
     node: NodeRows,
@@ -206,8 +248,16 @@ def _try_feature(
     workspace: SearchWorkspace,
     best: Cut,
 ) -> Cut:
-    """Return the better of `best` and the feature's best or random cut."""
+    """Return the better of `best` and the feature's best or random cut.
+
+    `codes` is row `buffer` of workspace.codes.
+    """
     min_rows = limits.min_samples_leaf
+    if features.is_categorical[feature] != 0:
+        return _try_categorical(
+            criterion, totals, feature, buffer, lowest, highest, features.n_bins[feature], node, packed, limits,
+            random_state, workspace, best,
+        )  # fmt: skip
     if limits.random_cuts:
         return random_cut(
             criterion, totals, features, feature, codes, lowest, highest, node, packed, min_rows, random_state,
@@ -272,6 +322,7 @@ def best_split(
             features,
             feature,
             codes,
+            free_buffer,
             lowest,
             highest,
             node,

@@ -38,6 +38,9 @@ def compact(nodes: GrowingNodes) -> TreeNodes:
         **columns,
         link=np.array(link, dtype=np.int32),
         impure_distributions=np.array(impure, dtype=np.float64).reshape(-1, n_classes),
+        category_nodes=np.empty(0, dtype=np.int32),
+        category_set_sizes=np.empty(0, dtype=np.int32),
+        category_blocks=np.empty(0, dtype=np.uint64),
     )
 
 

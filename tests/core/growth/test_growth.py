@@ -56,7 +56,7 @@ def test_nodes_take_37_bytes_and_impure_leaves_8_more_per_class():
 
 
 def test_tree_without_nodes_has_empty_columns():
-    assert [len(column) for column in compact_nodes(random_tree(np.random.default_rng(0), 3), 0)] == [0] * 8
+    assert [len(column) for column in compact_nodes(random_tree(np.random.default_rng(0), 3), 0)] == [0] * 11
 
 
 @no_deadline

@@ -24,6 +24,7 @@ def binned_features(codes, n_bins=None):
         bin_offsets=np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64),
         bin_low=values,
         bin_high=values,
+        is_categorical=np.zeros(len(codes), dtype=np.uint8),
     )
 
 
