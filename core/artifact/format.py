@@ -6,8 +6,8 @@
 Arrays are little-endian and aligned, so that processes share them by mapping the file into memory. The bytes depend
 only on data, parameters, seed and library versions. Reading trusts nothing: the header is plain JSON, the offset and
 shape of every array are checked against the size of the file, and every node is checked before any prediction visits
-it. Neither writing nor reading holds the trees in memory twice. Files of format 1 can still be read; files are always
-written in the newest format.
+it. Neither writing nor reading holds the trees in memory twice. Files of formats 1 and 2 can still be read; files are
+always written in the newest format.
 """
 
 import hashlib
@@ -25,19 +25,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.artifact.format_1 import state_of_format_1
+from core.artifact.format_2 import arrays_of_format_2
+from core.artifact.pieces import Pieces
 from core.artifact.rules import OUTPUTS, split_by_tree
 from core.artifact.state import EstimatorState, estimator_state, rebuild
-from core.artifact.trees import Pieces, tree_arrays, trees_from_arrays
+from core.artifact.trees import tree_arrays, trees_from_arrays
 from core.exceptions import ArtifactError, UnsupportedArtifact
 from core.registry import AnyClassifier
 
 MAGIC = b"BRISTLE\x01"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 _ALIGNMENT = 64
 _DIGEST_BYTES = 32
 _PREFIX_BYTES = len(MAGIC) + 8
 _LARGEST_HEADER = 64 * 2**20
-_DTYPES = {"<f8": np.float64, "<i8": np.int64, "<i4": np.int32, "|u1": np.uint8}
+_DTYPES = {"<f8": np.float64, "<i8": np.int64, "<u8": np.uint64, "<i4": np.int32, "|u1": np.uint8}
 _LARGEST_DIMENSION = 2**40
 
 
@@ -109,7 +111,7 @@ def _state(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Estimator
     if header["format"] == 1:
         return state_of_format_1(header, arrays)
     outputs = arrays.pop(OUTPUTS, None)
-    trees = trees_from_arrays(arrays)
+    trees = trees_from_arrays(arrays_of_format_2(arrays) if header["format"] == 2 else arrays)
     return EstimatorState(header, trees, [] if outputs is None else split_by_tree(outputs, trees))
 
 

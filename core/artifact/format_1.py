@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.artifact.pieces import check_offsets
 from core.artifact.state import EstimatorState
-from core.artifact.trees import NO_CATEGORY_SETS, TREE_OFFSETS, check_distributions, check_offsets
+from core.artifact.trees import TREE_OFFSETS, check_distributions
 from core.exceptions import ArtifactError
 from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, TreeNodes
 from core.registry import ESTIMATORS, estimator_parameters
@@ -82,7 +83,9 @@ def _compact(nodes: Mapping[str, NDArray[Any]]) -> TreeNodes:
         link=link,
         n_node_samples=n_samples.astype(np.int32),
         impure_distributions=distributions[is_impure],
-        **NO_CATEGORY_SETS,
+        category_nodes=np.empty(0, dtype=np.int32),
+        category_set_sizes=np.empty(0, dtype=np.int32),
+        category_blocks=np.empty(0, dtype=np.uint64),
     )
 
 

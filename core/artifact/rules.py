@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.artifact.trees import Pieces
+from core.artifact.pieces import Pieces
 from core.boosting.boosted_classifier import BoostedClassifier, parse_numbers
 from core.boosting.rules import Rule, WeightedRules
 from core.exceptions import ArtifactError

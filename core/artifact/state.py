@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.artifact.category_sets import check_category_sets
 from core.artifact.columns import columns_from_json, columns_to_json, left_out_from_json
+from core.artifact.pieces import Pieces
 from core.artifact.rules import N_RULE_CLASSES, booster_metadata, restore_booster
-from core.artifact.trees import Pieces, check_nodes
+from core.artifact.trees import check_nodes
 from core.boosting.boosted_classifier import BoostedClassifier
 from core.exceptions import ArtifactError, CoreError
 from core.forests.grown_classifier import GrownClassifier
@@ -18,7 +20,7 @@ from core.losses.parsing import parse_loss
 from core.noise.correction import parse_corrected_labels, parse_correction
 from core.parameters import Parameter
 from core.registry import ESTIMATORS, AnyClassifier, estimator_kind, estimator_parameters
-from core.validation.categories import categories_from_json, categories_to_json
+from core.validation.categories import categories_to_json, restore_categories
 from core.validation.training_data import MAX_CLASSES
 
 #: Parameters that do not change the result; they are not stored, so that equal models have equal files.
@@ -58,7 +60,7 @@ def estimator_state(estimator: AnyClassifier, schema: Mapping[str, Any] | None) 
         "tuning_scores": [list(pair) for pair in getattr(estimator, "tuning_scores_", {}).items()],
         "oob_score": _finite_or_none(getattr(estimator, "oob_score_", None)),
         "correction": _correction_json(estimator),
-        "category_values": categories_to_json(estimator.is_categorical_, estimator.category_values_),
+        "categories": categories_to_json(estimator),
         "columns": columns_to_json(estimator),
         "left_out": list(estimator.left_out_),
         "schema": dict(schema) if schema is not None else getattr(estimator, "schema_", None),
@@ -126,8 +128,10 @@ def _rebuild(state: EstimatorState) -> AnyClassifier:
     estimator.classes_ = _classes(metadata["classes"])
     estimator.n_features_in_ = _count(metadata["n_features"])
     n_classes = N_RULE_CLASSES if isinstance(estimator, BoostedClassifier) else len(estimator.classes_)
+    restore_categories(estimator, metadata.get("categories"), estimator.n_features_in_)
     for nodes in state.trees:
         check_nodes(nodes, estimator.n_features_in_, n_classes)
+        check_category_sets(nodes, estimator.is_categorical_, estimator.n_categories_)
     if isinstance(estimator, BoostedClassifier):
         restore_booster(estimator, metadata["boosted"], state.trees, state.outputs)
     elif state.outputs:
@@ -140,9 +144,6 @@ def _rebuild(state: EstimatorState) -> AnyClassifier:
     names = getattr(estimator, "feature_names_in_", None)
     estimator.columns_ = columns_from_json(metadata.get("columns"), estimator.n_features_in_, names)
     estimator.left_out_ = left_out_from_json(metadata.get("left_out", []))
-    estimator.is_categorical_, estimator.category_values_ = categories_from_json(
-        metadata.get("category_values"), estimator.n_features_in_
-    )
     if metadata["lambda"] is not None and isinstance(estimator, GrownClassifier):
         estimator.lambda_ = _finite(metadata["lambda"])
         estimator.tuning_scores_ = {_finite(key): _finite(score) for key, score in metadata["tuning_scores"]}

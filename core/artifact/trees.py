@@ -4,6 +4,7 @@
     tree_offsets   0        3            8        11       tree t has the nodes offsets[t]:offsets[t + 1]
     mixed          | tree 0 |     tree 2     | ...
     mixed_offsets  0        2, 2             7             and likewise rows of `mixed`, numbered from 0 in each tree
+    category_offsets, category_block_offsets               and likewise the splits of categories and the blocks of sets
 
 Trees from a file are checked so that no traversal can leave the arrays or run in a cycle.
 """
@@ -15,22 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.artifact.category_sets import CATEGORY_ARRAYS, category_arrays, split_category_arrays
+from core.artifact.pieces import Pieces, check_offsets, offsets
 from core.exceptions import ArtifactError
 from core.growth.tree_structure import Trees
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 
-#: Consecutive pieces of one array of the file, so that writing it needs no second copy of the trees.
-Pieces = list[NDArray[Any]]
-
 TREE_OFFSETS = "tree_offsets"
 _IMPURE_OFFSETS, _IMPURE = "mixed_offsets", "mixed"
 _SUM_TOLERANCE = 1e-6
-#: Arrays of a tree without splits of categories.
-NO_CATEGORY_SETS: dict[str, NDArray[Any]] = {
-    "category_nodes": np.empty(0, dtype=np.int32),
-    "category_set_sizes": np.empty(0, dtype=np.int32),
-    "category_blocks": np.empty(0, dtype=np.uint64),
-}
 #: Arrays with one entry per node.
 _NODE_DTYPES = {
     "feature": np.int32,
@@ -46,20 +40,17 @@ _NODE_DTYPES = {
 def tree_arrays(trees: Trees) -> dict[str, Pieces]:
     """Return the arrays of the file by name, in their order."""
     return {
-        TREE_OFFSETS: [_offsets([len(nodes.feature) for nodes in trees])],
-        _IMPURE_OFFSETS: [_offsets([len(nodes.impure_distributions) for nodes in trees])],
+        TREE_OFFSETS: [offsets([len(nodes.feature) for nodes in trees])],
+        _IMPURE_OFFSETS: [offsets([len(nodes.impure_distributions) for nodes in trees])],
         **{name: [getattr(nodes, name) for nodes in trees] for name in _NODE_DTYPES},
         _IMPURE: [nodes.impure_distributions for nodes in trees],
+        **category_arrays(trees),
     }
-
-
-def _offsets(lengths: list[int]) -> NDArray[np.int64]:
-    return np.cumsum([0, *lengths], dtype=np.int64)
 
 
 def trees_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Trees:
     """Return trees as views of the arrays of a file; the caller has to check their nodes. Raises ArtifactError."""
-    if set(arrays) != {TREE_OFFSETS, _IMPURE_OFFSETS, *_NODE_DTYPES, _IMPURE}:
+    if set(arrays) != {TREE_OFFSETS, _IMPURE_OFFSETS, *_NODE_DTYPES, _IMPURE, *CATEGORY_ARRAYS}:
         raise ArtifactError("the arrays are not those of a forest.")
     columns, impure = {name: arrays[name] for name in _NODE_DTYPES}, arrays[_IMPURE]
     n_nodes = len(columns["feature"])
@@ -70,14 +61,15 @@ def trees_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Trees:
     check_offsets(_IMPURE_OFFSETS, impure_offsets, len(impure), np.greater_equal)
     if len(node_offsets) != len(impure_offsets):
         raise ArtifactError("the numbers of node offsets and distribution offsets differ.")
+    sets = split_category_arrays(arrays, len(node_offsets))
     return tuple(
         TreeNodes(
             **{name: column[first:last] for name, column in columns.items()},
             impure_distributions=impure[first_impure:last_impure],
-            **NO_CATEGORY_SETS,
+            **of_tree,
         )
-        for (first, last), (first_impure, last_impure) in zip(
-            pairwise(node_offsets.tolist()), pairwise(impure_offsets.tolist()), strict=True
+        for (first, last), (first_impure, last_impure), of_tree in zip(
+            pairwise(node_offsets.tolist()), pairwise(impure_offsets.tolist()), sets, strict=True
         )
     )
 
@@ -95,17 +87,6 @@ def check_nodes(nodes: TreeNodes, n_features: int, n_classes: int) -> None:
 def _check_array(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: Any) -> None:
     if array.shape != shape or array.dtype != dtype:
         raise ArtifactError(f"array {name!r} has the wrong shape or type.")
-
-
-def check_offsets(name: str, offsets: NDArray[Any], n_entries: int, follows: np.ufunc) -> None:
-    """Raise ArtifactError unless the offsets divide all entries among the trees.
-
-    follows: np.greater if every tree must have an entry, np.greater_equal otherwise.
-    """
-    if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2:
-        raise ArtifactError(f"array {name!r} has the wrong shape or type.")
-    if offsets[0] != 0 or offsets[-1] != n_entries or not follows(offsets[1:], offsets[:-1]).all():
-        raise ArtifactError(f"the offsets in array {name!r} do not cover the entries of the trees.")
 
 
 def check_distributions(rows: NDArray[np.float64]) -> None:
@@ -149,8 +130,8 @@ def _check_numbers(nodes: TreeNodes, n_features: int) -> None:
     feature_is_known = (nodes.feature >= 0) & (nodes.feature < n_features)
     if not (feature_is_known | (nodes.feature == NO_FEATURE)).all():
         raise ArtifactError("a node splits on a feature that does not exist.")
-    if np.isnan(nodes.threshold).any() or not np.isfinite(nodes.impurity).all():
-        raise ArtifactError("a threshold or an impurity is not a number.")
+    if not np.isfinite(nodes.impurity).all():
+        raise ArtifactError("an impurity is not a number.")
     weights = nodes.weighted_n_node_samples
     if not (np.isfinite(weights).all() and (weights > 0).all() and (nodes.missing_go_to_left <= 1).all()):
         raise ArtifactError("the weight or the missing-value direction of a node is invalid.")

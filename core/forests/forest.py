@@ -85,6 +85,7 @@ class GrownForest(EnsemblePaths, GrownClassifier):
         classifier.correction_ = self.correction_
         classifier.n_features_in_, classifier.columns_ = self.n_features_in_, self.columns_
         classifier.is_categorical_, classifier.category_values_ = self.is_categorical_, self.category_values_
+        classifier.n_categories_ = self.n_categories_
         return classifier
 
     def _n_trees(self) -> int:

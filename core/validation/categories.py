@@ -36,6 +36,8 @@ CategoryValues = tuple[NDArray[np.float64] | None, ...]
 
 #: Numbers up to this one, or up to twice the number of distinct ones, are their own codes.
 _ALWAYS_CODES = 255
+#: Codes are stored in 32 bits, with room for that of missing values.
+_MOST_CODES = 2**31 - 2
 
 
 def categorical_mask(
@@ -87,8 +89,9 @@ def _invalid(value: Any, rule: str) -> InvalidParameter:
 def fit_categories(estimator: Any, X: NDArray[Any], by_type: NDArray[np.bool_] | None = None) -> NDArray[Any]:
     """Return X (row, feature) with the codes of categorical features in place of their values.
 
-    Sets `is_categorical_` (feature,), None without categorical features, and `category_values_` (CategoryValues).
-    Raises InvalidParameter if `categorical_features` does not fit to X.
+    Sets `is_categorical_` (feature,), None without categorical features, `category_values_` (CategoryValues), and
+    `n_categories_` (feature,), the number of codes, 0 for other features. Raises InvalidParameter if
+    `categorical_features` does not fit to X.
     """
     names = getattr(estimator, "feature_names_in_", None)
     mask = categorical_mask(estimator.categorical_features, names, by_type, X.shape[1])
@@ -96,7 +99,11 @@ def fit_categories(estimator: Any, X: NDArray[Any], by_type: NDArray[np.bool_] |
     estimator.category_values_ = tuple(
         _values_with_codes(X[:, f]) if is_categorical else None for f, is_categorical in enumerate(mask)
     )
-    return encode_categories(estimator, X)
+    coded = encode_categories(estimator, X)
+    estimator.n_categories_ = np.array(
+        [_n_codes(coded[:, f]) if is_categorical else 0 for f, is_categorical in enumerate(mask)], dtype=np.int64
+    )
+    return coded
 
 
 def encode_categories(estimator: Any, X: NDArray[Any]) -> NDArray[Any]:
@@ -125,40 +132,52 @@ def _values_with_codes(column: NDArray[Any]) -> NDArray[np.float64] | None:
     return None if are_integers and largest <= max(_ALWAYS_CODES, 2 * len(values)) else values
 
 
+def _n_codes(column: NDArray[Any]) -> int:
+    """Return the number of codes up to the highest."""
+    highest = float(np.fmax.reduce(column))
+    return 0 if np.isnan(highest) else int(highest) + 1
+
+
 def _codes(column: NDArray[Any], values: NDArray[np.float64]) -> NDArray[np.float64]:
     position = np.minimum(np.searchsorted(values, column), len(values) - 1)
     return np.where(values[position] == column, position, np.nan)
 
 
-def categories_to_json(
-    is_categorical: NDArray[np.bool_] | None, category_values: CategoryValues
-) -> list[list[Any]] | None:
-    """Return the categorical features of a fit as pairs: the index, and the list of values or None for codes."""
-    if is_categorical is None:
+def categories_to_json(estimator: Any) -> list[list[Any]] | None:
+    """Return each categorical feature of a fit: index, number of codes, and the values, or None if they are codes."""
+    if estimator.is_categorical_ is None:
         return None
-    features = np.flatnonzero(is_categorical).tolist()
-    values = [category_values[f] for f in features]
-    return [[f, None if one is None else one.tolist()] for f, one in zip(features, values, strict=True)]
+    features = np.flatnonzero(estimator.is_categorical_).tolist()
+    values = [estimator.category_values_[f] for f in features]
+    counts = estimator.n_categories_[features].tolist()
+    return [[f, n, None if one is None else one.tolist()] for f, n, one in zip(features, counts, values, strict=True)]
 
 
-def categories_from_json(pairs: Any, n_features: int) -> tuple[NDArray[np.bool_] | None, CategoryValues]:
-    """Return what `categories_to_json` was called with. Raises TypeError and ValueError for any other value."""
-    if pairs is None:
-        return None, ()
-    by_feature = dict(pairs)
-    if len(by_feature) != len(pairs) or not all(type(f) is int and 0 <= f < n_features for f in by_feature):
-        raise ValueError("an index of a categorical feature is invalid")
+def restore_categories(estimator: Any, features: Any, n_features: int) -> None:
+    """Set the attributes of `fit_categories` from the result of `categories_to_json`.
+
+    Raises TypeError and ValueError for any other value.
+    """
+    estimator.is_categorical_, estimator.category_values_ = None, (None,) * n_features
+    estimator.n_categories_ = np.zeros(n_features, dtype=np.int64)
+    if features is None:
+        return
+    values: list[NDArray[np.float64] | None] = [None] * n_features
+    for f, n_codes, listed in features:
+        if not (type(f) is int and 0 <= f < n_features and type(n_codes) is int and 0 <= n_codes <= _MOST_CODES):
+            raise ValueError("the index or the number of categories of a feature is invalid")
+        values[f], estimator.n_categories_[f] = _parse_values(listed, n_codes), n_codes
     mask = np.zeros(n_features, dtype=bool)
-    mask[list(by_feature)] = True
-    return mask, tuple(_parse_values(by_feature.get(f)) for f in range(n_features))
+    mask[[f for f, _, _ in features]] = True
+    estimator.is_categorical_, estimator.category_values_ = mask, tuple(values)
 
 
-def _parse_values(values: Any) -> NDArray[np.float64] | None:
+def _parse_values(values: Any, n_codes: int) -> NDArray[np.float64] | None:
     if values is None:
         return None
-    if not (isinstance(values, list) and values and all(type(value) in (int, float) for value in values)):
-        raise TypeError("the values of a categorical feature are not numbers")
+    if not (isinstance(values, list) and len(values) == n_codes and all(type(v) in (int, float) for v in values)):
+        raise TypeError("the values of a categorical feature are not one number per code")
     parsed = np.array(values, dtype=np.float64)
-    if not (np.isfinite(parsed).all() and (np.diff(parsed) > 0).all()):
+    if not (len(parsed) and np.isfinite(parsed).all() and (np.diff(parsed) > 0).all()):
         raise ValueError("the values of a categorical feature are not ascending")
     return parsed
