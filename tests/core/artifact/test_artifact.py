@@ -88,14 +88,22 @@ def test_file_stores_trees_contiguously(path):
     model = fitted_model()
     core.save(model, path)
     arrays = arrays_in(path.read_bytes())
-    offsets = {name: list(pairwise(arrays.pop(f"{name}_offsets"))) for name in ("tree", "mixed")}
+    prefixes = ("tree", "mixed", "category", "category_block")
+    offsets = {name: list(pairwise(arrays.pop(f"{name}_offsets"))) for name in prefixes}
+    divided_by = {
+        "mixed": "mixed",
+        "category_nodes": "category",
+        "category_set_sizes": "category",
+        "category_blocks": "category_block",
+    }
     node_columns = [
-        array[slice(*offsets["mixed" if name == "mixed" else "tree"][tree])].tobytes()
+        array[slice(*offsets[divided_by.get(name, "tree")][tree])].tobytes()
         for tree in range(len(model.trees_))
         for name, array in arrays.items()
     ]
     assert node_columns == node_bytes(model) == node_bytes(core.load(path))
-    assert list(arrays) == [*model.trees_[0]._fields[:-1], "mixed"]
+    fields = [name.replace("impure_distributions", "mixed") for name in model.trees_[0]._fields]
+    assert list(arrays) == fields
 
 
 def test_saving_and_loading_make_no_copy_of_the_trees(path):

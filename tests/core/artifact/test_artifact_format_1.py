@@ -82,7 +82,7 @@ def test_saving_again_writes_the_newest_format(path, model):
     resaved, directly_saved = path.with_suffix(".anew"), path.with_suffix(".straight")
     core.save(core.load(save_as_format_1(model, path)), resaved)
     core.save(model, directly_saved, schema={"columns": ["a"]})
-    assert split_artifact(resaved.read_bytes())[0]["format"] == 2
+    assert split_artifact(resaved.read_bytes())[0]["format"] == 3
     assert resaved.read_bytes() == directly_saved.read_bytes()
 
 
@@ -112,8 +112,8 @@ def test_original_parameters_are_required(path, model, parameter):
         core.load(path)
 
 
-def test_format_2_requires_later_parameters(path, model):
-    header = header_of_format_1(model, path, format=2)
+def test_format_3_requires_later_parameters(path, model):
+    header = header_of_format_1(model, path, format=3)
     header["params"].pop("splitter")
     path.write_bytes(build_artifact(header, arrays_in(path.read_bytes())))
     with pytest.raises(core.ArtifactError, match="parameters"):
