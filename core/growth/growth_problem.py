@@ -11,7 +11,7 @@ from core.growth.binning import bin_features
 from core.growth.growth_parameters import feature_count
 from core.kernels.features import BinnedFeatures
 from core.kernels.growth.nodes import GrowthLimits, GrowthWorkspace, new_growth_workspace
-from core.kernels.search.splitting import SearchLimits
+from core.kernels.search.search_workspace import SearchLimits
 from core.validation.training_data import TrainingData
 
 _NO_LIMIT = np.iinfo(np.int64).max

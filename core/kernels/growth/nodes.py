@@ -17,13 +17,11 @@ from core.kernels.search.categorical_cuts import rank_codes
 from core.kernels.search.node_codes import NodeRows, mark_up_to
 from core.kernels.search.packed_sums import PackedRows, packed_rows, sum_words
 from core.kernels.search.scanning import NodeTotals
+from core.kernels.search.search_workspace import SearchLimits, SearchWorkspace, new_search_workspace
 from core.kernels.search.splitting import (
     NO_SPLIT,
-    SearchLimits,
-    SearchWorkspace,
     Split,
     best_split,
-    new_search_workspace,
 )
 
 #: Rounding error that is allowed for in the comparison with min_risk_decrease.
@@ -242,14 +240,10 @@ def _order_by_category(
     limits: GrowthLimits,
     workspace: GrowthWorkspace,
 ) -> int:
-    """Order rows[start:stop] left | right by a split of a categorical feature; return the number that go left.
-
-    This is done while the ranks of its categories are known, whether the split is made or not: the order of the rows of
-    a leaf has no meaning.
-    """
-    codes, ranks = workspace.search.codes[buffer], workspace.search.categories.ranks[buffer]
+    """Order the rows by a split of categories, whose ranks are known only now; return the number that go left."""
+    codes = workspace.search.codes[buffer]
     if not limits.search.random_cuts:
-        rank_codes(codes, stop - start, ranks)
+        rank_codes(codes, stop - start, workspace.search.categories.ranks[buffer])
     return _order_rows(features, tree_rows, packed, start, stop, split, codes, workspace)
 
 

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from core.kernels.criteria.catalog import Criterion
 from core.kernels.criteria.dispatch import gain_from_objective
 from core.kernels.features import BinnedFeatures
-from core.kernels.jit import inlined_kernel, inner_kernel, kernel
+from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.random_state import next_below
 from core.kernels.search.categorical_cuts import best_categorical_cut, draw_categories
-from core.kernels.search.categories import CategoryWorkspace, new_category_workspace
 from core.kernels.search.category_order import FREE_CATEGORIES
 from core.kernels.search.cut_ranges import count_codes, cut_range_from_counts, cut_range_from_rows
-from core.kernels.search.entries import MAX_CELLS, EntryWorkspace, list_entries, new_entry_workspace
+from core.kernels.search.entries import list_entries
 from core.kernels.search.node_codes import NodeRows, gather_codes
 from core.kernels.search.ordering import key_code
 from core.kernels.search.packed_sums import PackedRows
 from core.kernels.search.random_cuts import better_side_for_missing, random_cut
-from core.kernels.search.scanning import NO_CUT, Cut, CutRange, NodeTotals, ScanWorkspace, new_scan_workspace, scan_cuts
+from core.kernels.search.scanning import NO_CUT, Cut, CutRange, NodeTotals, scan_cuts
+from core.kernels.search.search_workspace import SearchLimits, SearchWorkspace
 
 
 class Split(NamedTuple):
@@ -46,50 +46,6 @@ class SearchResult(NamedTuple):
     split: Split
     n_constant: int  # number of features known to be constant in the node
     buffer: int  # SearchWorkspace.codes[buffer] holds the codes of the split's feature
-
-
-class SearchLimits(NamedTuple):
-    """Limits that apply to each split search of a tree."""
-
-    max_features: int
-    min_samples_leaf: int  # rows, not weight
-    random_cuts: bool  # one random cut per feature instead of the best one
-    rows_per_weight: float  # rows of equal weight that tell as much as one unit of the trees' row weights
-
-
-class SearchWorkspace(NamedTuple):
-    """Workspace of the split search, for any node of a tree.
-
-        feature_order: [ constant in this node or above | untried ... | tried ]
-                         0 .. n_constant                 .. n_untried
-
-    Features that are constant in a node are moved to the front, and are not tried again in the whole subtree.
-    """
-
-    feature_order: NDArray[np.int64]  # (feature,)
-    codes: NDArray[Any]  # (2, row), codes of the best cut's feature and of the feature being tried
-    rows_per_code: NDArray[np.int32]  # (code,)
-    words: NDArray[np.uint64]  # (row,), see packed_sums
-    lanes: NDArray[np.int64]  # (class,): 0, 1, ...
-    entries: EntryWorkspace
-    categories: CategoryWorkspace
-    scan: ScanWorkspace
-
-
-@kernel
-def new_search_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) -> SearchWorkspace:
-    """Return a workspace for nodes of up to `n_rows` rows."""
-    entries = new_entry_workspace(n_rows)
-    return SearchWorkspace(
-        np.arange(features.codes.shape[0]),
-        np.empty((2, n_rows), dtype=features.codes.dtype),
-        np.zeros(MAX_CELLS + 1, dtype=np.int32),
-        np.empty(n_rows, dtype=np.uint64),
-        np.arange(n_classes),
-        entries,
-        new_category_workspace(features, n_rows, n_classes),
-        new_scan_workspace(entries.keys.shape[0], n_classes),
-    )
 
 
 @inner_kernel
