@@ -58,7 +58,7 @@ def split_category_arrays(arrays: Mapping[str, NDArray[Any]], n_offsets: int) ->
 
 
 def check_category_sets(
-    nodes: TreeNodes, is_categorical: NDArray[np.bool_] | None, n_categories: NDArray[np.int64]
+    nodes: TreeNodes, is_categorical: NDArray[np.bool_] | None, n_categories: NDArray[np.int64] | None
 ) -> None:
     """Raise ArtifactError unless the splits of categorical features (feature,) have sets of existing categories."""
     is_inner = nodes.feature != NO_FEATURE
@@ -71,7 +71,8 @@ def check_category_sets(
     sizes = nodes.category_set_sizes.astype(np.int64)
     if not (sizes > 0).all() or sizes.sum() != len(nodes.category_blocks):
         raise ArtifactError("the sizes of the sets of categories do not cover their blocks.")
-    _check_blocks(nodes.category_blocks, sizes, n_categories[nodes.feature[with_set]])
+    if n_categories is not None and len(with_set):
+        _check_blocks(nodes.category_blocks, sizes, n_categories[nodes.feature[with_set]])
 
 
 def _check_blocks(blocks: NDArray[np.uint64], sizes: NDArray[np.int64], n_categories: NDArray[np.int64]) -> None:

@@ -86,7 +86,7 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
     schema_: dict[str, Any] | None
     is_categorical_: NDArray[np.bool_] | None = None
     category_values_: CategoryValues = ()
-    n_categories_: NDArray[np.int64]
+    n_categories_: NDArray[np.int64] | None = None
 
     n_rounds: int
     loss: Any

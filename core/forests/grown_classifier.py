@@ -64,7 +64,7 @@ class GrownClassifier(ClassifierContract):
     schema_: dict[str, Any] | None
     is_categorical_: NDArray[np.bool_] | None = None
     category_values_: CategoryValues = ()
-    n_categories_: NDArray[np.int64]
+    n_categories_: NDArray[np.int64] | None = None
     correction_: CorrectedLabels | None = None
     noise_estimate_: TransitionEstimate
 

@@ -84,7 +84,7 @@ class TreeClassifier(GrownClassifier):
         tree = _TREES_READ.get(self)
         if tree is None or not tree.has_nodes(self.trees_[0]):
             correct = None if self.correction_ is None else self.correction_.values
-            tree = _TREES_READ[self] = Tree(self.trees_[0], self.n_features_in_, correct)
+            tree = _TREES_READ[self] = Tree(self.trees_[0], self.n_features_in_, correct, self.n_categories_)
         return tree
 
     def apply(self, X: Any) -> NDArray[np.int64]:

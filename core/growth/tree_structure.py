@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.kernels.growth.category_sets import BLOCK_BITS
 from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, TreeNodes, class_distributions
 from core.kernels.prediction.traversal import find_leaves
 
@@ -26,11 +27,19 @@ Correct = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 class Tree:
     """One tree with scikit-learn's attribute names; leaves have children -1 and feature -2.
 
-    Arrays are views of the stored ones, or computed on first access.
+    Arrays are views of the stored ones, or computed on first access. The threshold of a split of categories is NaN;
+    `category_set` and `categories_left` return its categories, for which n_categories (feature,) are counted.
     """
 
-    def __init__(self, nodes: TreeNodes, n_features: int, correct: Correct | None = None) -> None:
+    def __init__(
+        self,
+        nodes: TreeNodes,
+        n_features: int,
+        correct: Correct | None = None,
+        n_categories: NDArray[np.int64] | None = None,
+    ) -> None:
         self.n_features = n_features
+        self._n_categories = n_categories
         self._nodes = nodes
         self._correct = correct
         self.feature = nodes.feature
@@ -95,6 +104,30 @@ class Tree:
             depth[[self.children_left[node], self.children_right[node]]] = depth[node] + 1
         return int(depth.max())
 
+    def category_set(self, node: int) -> NDArray[np.int64]:
+        """Return the codes of the categories that go to the other side than missing values, ascending, (category,).
+
+        All other categories follow the missing values, also those that the node has not seen in the fit. It is empty
+        for a node that does not split categories.
+        """
+        which = np.flatnonzero(self._nodes.category_nodes == node)
+        if not len(which):
+            return np.empty(0, dtype=np.int64)
+        end = int(self._nodes.category_set_sizes[: which[0] + 1].sum(dtype=np.int64))
+        blocks = self._nodes.category_blocks[end - int(self._nodes.category_set_sizes[which[0]]) : end]
+        return category_codes(blocks)
+
+    def categories_left(self, node: int) -> NDArray[np.int64]:
+        """Return the codes of the categories that go left, ascending, (category,); empty as `category_set` is.
+
+        Codes are the values in X, or positions in `category_values_` of the classifier.
+        """
+        codes = self.category_set(node)
+        if not len(codes) or not self.missing_go_to_left[node]:
+            return codes
+        n_codes = 0 if self._n_categories is None else int(self._n_categories[self.feature[node]])
+        return np.setdiff1d(np.arange(max(n_codes, codes[-1] + 1)), codes)
+
     def apply(self, X: NDArray[Any]) -> NDArray[np.int32]:
         """Return the leaf of each row of X (row, feature), int32 (row,)."""
         leaves = np.empty(len(X), dtype=np.int32)
@@ -109,6 +142,14 @@ class Tree:
         importances = np.bincount(self.feature[inner], weights=decrease, minlength=self.n_features)
         scale = importances.sum() if normalize else self.weighted_n_node_samples[0]
         return np.asarray(importances / scale if scale > 0 else importances, dtype=np.float64)
+
+
+def category_codes(blocks: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the codes in the blocks of a set, ascending; see `core.kernels.growth.category_sets`."""
+    bits = (blocks[:, np.newaxis] >> np.arange(BLOCK_BITS, dtype=np.uint64)) & np.uint64(1)
+    block, bit = np.nonzero(bits)
+    numbers = (blocks >> np.uint64(BLOCK_BITS)).astype(np.int64)
+    return np.asarray(numbers[block] * BLOCK_BITS + bit)
 
 
 def rescale_node_weights(trees: Trees, unit: float) -> None:

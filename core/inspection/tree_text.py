@@ -12,6 +12,9 @@ from core.forests.forest import GrownForest
 from core.forests.tree import TreeClassifier
 from core.growth.tree_structure import Tree
 
+#: Categories of a split that are listed; the others are counted.
+_MOST_CATEGORIES = 20
+
 
 class SplitText(NamedTuple):
     """Conditions of a split: rows that meet `left` go left, all others meet `right`."""
@@ -37,14 +40,35 @@ class TreeText:
         self.tree: Tree = classifier.tree_
         self._decimals = decimals
         self._columns = classifier.columns_ or ()
+        self._values = classifier.category_values_
         self._features = _names_of_features(classifier, feature_names)
         self._classes = _names_of_classes(classifier, class_names)
 
     def split(self, node: int) -> SplitText:
         """Return the conditions of an inner node."""
         feature = int(self.tree.feature[node])
+        if np.isnan(self.tree.threshold[node]):
+            return self._split_of_categories(node, feature)
         name, threshold = self._features[feature], self._number(feature, float(self.tree.threshold[node]))
         return SplitText(f"{name} <= {threshold}", f"{name} >  {threshold}")
+
+    def _split_of_categories(self, node: int, feature: int) -> SplitText:
+        """Return the conditions of a split of categories, which also hold for missing and unseen ones."""
+        codes = self.tree.category_set(node).tolist()
+        names = [self._category(feature, code) for code in codes[:_MOST_CATEGORIES]]
+        more = [f"and {len(codes) - len(names)} more"] if len(names) < len(codes) else []
+        listed = f"{{{', '.join([*names, *more])}}}"
+        name = self._features[feature]
+        inside, outside = f"{name} in {listed}", f"{name} not in {listed}"
+        return SplitText(outside, inside) if self.tree.missing_go_to_left[node] else SplitText(inside, outside)
+
+    def _category(self, feature: int, code: int) -> str:
+        """Return the name of a category, or its value in X if it has no name."""
+        names = self._columns[feature].categories if feature < len(self._columns) else None
+        if names is not None and code < len(names):
+            return names[code]
+        values = self._values[feature] if feature < len(self._values) else None
+        return f"{code if values is None else values[code]:g}"
 
     def _number(self, feature: int, value: float) -> str:
         """Return a threshold, as a time in UTC if the feature is one."""
