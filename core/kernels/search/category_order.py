@@ -12,10 +12,9 @@ categories and K classes,
     excess = chi2 - (m - FREE_CATEGORIES) (K - 1)        what chance does not explain
     t      = excess / (n - sum_c n_c^2 / n)              variance of the true shares, by moments
     r_c    = n_c / (n_c + (K - 1) / t)                   shrinkage of a category's share to that of the node
-    factor = (excess / chi2)^2                           by which the gain of the cut is multiplied
+    factor = excess / chi2                               by which the gain of the cut is multiplied
 
-(DerSimonian and Laird 1986.) excess / chi2 is the factor by which James and Stein 1961 shrink all shares alike; it is
-squared, as gains are quadratic in the differences of shares. A feature that is noise thus has no gain.
+(DerSimonian and Laird 1986; the factor is that of James and Stein 1961.) A feature that is noise thus has no gain.
 """
 
 import numpy as np
@@ -156,7 +155,7 @@ def _order_two_classes(n_slots: int, rows_per_weight: float, workspace: Category
         return 0.0
     _fill_shrinkage(n_slots, 2, excess, total, rows_per_weight, weights, workspace.shrinkage)
     _shrink_shares(n_slots, mean, workspace.shrinkage, values)
-    return (excess / chi_square) ** 2
+    return excess / chi_square
 
 
 @inlined_kernel
@@ -173,7 +172,7 @@ def _order_classes(n_slots: int, n_classes: int, rows_per_weight: float, workspa
         excess = chi_square - float((n_slots - FREE_CATEGORIES) * (n_classes - 1))
         if excess <= 0.0:
             return 0.0
-        factor = (excess / chi_square) ** 2
+        factor = excess / chi_square
         _fill_shrinkage(n_slots, n_classes, excess, total, rows_per_weight, weights, shrinkage)
     else:
         shrinkage[:n_slots] = 1.0
