@@ -39,10 +39,10 @@ def warm_up() -> None:
 
 def warm_up_predictions() -> None:
     """Compile what predictions of a loaded estimator need, for rows of both float widths."""
-    tree = _stump()
     for X in (_rows(), _rows().astype(np.float32)):  # 0.1 is not exact in float32, so that rows of both widths occur
-        tree.predict_proba(X)
-        tree.tree_.apply(X)
+        for tree in (_stump(), _stump(splits_categories=True)):
+            tree.predict_proba(X)
+            tree.tree_.apply(X)
 
 
 def warm_up_fit(estimator: AnyClassifier) -> None:
@@ -79,21 +79,21 @@ def _rows() -> NDArray[np.float64]:
     return np.column_stack([many, np.arange(_ROWS) % 4])
 
 
-def _stump() -> TreeClassifier:
+def _stump(splits_categories: bool = False) -> TreeClassifier:
     """Return a fitted tree of one split, made without a growth kernel."""
     stump: Any = TreeClassifier()
     nodes = TreeNodes(
         feature=np.array([0, NO_FEATURE, NO_FEATURE], dtype=np.int32),
         link=np.array([2, 0, 2], dtype=np.int32),
-        threshold=np.array([0.5, 0.0, 0.0]),
+        threshold=np.array([np.nan if splits_categories else 0.5, 0.0, 0.0]),
         missing_go_to_left=np.zeros(3, dtype=np.uint8),
         impurity=np.zeros(3),
         n_node_samples=np.array([5, 1, 4], dtype=np.int32),
         weighted_n_node_samples=np.array([5.0, 1.0, 4.0]),
         impure_distributions=np.array([[0.25, 0.75]]),
-        category_nodes=np.empty(0, dtype=np.int32),
-        category_set_sizes=np.empty(0, dtype=np.int32),
-        category_blocks=np.empty(0, dtype=np.uint64),
+        category_nodes=np.zeros(int(splits_categories), dtype=np.int32),
+        category_set_sizes=np.ones(int(splits_categories), dtype=np.int32),
+        category_blocks=np.ones(int(splits_categories), dtype=np.uint64),
     )
     stump.trees_ = (nodes,)
     stump.classes_, stump.loss_, stump.n_features_in_ = np.arange(2), parse_loss("gini"), 2

@@ -14,7 +14,7 @@ categories and K classes,
     r_c    = n_c / (n_c + (K - 1) / t)                   shrinkage of a category's share to that of the node
     factor = excess / chi2                               by which the gain of the cut is multiplied
 
-(DerSimonian and Laird 1986; the factor is that of James and Stein 1961.) A feature that is noise thus has no gain.
+(DerSimonian and Laird 1986; the factor is that of James and Stein 1961.) A feature of noise has little gain.
 """
 
 import numpy as np
