@@ -10,30 +10,41 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from app.datasets.reading import rows_per_batch
+from app.settings import MEBIBYTE
 
 #: No column of an upload can have this name.
 _LINE = "\0line"
 
-#: Cells of a row, and its line in the file, from 1.
+#: A batch ends after so many characters, even if it has few rows.
+_MAX_CHARACTERS = 8 * MEBIBYTE
+
+#: Line of a row in the file, from 1, and its cells.
 Row = tuple[int, Sequence[str | None]]
 
 
 def write_cells(path: Path, names: Sequence[str], rows: Iterable[Row]) -> int:
     """Write rows to the new file `path`. Return how many."""
     schema = pa.schema([*((name, pa.string()) for name in names), (_LINE, pa.int64())])
-    size, n_rows = rows_per_batch(len(names)), 0
+    n_rows = 0
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, schema, options=options) as writer:
-        pending: list[Row] = []
-        for row in rows:
-            pending.append(row)
-            if len(pending) == size:
-                writer.write_batch(_batch(pending, schema))
-                n_rows += len(pending)
-                pending = []
-        if pending:
-            writer.write_batch(_batch(pending, schema))
-    return n_rows + len(pending)
+        for batch in _batches(rows, rows_per_batch(len(names))):
+            writer.write_batch(_batch(batch, schema))
+            n_rows += len(batch)
+    return n_rows
+
+
+def _batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    pending: list[Row] = []
+    n_characters = 0
+    for row in rows:
+        pending.append(row)
+        n_characters += sum(map(len, filter(None, row[1])))
+        if len(pending) == size or n_characters > _MAX_CHARACTERS:
+            yield pending
+            pending, n_characters = [], 0
+    if pending:
+        yield pending
 
 
 def _batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:

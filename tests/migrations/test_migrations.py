@@ -1,6 +1,7 @@
 """Migrations: equality with the metadata, downgrades and preservation of rows."""
 
 import os
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,10 +9,12 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Engine, inspect, select
+from sqlalchemy import Engine, inspect, select, text
+from sqlalchemy.orm import Session
 
 from app.audits.tables import AuditRow
 from app.context import open_context
+from app.datasets.tables import DatasetRow
 from app.jobs.states import JobKind
 from app.jobs.tables import JobEventRow, JobInputRow, JobRow
 from app.settings import DatabaseSettings
@@ -88,6 +91,25 @@ def test_downgrade_before_certificates_keeps_trained_models(engine: Engine, tmp_
         stored = session.get_one(TrainedModelRow, model.id)
         assert (stored.name, stored.metrics, stored.certificate) == (model.name, model.metrics, None)
     context.close()
+
+
+def test_older_data_sets_get_values_for_new_columns(engine: Engine) -> None:
+    config = _config(engine)
+    command.upgrade(config, "20261124_sweeps")
+    columns = {"name": "old", "sha256": "0" * 64, "fingerprint": "1" * 64, "n_rows": 7, "n_bytes": 9, "target": "y"}
+    values = columns | {"id": uuid.uuid4().hex, "created_at": "2026-11-21 09:00:00", "classes": "[]", "features": "[]"}
+    statement = f"INSERT INTO datasets ({', '.join(values)}) VALUES ({', '.join(f':{name}' for name in values)})"
+    with engine.begin() as connection:
+        connection.execute(text(statement), values)
+    command.upgrade(config, "head")
+    with Session(engine) as session:
+        row = session.scalars(select(DatasetRow)).one()
+        assert (row.name, row.n_rows, row.n_labeled) == ("old", 7, 7)
+        assert (row.tags, row.warnings, row.reading, row.description) == ([], [], {}, None)
+        assert row.roles == {"weight": None, "group": None}
+    command.downgrade(config, "20261124_sweeps")
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT name FROM datasets")).scalars().all() == ["old"]
 
 
 def test_downgrade_before_sweeps_keeps_other_jobs(engine: Engine, tmp_path: Path) -> None:
