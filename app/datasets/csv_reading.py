@@ -16,6 +16,9 @@ from app.datasets.errors import NoRows, UnreadableFile
 from app.datasets.formats import sniff_delimiter
 from app.datasets.read_errors import CSV_BLOCK_BYTES, explained_errors
 
+#: pandas writes the row numbers of a frame as a first column without a name, and reads such a column under this name.
+_UNNAMED = "Unnamed: 0"
+
 
 class CsvReader:
     """Reader of a text file with a header line.
@@ -30,8 +33,11 @@ class CsvReader:
         with explained_errors():
             header, self.delimiter = _csv_header(path, delimiter)
             _require_closed_quotes(path, self.delimiter)
-        self._raw_names = {name.strip(): name for name in header}
-        self.schema = pa.schema([(name.strip(), pa.string()) for name in header])
+        names = [name.strip() for name in header]
+        if len(names) > 1 and not names[0] and _UNNAMED not in names:
+            names[0] = _UNNAMED
+        self._raw_names = dict(zip(names, header, strict=True))
+        self.schema = pa.schema([(name, pa.string()) for name in names])
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         raw_names = [self._raw_names[name] for name in names]

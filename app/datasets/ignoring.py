@@ -52,7 +52,7 @@ def ignored_warnings(reasons: Mapping[str, Reason]) -> Iterator[UploadWarning]:
             yield UploadWarning(name, "ignored_column", f"column {name!r} is left out, because {sentence}; {way_out}")
 
 
-_WAY_BACK = "bring it back with `types` if a model should see it"
+_WAY_BACK = "send `types` to bring back what a model should see"
 _CORRECTION = "another warning names the values to correct"
 
 

@@ -224,6 +224,16 @@ class TestJsonLines:
         assert (found, detail in told) == (code, True), told
 
 
+def test_row_numbers_that_pandas_writes_are_left_out(client):
+    rows = "".join(f"{row},{row % 7},{row % 2}\n" for row in range(30))
+    body = upload(client, f",a,y\n{rows}".encode(), "t.csv").json()
+    assert [(each["name"], each["kind"], each["reason"]) for each in body["features"]] == [
+        ("Unnamed: 0", "ignored", "identifier"),
+        ("a", "numeric", None),
+    ]
+    assert client.get(f"/datasets/{body['id']}/rows?rows=29").json()["rows"] == [[29, 1, 1]]
+
+
 def test_one_field_is_singular(client):
     assert (
         "there is 1 field in line 3 but 3 in the header"
