@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from core.inspection.tree_text import TreeText, checked_tree
 
 _SATURATION, _BRIGHTNESS = 0.65, 0.9
+#: Strength of the color of a pure node, weak enough for black text.
+_STRONGEST = 0.75
 _FONT_SIZE = 10
 
 
@@ -178,9 +180,9 @@ def _color(text: TreeText, node: int) -> tuple[float, ...]:
     from matplotlib.colors import hsv_to_rgb  # noqa: PLC0415  (an optional dependency)
 
     shares = text.tree.value[node, 0]
-    largest = int(np.argmax(shares))
+    largest = text.class_index(node)
     second = float(np.max(np.delete(shares, largest), initial=0.0))
-    strength = np.clip((shares[largest] - second) / max(1 - second, 1e-9), 0, 1)
+    strength = _STRONGEST * np.clip((shares[largest] - second) / max(1 - second, 1e-9), 0, 1)
     rgb = hsv_to_rgb((largest / len(shares), _SATURATION, _BRIGHTNESS))
     return tuple(float(part) for part in strength * rgb + (1 - strength))
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.class_votes import winning_classes
 from core.columns.column import ColumnKind
 from core.exceptions import InvalidInput, InvalidParameter
 from core.forests.forest import GrownForest
@@ -64,11 +65,10 @@ class TreeText:
 
     def _category(self, feature: int, code: int) -> str:
         """Return the name of a category, or its value in X if it has no name."""
-        names = self._columns[feature].categories if feature < len(self._columns) else None
-        if names is not None and code < len(names):
-            return names[code]
         values = self._values[feature] if feature < len(self._values) else None
-        return f"{code if values is None else values[code]:g}"
+        value = code if values is None else float(values[code])
+        names = self._columns[feature].categories if feature < len(self._columns) else None
+        return f"{value:g}" if names is None else names[int(value)]
 
     def _number(self, feature: int, value: float) -> str:
         """Return a threshold, as a time in UTC if the feature is one."""
@@ -78,7 +78,11 @@ class TreeText:
 
     def class_of(self, node: int) -> str:
         """Return the name of the class with the largest share in a node; ties go to the first class."""
-        return self._classes[int(np.argmax(self.tree.value[node, 0]))]
+        return self._classes[self.class_index(node)]
+
+    def class_index(self, node: int) -> int:
+        """Return the number of the class with the largest share in a node, as `predict` chooses it."""
+        return int(winning_classes(self.tree.value[node])[0])
 
     def is_leaf(self, node: int) -> bool:
         return int(self.tree.children_left[node]) < 0

@@ -66,6 +66,75 @@ def test_thresholds_of_times_are_times_in_utc():
         ]  # fmt: skip
 
 
+def test_categories_are_listed_by_name():
+    pandas = pytest.importorskip("pandas", reason="names of categories come in data frames")
+    frame = pandas.DataFrame({"job": ["cook", "pilot", "nurse", "cook", "pilot", "nurse"]})
+    labels = ["no", "yes", "no", "no", "yes", "no"]
+    forest = core.ForestClassifier(n_estimators=1, bootstrap=False).fit(frame, labels)
+    for tree in (core.TreeClassifier().fit(frame, labels), forest.estimators_[0]):
+        conditions = {line.removeprefix("|--- ") for line in core.export_text(tree).splitlines()[::2]}
+        assert conditions in (
+            {"job in {pilot}", "job not in {pilot}"},
+            {"job in {cook, nurse}", "job not in {cook, nurse}"},
+        )
+
+
+def test_conditions_lead_every_row_to_its_leaf():
+    """Read the text as a reader would: a row goes where the conditions hold, also with missing and unseen values."""
+    pandas = pytest.importorskip("pandas", reason="names of categories come in data frames")
+    random = np.random.default_rng(0)
+    jobs = random.choice([*"abcdefghij", None], 300)
+    frame = pandas.DataFrame({"job": pandas.Series(jobs, dtype="str"), "age": random.integers(0, 50, 300)})
+    labels = [str((ord(job or "z") * 7 + age // 10) % 3) for job, age in zip(jobs, frame["age"], strict=True)]
+    tree = core.TreeClassifier(max_depth=4).fit(frame, labels)
+    text = core.export_text(tree, decimals=6)
+    assert " in {" in text
+    unseen = pandas.DataFrame({"job": ["never seen", None], "age": [3, 44]})
+    for rows in (frame, unseen):
+        read = [_follow(text, row) for row in rows.to_dict("records")]
+        assert read == tree.predict(rows).tolist()
+
+
+def _follow(text, row):
+    """Return the class that a row reaches by the text of a tree."""
+    depth = 0
+    for line in text.splitlines():
+        bars, _, condition = line.partition("--- ")
+        if bars.count("|") != depth + 1:
+            continue
+        if condition.startswith("class: "):
+            return condition.removeprefix("class: ")
+        depth += _holds(condition, row)
+    raise AssertionError("no leaf")
+
+
+def _holds(condition, row):
+    name, relation = condition.split(" ", 1)
+    if relation.startswith(("in {", "not in {")):
+        listed = relation.partition("{")[2].rstrip("}").split(", ")
+        return (row[name] in listed) == relation.startswith("in")
+    sign, threshold = relation.split()
+    return row[name] <= float(threshold) if sign == "<=" else row[name] > float(threshold)
+
+
+def test_categories_of_an_array_are_numbers_and_long_sets_are_cut():
+    X = np.arange(200.0).reshape(-1, 1)
+    tree = core.TreeClassifier(categorical_features=[0], max_depth=1).fit(X, np.arange(200) % 2)
+    first = core.export_text(tree).splitlines()[0]
+    assert "feature_0 in {" in first or "feature_0 not in {" in first
+    assert first.endswith(", and 80 more}")
+
+
+def test_names_of_categories_that_the_rows_lack():
+    """With few of many declared categories, codes of the tree are not positions in the list of categories."""
+    pandas = pytest.importorskip("pandas", reason="names of categories come in data frames")
+    declared = [f"k{i:04d}" for i in range(4000)]
+    frame = pandas.DataFrame({"c": pandas.Categorical(["k0007", "k3999", "k2000"] * 2, categories=declared)})
+    tree = core.TreeClassifier().fit(frame, ["no", "yes", "no"] * 2)
+    text = core.export_text(tree)
+    assert "{k3999}" in text or "{k0007, k2000}" in text
+
+
 def test_a_tree_of_a_forest():
     forest = core.ForestClassifier(n_estimators=2, random_state=0).fit(
         np.arange(20.0).reshape(-1, 1), np.arange(20) // 10

@@ -62,6 +62,13 @@ def test_filled_boxes_have_the_color_of_their_class(axes, tree):
     assert all(colors[leaf] == by_class[int(np.argmax(tree.tree_.value[leaf]))] for leaf in leaves)
 
 
+def test_splits_of_categories_name_their_set(axes):
+    pandas = pytest.importorskip("pandas", reason="names of categories come in data frames")
+    frame = pandas.DataFrame({"job": ["cook", "pilot", "nurse"]})
+    boxes = core.plot_tree(core.TreeClassifier().fit(frame, ["no", "yes", "no"]), ax=axes)
+    assert boxes[0].get_text().splitlines()[0] in ("job in {pilot}", "job not in {pilot}", "job in {cook, nurse}")
+
+
 def test_a_tree_of_one_leaf(axes):
     assert len(core.plot_tree(core.TreeClassifier().fit([[0.0]], [1]), ax=axes, filled=True, rounded=True)) == 1
 
