@@ -21,6 +21,7 @@ MAX_DISTINCT = 10_000
 _MAX_DISTINCT_IN_TOTAL = 8_000_000
 
 _FLOAT32_INTEGERS = 2**24
+_BOOLEANS = {"false", "true"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +214,9 @@ class CategoricalProfiler:
         facts, column = self._facts, self._column
         reason = reason_for_text(column, facts, self._rules.requested, self._rules.unread)
         stored_as_text = reason is not None and (facts.too_many or reason not in ("constant", "empty"))
-        categories = None if stored_as_text else sorted(facts.categories)
+        # A boolean has both categories, even if one of them does not occur.
+        present = _BOOLEANS if column.values is ValueType.BOOLEAN else facts.categories
+        categories = None if stored_as_text else sorted(present)
         n_codes = len(categories or ())
         return FeatureProfile(
             column=column,

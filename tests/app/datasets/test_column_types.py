@@ -45,6 +45,7 @@ class TestText:
             (["b", " a", "a ", "?"], "categorical", ["a", "b"], 1),
             (["True", "false", "TRUE", ""], "categorical", ["false", "true"], 1),
             (["true", "1"], "categorical", ["1", "true"], 0),
+            (["true", "", "TRUE"], "categorical", ["false", "true"], 1),
             (["01234", "94105"], "categorical", ["01234", "94105"], 0),
             (["0", "0.5", "10"], "numeric", None, 0),
             (["inf", "x"], "categorical", ["inf", "x"], 0),
