@@ -5,7 +5,8 @@ python -m benchmarks.categorical --orders     # gain of the order by the first p
 python -m benchmarks.categorical --speed      # time of a fit with categories, relative to the same columns as numbers
 
 The generated tables have three columns of 25 to 60 levels with random effects, and three numeric ones; `noise` adds a
-column of 2,000 levels without effect, `many` one of 500 levels with an effect. All figures are means over `--repeats`.
+column of 2,000 levels without effect, `many` one of 500 levels with an effect. Codes of more than 255 levels stay
+numbers in the one-hot form and for scikit-learn, which accepts no more. All figures are means over `--repeats`.
 """
 
 import argparse
@@ -83,11 +84,16 @@ def real(folder: Path, name: str) -> Table:
     return Table(X, frame["target"].to_numpy(), [j for j, feature in enumerate(features) if feature in nominal])
 
 
+def with_few_levels(table: Table) -> list[int]:
+    """Return the categorical columns that scikit-learn accepts."""
+    return [j for j in table.categorical if len(np.unique(table.X[:, j])) <= _MOST_LEVELS_OF_SCIKIT_LEARN]
+
+
 def one_hot(table: Table) -> NDArray[np.float64]:
-    """Return the numeric columns, and one column per category."""
-    others = np.delete(table.X, table.categorical, axis=1)
-    levels = [(table.X[:, [j]] == np.unique(table.X[:, j])).astype(np.float64) for j in table.categorical]
-    return np.column_stack([others, *levels])
+    """Return one column per category of the columns with few levels, and the other columns as they are."""
+    few = with_few_levels(table)
+    levels = [(table.X[:, [j]] == np.unique(table.X[:, j])).astype(np.float64) for j in few]
+    return np.column_stack([np.delete(table.X, few, axis=1), *levels])
 
 
 def models(categorical: list[int] | None, seed: int) -> list[Any]:
@@ -105,9 +111,7 @@ def accuracies(table: Table, rate: float, seed: int) -> list[float]:
     y = core.inject_noise(table.y[train], spec, random_state=seed).labels if rate else table.y[train]
     forms = [(table.X, table.categorical), (one_hot(table), None), (table.X, None)]
     fitted = [[model.fit(X[train], y).score(X[test], table.y[test]) for model in models(c, seed)] for X, c in forms]
-    levels = [len(np.unique(table.X[:, j])) for j in table.categorical]
-    few = [j for j, n in zip(table.categorical, levels, strict=True) if n <= _MOST_LEVELS_OF_SCIKIT_LEARN]
-    theirs = HistGradientBoostingClassifier(categorical_features=few or None, random_state=seed)
+    theirs = HistGradientBoostingClassifier(categorical_features=with_few_levels(table) or None, random_state=seed)
     by_model = [form[i] for i in range(2) for form in fitted]
     return [*by_model, theirs.fit(table.X[train], y).score(table.X[test], table.y[test])]
 

@@ -129,7 +129,7 @@ class Tree:
         return np.setdiff1d(np.arange(max(n_codes, codes[-1] + 1)), codes)
 
     def apply(self, X: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the leaf of each row of X (row, feature), int32 (row,)."""
+        """Return the leaf of each row of X (row, feature), int32 (row,). Categorical features have their codes."""
         leaves = np.empty(len(X), dtype=np.int32)
         find_leaves(np.array(X, order="C"), self._nodes, leaves)
         return leaves
