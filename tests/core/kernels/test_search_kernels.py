@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.kernels.criteria.gini import Gini
 from core.kernels.criteria.two_sided import Twoing
-from core.kernels.search import cut_ranges, entries, packed_sums, scanning, splitting
+from core.kernels.search import cut_ranges, entries, packed_sums, scanning, search_workspace, splitting
 from core.kernels.search.ordering import fill_keys_above, key_code, key_position
 from tests.core import oracles
 from tests.core.kernels.search_twins import (
@@ -134,7 +134,7 @@ def test_scan_finds_the_best_cut(node, named_criterion, min_rows):
     codes, classes, weights, n_classes = node
     kind, criterion = named_criterion
     features = binned_features(codes[np.newaxis], [MISSING])
-    workspace = splitting.new_search_workspace(features, len(codes), n_classes)
+    workspace = search_workspace.new_search_workspace(features, len(codes), n_classes)
     totals = node_totals(classes, weights, n_classes)
     cut = splitting.best_cut(
         criterion,
