@@ -58,7 +58,7 @@ LINES = (
 
 def draw_pictures(cells: Sequence[Any], folder: Path) -> None:
     """Write one SVG per theme into the folder; the same cells give the same bytes."""
-    settings = {"svg.hashsalt": "noise curve", "font.family": "DejaVu Sans", "font.size": 11}
+    settings: Any = {"svg.hashsalt": "noise curve", "font.family": "DejaVu Sans", "font.size": 11}
     with mpl.rc_context(settings):
         for theme in THEMES:
             figure = _figure(cells, theme)

@@ -116,7 +116,9 @@ class _Detection:
     def _text_scan(self, name: str, sample: str) -> TextScan:
         requested = self._options.requested(name)
         tried = families(name, self._options.reading, requested, sample)
-        return TextScan(tried, self._reading.nulls, gives_up=requested is None)
+        dates = self._options.reading.dates
+        preferred = dates if isinstance(dates, str) else None
+        return TextScan(tried, self._reading.nulls, gives_up=requested is None, preferred_dates=preferred)
 
     def _require(self, scans: Mapping[str, TextScan], verdicts: Mapping[str, Verdict]) -> None:
         """Raise the error of the first column that is not what the request says."""

@@ -26,7 +26,7 @@ from app.datasets.schemas import (
 )
 from app.datasets.service import DatasetService, StoredDataset, delete_dataset, profile, read_rows, store_upload
 from app.datasets.upload_fields import UploadFields, upload_request_body
-from app.errors import ServiceError
+from app.errors import Invalid, ServiceError
 from app.http.error_handlers import responses
 from app.http.pagination import FilterText, Page, PageParameters
 from app.http.query_names import own_query
@@ -35,6 +35,7 @@ from app.storage.database import reading, writing
 from app.storage.pages import InvalidCursor, UnknownSort
 
 MAX_ROWS = 1_000
+_DEFAULT_ROWS = 50
 MAX_PROFILES = 200
 #: Rows far apart are in row groups of their own, each of which has to be read.
 MAX_NUMBERED_ROWS = 200
@@ -177,8 +178,10 @@ def _row_numbers(text: str | None) -> str | None:
 def get_rows(
     dataset_id: uuid.UUID,
     context: Context,
-    offset: Annotated[int, Query(ge=0, le=2**62, description="first row to return, from 0 in file order")] = 0,
-    limit: Annotated[int, Query(ge=1, le=MAX_ROWS, description="most rows to return")] = 50,
+    offset: Annotated[
+        int | None, Query(ge=0, le=2**62, description="first row to return, from 0 in file order")
+    ] = None,
+    limit: Annotated[int | None, Query(ge=1, le=MAX_ROWS, description="most rows to return; default: 50")] = None,
     rows: Annotated[
         str | None,
         AfterValidator(_row_numbers),
@@ -186,7 +189,10 @@ def get_rows(
     ] = None,
 ) -> DatasetRows:
     numbered = None if rows is None else [int(row) for row in rows.split(",")]
-    selection = RowSelection(numbered, offset, limit)
+    if numbered is not None and (offset is not None or limit is not None):
+        detail = "rows is given together with offset or limit, which it replaces; send either rows or the others"
+        raise Invalid.at("query/rows", detail)
+    selection = RowSelection(numbered, offset or 0, _DEFAULT_ROWS if limit is None else limit)
     found = read_rows(context.sessions, context.dataset_store, context.settings.limits, dataset_id, selection)
     return DatasetRows(columns=found.columns, rows=found.rows, row_numbers=found.row_numbers)
 

@@ -217,12 +217,13 @@ def _is_ndjson(head: bytes) -> bool:
 def _mismatch(declared: FileFormat | None, finding: str, way_out: str = "rename or convert it") -> FileTypeMismatch:
     assert declared is not None, "only a declared format can be contradicted"
     kind = _with_article(declared)
-    detail = f"the name or content type of the file declares {kind}, but the file {finding}; {way_out}"
+    detail = f"the name or content type declares {kind}, but the file {finding}; {way_out}"
     return FileTypeMismatch.at("/file", detail)
 
 
 def _with_article(file_format: FileFormat) -> str:
-    return f"an {file_format}" if file_format[0] in "AEN" else f"a {file_format}"
+    noun = file_format if " " in file_format else f"{file_format} file"
+    return f"an {noun}" if noun[0] in "AEN" else f"a {noun}"
 
 
 def sniff_delimiter(header: str) -> str:

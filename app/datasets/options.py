@@ -17,7 +17,8 @@ Dates = str | Mapping[str, str]
 class ReadingOptions:
     """How the texts of a file are read, as far as the upload says it; the rest is detected.
 
-    dates: a `strptime` form for all columns of text, or one per column. nulls: texts that mean "missing".
+    dates: a `strptime` form that is tried first on all columns of text, or one per column. nulls: texts that mean
+    "missing".
     """
 
     delimiter: str | None = None

@@ -75,14 +75,17 @@ def _date_families(name: str, options: ReadingOptions, sample: str) -> Iterator[
 
 
 def _forms(name: str, options: ReadingOptions, sample: str) -> Iterator[tuple[str | None, ...]]:
-    given = options.dates if isinstance(options.dates, str) else options.date_columns.get(name)
+    if name in options.date_columns:
+        yield (options.date_columns[name],)
+        return
+    given = options.dates if isinstance(options.dates, str) else None
     if given is not None:
         yield (given,)
-        return
     if not re.search(r"\d", sample) or not re.search(r"[-./ ]", sample.strip()):
         return
     yield (None,)
     has_time = ":" in sample
     for forms, time in product(_DATE_FORMS, _TIME_FORMS):
-        if bool(time) == has_time:
-            yield tuple(form + time for form in forms)
+        timed = tuple(form + time for form in forms)
+        if bool(time) == has_time and given not in timed:
+            yield timed

@@ -58,11 +58,18 @@ class TextScan:
     """Scan of one column of text against families of readings.
 
     gives_up: whether readings are given up that fail for many values; otherwise all are kept, to say what they cannot
-    read.
+    read. preferred_dates: form of dates that is chosen if it is among those that read every value.
     """
 
-    def __init__(self, families: Sequence[Family], nulls: Sequence[str], gives_up: bool = True) -> None:
+    def __init__(
+        self,
+        families: Sequence[Family],
+        nulls: Sequence[str],
+        gives_up: bool = True,
+        preferred_dates: str | None = None,
+    ) -> None:
         self._gives_up = gives_up
+        self.preferred_dates = preferred_dates
         self.families = list(families)
         self.n_present = 0
         self._nulls = nulls

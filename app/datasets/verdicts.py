@@ -56,6 +56,9 @@ def candidates(scan: TextScan) -> list[tuple[Family, ReadingScan]]:
     for family in scan.families:
         complete = family.complete
         bare = {each.reading.decimal for each in complete if not each.reading.thousands}
+        preferred = [each for each in complete if scan.preferred_dates and each.reading.dates == scan.preferred_dates]
+        if preferred:
+            return [(family, preferred[0])]
         # A thousands mark that never occurs changes nothing.
         found += [(family, each) for each in complete if not each.reading.thousands or each.reading.decimal not in bare]
     if len({each.reading.thousands for _, each in found}) == 1 and not found[0][1].reading.dates:

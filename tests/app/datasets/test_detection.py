@@ -98,6 +98,14 @@ class TestNumbers:
 
 
 class TestDates:
+    def test_form_for_all_columns_leaves_others_to_detection(self, ingested):
+        table = ingested(
+            ["01/02/2024", "03/04/2024"], ["2024-12-31", "2024-01-02"], ["31.12.2024", "01.02.2024"], dates="%d/%m/%Y"
+        )
+        assert [feature.kind for feature in table.features] == ["datetime"] * 3
+        assert table.features[0].column.reading.dates == "%d/%m/%Y"
+        assert not {"ambiguous_dates", "nearly_datetime"} & set(codes(table))
+
     @pytest.mark.parametrize(
         ("texts", "expected", "form"),
         [

@@ -50,6 +50,8 @@ class TestRows:
             ("?rows=-1", "invalid_request", "query/rows"),
             ("?rows=" + ",".join(["1"] * 201), "invalid_request", "query/rows"),
             ("?offset=-1", "invalid_request", "query/offset"),
+            ("?rows=1&offset=0", "invalid_request", "query/rows"),
+            ("?rows=1&limit=5", "invalid_request", "query/rows"),
         ],
     )
     def test_invalid_selections(self, client, query, code, pointer):

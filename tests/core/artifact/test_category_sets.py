@@ -91,7 +91,6 @@ def move_size(array):
         ("threshold", fill_threshold),
         ("feature", change_first(2)),
     ],
-    ids=str,
 )
 def test_impossible_sets_are_refused(path, content, name, change):
     path.write_bytes(with_array(content, name, change))
