@@ -112,8 +112,8 @@ class UploadFields(BaseModel):
         DateForm | dict[str, DateForm] | None,
         BeforeValidator(_dates),
         Field(
-            description="`strptime` form of dates, such as `%d/%m/%Y`, or a JSON object `{column: form}`; default: "
-            "ISO 8601 and unambiguous local forms"
+            description="`strptime` form of dates, such as `%d/%m/%Y`, which is tried first on every column, or a JSON "
+            "object `{column: form}`; other columns are detected: ISO 8601 and unambiguous local forms"
         ),
     ] = None
 
