@@ -61,20 +61,25 @@ class NumberFacts:
 
     def __init__(self, name: str) -> None:
         split = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-        self.counts_rows = _IDENTIFIER_NAME.search(split) is not None
+        self._may_count = _IDENTIFIER_NAME.search(split) is not None
         self._next: int | None = None
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether there are whole numbers, and each is one more than that before it."""
+        return self._may_count and self._next is not None
 
     def add(self, values: pa.Array) -> None:
         """Add a batch of integers."""
-        if not self.counts_rows:
+        if not self._may_count:
             return
         first = values[0].as_py()
         if values.null_count or (self._next is not None and first != self._next):
-            self.counts_rows = False
+            self._may_count = False
             return
         numbers = values.to_numpy()
         # Adjacent values are compared, since unsigned differences wrap around.
-        self.counts_rows = bool((numbers[1:] == numbers[:-1] + 1).all())
+        self._may_count = bool((numbers[1:] == numbers[:-1] + 1).all())
         self._next = int(numbers[-1]) + 1
 
 

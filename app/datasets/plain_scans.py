@@ -1,5 +1,7 @@
 """First scan of a column of text: whether all values are plain numbers or booleans."""
 
+from functools import reduce
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -58,15 +60,18 @@ class PlainScan:
 
     def _numbers(self, array: pa.Array) -> pa.Array | None:
         numbers = try_cast(array, pa.float64()) if self._real else None
-        return None if numbers is None or _has_codes(array) else numbers
+        # Arrow reads "nan" as a number; whether it is missing is up to the texts that mean so.
+        is_plain = numbers is not None and not pc.any(pc.is_nan(numbers)).as_py() and not _has_codes(array)
+        return numbers if is_plain else None
 
 
 def _has_codes(numbers: pa.Array) -> bool:
-    """Return whether a value is a code with leading zeros, such as 01234."""
-    zeros = numbers.filter(pc.starts_with(numbers, "0"))
-    # Most are 0 alone or begin with "0.", which takes no regular expression to find out.
+    """Return whether a value begins with a zero before a digit, such as 01234, -007 or 00.5, which is a code."""
+    begins = [pc.starts_with(numbers, sign + "0") for sign in ("", "-", "+")]
+    zeros = numbers.filter(reduce(pc.or_, begins))
+    # Many are 0 alone, which takes no regular expression to find out.
     longer = zeros.filter(pc.greater(pc.binary_length(zeros), 1))
-    return len(longer) > 0 and bool(pc.any(pc.match_substring_regex(longer, r"^0\d+\s*$")).as_py())
+    return len(longer) > 0 and bool(pc.any(pc.match_substring_regex(longer, r"^[+-]?0\d")).as_py())
 
 
 def _all_boolean(array: pa.Array) -> bool:

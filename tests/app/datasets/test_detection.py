@@ -66,10 +66,24 @@ class TestNumbers:
 
     @pytest.mark.parametrize(
         "texts",
-        [["12 %", "3", "4"], ["1,2,3", "4,5,6", "7"], ["12.34.56", "1", "2"], ["1e", "2", "3"], ["01", "2", "3"]],
+        [
+            ["12 %", "3", "4"],
+            ["1,2,3", "4,5,6", "7"],
+            ["12.34.56", "1", "2"],
+            ["1e", "2", "3"],
+            ["01", "2", "3"],
+            ["-01", "2", "3"],
+            ["+01", "2", "3"],
+            ["00.5", "2", "3"],
+        ],
     )
     def test_not_numbers(self, ingested, texts):
         assert ingested(texts).features[0].kind == "categorical"
+
+    @pytest.mark.parametrize("nulls", [None, ["", "-"]])
+    def test_nan_is_missing_only_if_it_is_among_the_missing_texts(self, ingested, nulls):
+        feature = ingested(["1.5", "nan", "2"], nulls=nulls).features[0]
+        assert (feature.kind, feature.missing) == (("numeric", 1) if nulls is None else ("categorical", 0))
 
     def test_marks_that_are_named_are_the_only_ones(self, ingested, values):
         ingested(["1.234", "5.678", "9.012"], decimal=",", thousands=".")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from app.settings import Limits
+from tests.app.datasets.tables import parquet
 
 
 def upload(client, columns, **fields):
@@ -72,6 +73,27 @@ def test_numbers_that_count_the_rows_under_such_a_name(client, name, kind):
     assert feature(body, name)["kind"] == kind
     shuffled = [*range(2, N + 1), 1]
     assert feature(upload(client, {name: shuffled, **BASE}).json(), name)["kind"] == "numeric"
+
+
+FRACTIONS = [f"{row * 37 % 101}.25" for row in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "kind"),
+    [
+        ("price_index", FRACTIONS, "numeric"),
+        ("num", ["0", "1.5", "3"] * (N // 3), "numeric"),
+        ("record date", [f"2024-01-{row % 28 + 1:02}" for row in range(N)], "datetime"),
+    ],
+)
+def test_fractions_and_dates_under_such_a_name_are_used(client, name, cells, kind):
+    assert feature(upload(client, {name: cells, **BASE}).json(), name)["kind"] == kind
+
+
+def test_fractions_of_a_typed_file_under_such_a_name_are_used(client):
+    content = parquet(index=[float(text) for text in FRACTIONS], y=BASE["y"])
+    body = client.post("/datasets", files={"file": ("t.parquet", content)}, data={"target": "y"}).json()
+    assert feature(body, "index")["kind"] == "numeric"
 
 
 def test_types_bring_columns_back_and_leave_them_out(client):
