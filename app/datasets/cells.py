@@ -1,6 +1,6 @@
 """Tables of text that are converted before they are read: rows of cells, with the line in which each row stands."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,30 @@ _MAX_CHARACTERS = 8 * MEBIBYTE
 Row = tuple[int, Sequence[str | None]]
 
 
-def write_cells(path: Path, names: Sequence[str], rows: Iterable[Row]) -> int:
-    """Write rows to the new file `path`. Return how many."""
+class Fraction(str):
+    """Number that the file holds as a number, not as text, written with a decimal point."""
+
+    __slots__ = ()
+
+
+def write_cells(path: Path, names: Sequence[str], rows: Iterable[Row]) -> "CellsReader":
+    """Write rows to the new file `path`, and return a reader of it."""
     schema = pa.schema([*((name, pa.string()) for name in names), (_LINE, pa.int64())])
-    n_rows = 0
+    n_rows, fractions = 0, set[str]()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, schema, options=options) as writer:
         for batch in _batches(rows, rows_per_batch(len(names))):
-            writer.write_batch(_batch(batch, schema))
+            columns: list[Sequence[Any]] = [*zip(*(cells for _, cells in batch), strict=True)]
+            fractions.update(name for name, cells in zip(names, columns, strict=True) if _has_fraction(cells))
+            columns.append([line for line, _ in batch])
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
             n_rows += len(batch)
-    return n_rows
+    return CellsReader(path, n_rows, fractions)
+
+
+def _has_fraction(cells: Sequence[Any]) -> bool:
+    return any(type(cell) is Fraction for cell in cells)
 
 
 def _batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
@@ -47,21 +61,14 @@ def _batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
         yield pending
 
 
-def _batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
-    columns: list[Sequence[Any]] = [*zip(*(cells for _, cells in rows), strict=True)]
-    columns.append([line for line, _ in rows])
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.record_batch(arrays, schema=schema)
-
-
 class CellsReader:
     """Reader of what `write_cells` wrote."""
 
     is_text = True
     delimiter = None
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, n_rows: int, fractions: Set[str]) -> None:
+        self._path, self.n_rows, self.fractions = path, n_rows, fractions
         with pa.memory_map(str(path)) as source:
             self.schema = pa.schema([field for field in pa.ipc.open_file(source).schema if field.name != _LINE])
 

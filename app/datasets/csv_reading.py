@@ -4,7 +4,7 @@ import codecs
 import csv
 import io
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +27,7 @@ class CsvReader:
     """
 
     is_text = True
+    fractions: Set[str] = frozenset()
 
     def __init__(self, path: Path, delimiter: str | None, nulls: Sequence[str]) -> None:
         self._path, self._nulls = path, list(nulls)

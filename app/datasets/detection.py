@@ -5,11 +5,11 @@ again, with the other forms of numbers and with dates; the scan ends as soon as 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.datasets.column_types import Column, ColumnKind, ValueType, as_text, declared_values
 from app.datasets.errors import NotDatetime, NotNumeric, column_pointer
-from app.datasets.options import UploadOptions
+from app.datasets.options import ReadingOptions, UploadOptions
 from app.datasets.plain_scans import PlainScan
 from app.datasets.reading import TableReader
 from app.datasets.text_families import families, nulls_of
@@ -56,7 +56,9 @@ class _Detection:
         conventions = Conventions.of_columns(scans.values(), self._reader.delimiter)
         if conventions.decimal == ",":
             # Next to 1.234,5 the number 1.234 is probably not a fraction.
-            scans |= self._scan_texts({name: scan.sample for name, scan in plain.items() if scan.is_fractional})
+            scans |= self._scan_texts(
+                {name: scan.sample for name, scan in plain.items() if self._may_be_grouped(name, scan)}
+            )
         verdicts = {name: judge(name, scan, conventions, self._reader.place) for name, scan in scans.items()}
         self._require(scans, verdicts)
         found = {name: declared[name] or plain[name].values for name in self._names}
@@ -90,8 +92,11 @@ class _Detection:
         english = given.decimal in (None, ".") and given.thousands != "."
         requested = self._options.requested(name)
         return requested not in (ColumnKind.CATEGORICAL, ColumnKind.DATETIME) and (
-            english or name == self._options.target
+            english or name == self._options.target or name in self._reader.fractions
         )
+
+    def _may_be_grouped(self, name: str, scan: PlainScan) -> bool:
+        return scan.is_fractional and name not in self._reader.fractions
 
     def _may_be_read(self, name: str, scan: PlainScan) -> bool:
         requested = self._options.requested(name)
@@ -115,10 +120,18 @@ class _Detection:
 
     def _text_scan(self, name: str, sample: str) -> TextScan:
         requested = self._options.requested(name)
-        tried = families(name, self._options.reading, requested, sample)
+        tried = families(name, self._marks(name), requested, sample)
         dates = self._options.reading.dates
         preferred = dates if isinstance(dates, str) else None
         return TextScan(tried, self._reading.nulls, gives_up=requested is None, preferred_dates=preferred)
+
+    def _marks(self, name: str) -> ReadingOptions:
+        """Return the options for a column, where a point in numbers of the file itself is no thousands mark."""
+        given = self._options.reading
+        if name not in self._reader.fractions:
+            return given
+        is_local = given.decimal == "," or given.thousands == "."
+        return replace(given, decimal=".", thousands="" if is_local else given.thousands)
 
     def _require(self, scans: Mapping[str, TextScan], verdicts: Mapping[str, Verdict]) -> None:
         """Raise the error of the first column that is not what the request says."""

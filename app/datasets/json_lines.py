@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from app.datasets.cells import CellsReader, Row, write_cells
+from app.datasets.cells import CellsReader, Fraction, Row, write_cells
 from app.datasets.errors import NoRows, TooManyRows, UnreadableFile, UnsupportedColumnType
 from app.datasets.reading import check_names
 from app.settings import MEBIBYTE, Limits
@@ -23,9 +23,10 @@ def read_json_lines(path: Path, target: Path, limits: Limits) -> CellsReader:
         UnreadableFile, UnsupportedColumnType, NoRows, TooManyRows, TooManyColumns, InvalidColumnName.
     """
     names = _keys(path, limits)
-    if write_cells(target, names, _rows(path, names)) == 0:
+    reader = write_cells(target, names, _rows(path, names))
+    if reader.n_rows == 0:
         raise NoRows.at("/file", "the file has no rows; upload at least one row of each of two classes")
-    return CellsReader(target)
+    return reader
 
 
 def _keys(path: Path, limits: Limits) -> list[str]:
@@ -82,7 +83,9 @@ def _cell(value: Any) -> str | None:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
+    if isinstance(value, float):
+        return Fraction(repr(value))
+    if isinstance(value, int):
         return repr(value)
     raise TypeError
 

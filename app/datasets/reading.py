@@ -3,7 +3,7 @@
 Cells of text files are read as text; `app.datasets.detection` finds their types.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import Protocol
 
@@ -22,10 +22,14 @@ class TableReader(Protocol):
     """Reader of one file. `schema` has all columns of the file.
 
     is_text: whether all columns are read as text, because the file has no types. delimiter: that of a text file.
+    fractions: columns read as text that contain numbers of the file itself, which are written with a decimal point.
     """
 
     schema: pa.Schema
     is_text: bool
+
+    @property
+    def fractions(self) -> Set[str]: ...
 
     @property
     def delimiter(self) -> str | None: ...
@@ -69,6 +73,7 @@ class ParquetReader:
 
     is_text = False
     delimiter = None
+    fractions: Set[str] = frozenset()
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -90,6 +95,7 @@ class ArrowReader:
 
     is_text = False
     delimiter = None
+    fractions: Set[str] = frozenset()
 
     def __init__(self, path: Path, has_footer: bool) -> None:
         self._path, self._has_footer = path, has_footer

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import openpyxl
 
-from app.datasets.cells import CellsReader, Row, write_cells
+from app.datasets.cells import CellsReader, Fraction, Row, write_cells
 from app.datasets.errors import NoRows, TooManyRows, UnreadableFile, UploadTooLarge
 from app.datasets.reading import check_names
 from app.errors import ServiceError
@@ -51,11 +51,11 @@ def read_workbook(path: Path, target: Path, limits: Limits) -> Workbook:
             sheet.reset_dimensions()
             header_line, names = _header(sheet)
             check_names(names, limits)
-            n_rows = write_cells(target, names, _rows(sheet, header_line, len(names), limits))
-            if n_rows == 0:
+            reader = write_cells(target, names, _rows(sheet, header_line, len(names), limits))
+            if reader.n_rows == 0:
                 detail = f"the sheet {sheet.title!r} has a header but no rows; save the table in the first sheet"
                 raise NoRows.at("/file", detail)
-            return Workbook(CellsReader(target), sheet.title, book.sheetnames)
+            return Workbook(reader, sheet.title, book.sheetnames)
 
 
 def _load(source: BinaryIO) -> Any:
@@ -122,9 +122,9 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else Fraction(repr(value))
     if isinstance(value, datetime.datetime):
         return value.date().isoformat() if value.time() == _MIDNIGHT else value.isoformat()
     if isinstance(value, datetime.timedelta):
-        return str(value.total_seconds())
+        return Fraction(value.total_seconds())
     return str(value)

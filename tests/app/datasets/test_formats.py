@@ -224,6 +224,32 @@ class TestJsonLines:
         assert (found, detail in told) == (code, True), told
 
 
+PRICES = ["1,1", "2,2", "3,3", "4,4"]
+DOSES = [1.134, 2, 3.125, 4]
+LABELS = ["u", "v", "u", "v"]
+
+
+class TestNumbersOfTheFile:
+    """Numbers in JSON and Excel are what they are, however text beside them is written."""
+
+    @pytest.mark.parametrize("fields", [{}, {"decimal": ","}, {"thousands": "."}])
+    @pytest.mark.parametrize("file_name", ["t.ndjson", "t.xlsx"])
+    def test_keep_their_value_beside_local_text(self, client, file_name, fields):
+        header, rows = ("price", "dose", "y"), list(zip(PRICES, DOSES, LABELS, strict=True))
+        as_json = ndjson(*(dict(zip(header, row, strict=True)) for row in rows))
+        content = as_json if file_name == "t.ndjson" else workbook([header, *rows])
+        body = upload(client, content, file_name, **fields).json()
+        stored = client.get(f"/datasets/{body['id']}/rows").json()["rows"]
+        assert [row[:2] for row in stored] == [[1.1, 1.134], [2.2, 2], [3.3, 3.125], [4.4, 4]]
+
+    @pytest.mark.parametrize("fields", [{}, {"decimal": ","}])
+    def test_a_column_that_mixes_them_with_local_text_is_not_scaled(self, client, fields):
+        cells = ["1,5", 1.134, 2.125, 2.125]
+        items = [{"a": a, "x": x, "y": y} for a, x, y in zip(cells, PRICES, LABELS, strict=True)]
+        body = upload(client, ndjson(*items), "t.ndjson", **fields).json()
+        assert body["features"][0]["categories"] == ["1,5", "1.134", "2.125"]
+
+
 def test_row_numbers_that_pandas_writes_are_left_out(client):
     rows = "".join(f"{row},{row % 7},{row % 2}\n" for row in range(30))
     body = upload(client, f",a,y\n{rows}".encode(), "t.csv").json()
