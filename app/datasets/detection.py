@@ -4,6 +4,7 @@ The first scan finds columns of plain numbers and booleans, as most are. Only co
 again, with the other forms of numbers and with dates; the scan ends as soon as all of them are known to be text.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,12 +15,15 @@ from app.datasets.plain_scans import PlainScan
 from app.datasets.reading import TableReader
 from app.datasets.text_families import families, nulls_of
 from app.datasets.text_scans import TextScan
+from app.datasets.unread_numbers import unread_warnings
 from app.datasets.upload_warnings import UploadWarning
 from app.datasets.verdicts import Conventions, Verdict, first_unreadable, judge
 from core import TextReading
 
 #: Kinds that a column of text is scanned for.
 _READ_KINDS = (ColumnKind.NUMERIC, ColumnKind.DATETIME)
+#: Number whose point may separate groups of three digits.
+_MAY_BE_GROUPED = r"[+-]?\d{1,3}(?:\.\d{3})?"
 
 
 @dataclass(frozen=True)
@@ -54,17 +58,36 @@ class _Detection:
         plain = self._scan_plain([name for name in self._names if declared[name] is None])
         scans = self._scan_texts({name: scan.sample for name, scan in plain.items() if self._may_be_read(name, scan)})
         conventions = Conventions.of_columns(scans.values(), self._reader.delimiter)
-        if conventions.decimal == ",":
-            # Next to 1.234,5 the number 1.234 is probably not a fraction.
-            scans |= self._scan_texts(
-                {name: scan.sample for name, scan in plain.items() if self._may_be_grouped(name, scan)}
-            )
         verdicts = {name: judge(name, scan, conventions, self._reader.place) for name, scan in scans.items()}
+        verdicts |= self._verdicts_on_fractions(plain, conventions)
         self._require(scans, verdicts)
+        verdicts |= self._second_look(verdicts)
         found = {name: declared[name] or plain[name].values for name in self._names}
         columns = {name: self._column(name, found[name], verdicts.get(name)) for name in self._names}
         unread = [name for name, verdict in verdicts.items() if verdict.values is None and verdict.warning]
         return DetectedColumns(columns, [verdict.warning for verdict in verdicts.values() if verdict.warning], unread)
+
+    def _verdicts_on_fractions(self, plain: Mapping[str, PlainScan], conventions: Conventions) -> dict[str, Verdict]:
+        """Return the verdicts on fractions in a file that seems to have decimal commas, where 1.234 may be 1234."""
+        decimal = conventions.decimal or conventions.default_decimal
+        if decimal == "." or self._options.reading.decimal is not None:
+            return {}
+        suspects = {name: scan.sample for name, scan in plain.items() if self._may_be_grouped(name, scan)}
+        suspects = {name: sample for name, sample in suspects.items() if re.fullmatch(_MAY_BE_GROUPED, sample)}
+        # Only other columns that leave no doubt show that the point is a thousands mark.
+        known = replace(conventions, default_decimal=".")
+        scans = self._scan_texts(suspects)
+        return {name: judge(name, scan, known, self._reader.place) for name, scan in scans.items()}
+
+    def _second_look(self, verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
+        """Return verdicts with a warning on columns of text that have none, but look like numbers or dates."""
+        names = [
+            name
+            for name, verdict in verdicts.items()
+            if verdict == Verdict() and self._options.requested(name) is None and name != self._options.target
+        ]
+        found = unread_warnings(self._reader, names, self._options.reading)
+        return {warning.column: Verdict(warning=warning) for warning in found if warning.column is not None}
 
     def _declared(self, name: str) -> ValueType | None:
         """Return the type that the file or the request declares, or None if it has to be detected from text."""
@@ -123,7 +146,13 @@ class _Detection:
         tried = families(name, self._marks(name), requested, sample)
         dates = self._options.reading.dates
         preferred = dates if isinstance(dates, str) else None
-        return TextScan(tried, self._reading.nulls, gives_up=requested is None, preferred_dates=preferred)
+        return TextScan(
+            tried,
+            self._reading.nulls,
+            gives_up=requested is None,
+            preferred_dates=preferred,
+            dates_are_given=name in self._options.reading.date_columns,
+        )
 
     def _marks(self, name: str) -> ReadingOptions:
         """Return the options for a column, where a point in numbers of the file itself is no thousands mark."""
@@ -146,13 +175,16 @@ class _Detection:
 
     def _refusal(self, name: str, requested: ColumnKind, finding: str) -> NotNumeric | NotDatetime:
         pointer, source = column_pointer("types", name), "types"
+        way_out = "correct the value, leave it empty if it is missing, or make the column categorical"
         if name == self._options.weight:
             pointer, source = "/weight", "weight"
+            way_out = "correct the value, or name another column as `weight`, or none"
         elif name in self._options.reading.date_columns:
             pointer, source = column_pointer("dates", name), "dates"
+            form = self._options.reading.date_columns[name]
+            way_out = f"send the form that the column has instead of {form!r}, or correct the value"
         wanted = "numeric" if requested is ColumnKind.NUMERIC else "dates"
-        way_out = "leave it empty if it is missing, or make the column categorical"
-        detail = f"column {name!r} must be {wanted} according to {source}, but {finding}; correct the value, {way_out}"
+        detail = f"column {name!r} must be {wanted} according to {source}, but {finding}; {way_out}"
         error = NotNumeric if requested is ColumnKind.NUMERIC else NotDatetime
         return error.at(pointer, detail)
 

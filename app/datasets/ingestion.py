@@ -1,6 +1,6 @@
 """Conversion of an uploaded file to its stored form: detect types, profile, encode, in passes over the file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from app.datasets.profiling import FeatureProfile, FeatureRules, feature_profile
 from app.datasets.reading import TableReader
 from app.datasets.role_profiling import GroupProfiler, WeightProfiler
 from app.datasets.target_profiling import TargetProfile, TargetProfiler, target_warnings
-from app.datasets.upload_warnings import UploadWarning
+from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
 from app.settings import Limits
 
 
@@ -47,7 +47,7 @@ def ingest(
         roles = column_roles(table.reader.schema.names, options)
         detected = detect_columns(table.reader, roles.names, options)
         profile = _Profiler(table.reader, roles, detected, options, limits).run()
-        _require_features(profile.features)
+        _require_features(profile.features, detected.warnings)
         columns = [detected.columns[name] for name in roles.names]
         encoder = Encoder(columns, profile.features, list(roles.others), profile.target)
         write_table(canonical, encoder, table.reader.batches(roles.names))
@@ -56,13 +56,14 @@ def ingest(
     return IngestedTable(profile.n_rows, profile.features, profile.target, reading, warnings)
 
 
-def _require_features(features: list[FeatureProfile]) -> None:
+def _require_features(features: list[FeatureProfile], warnings: Sequence[UploadWarning]) -> None:
     if all(feature.kind is ColumnKind.IGNORED for feature in features):
         listed = ", ".join(f"{feature.name[:80]!r} ({feature.reason})" for feature in features[:5])
         detail = (
             f"every column beside the target is left out: {listed}; bring columns back with `types`, or upload others"
         )
-        raise NoFeatures.at("/file", detail)
+        found = [warning.detail for warning in warnings[:MAX_ROWS]]
+        raise NoFeatures.at("/file", ". ".join([detail, *(text[0].upper() + text[1:] for text in found)]))
 
 
 @dataclass(frozen=True)

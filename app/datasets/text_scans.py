@@ -18,16 +18,22 @@ from core.service_api import clean_texts, parse_datetimes, parse_numbers
 _GIVEN_UP_SHARE = 0.5
 #: Values of the first batch that a reading is tried on, before it is tried on all.
 _SAMPLE_SIZE = 200
+#: Distinct texts that a column of numbers or dates may have beside them and still be called one.
+MAX_ODD_TEXTS = 3
 
 Cell = tuple[int, str]
 
 
 @dataclass
 class ReadingScan:
-    """One reading of a column: how many values it cannot read, and the first of them."""
+    """One reading of a column: how many values it cannot read, and the first of them.
+
+    odd_texts: distinct texts that it cannot read, as long as they are few.
+    """
 
     reading: TextReading
     n_invalid: int = 0
+    odd_texts: set[str] = field(default_factory=set)
     invalid: list[Cell] = field(default_factory=list)
 
 
@@ -47,18 +53,26 @@ class Family:
     def invalid(self, texts: pa.Array, reading: TextReading) -> NDArray[np.bool_]:
         """Return which texts the reading cannot read. texts: without nulls."""
         parse = parse_datetimes if self.values is ValueType.DATETIME else parse_numbers
-        mask: NDArray[np.bool_] = parse(texts, reading).invalid.to_numpy(zero_copy_only=False)
-        if reading.percent:
-            # A column in which only some numbers have a percent sign mixes units.
-            mask = mask | ~pc.ends_with(texts, "%").to_numpy(zero_copy_only=False)
-        return mask
+        invalid: NDArray[np.bool_] = parse(texts, reading).invalid.to_numpy(zero_copy_only=False)
+        return invalid
+
+    def give_up(self, limit: float, n_invalid: Sequence[int], n_unreadable: int) -> None:
+        """Drop readings that fail for more values than `limit`.
+
+        Forms of dates that exclude each other stay as long as all of them together do, to say that they are mixed.
+        """
+        if self.values is ValueType.DATETIME and len(self.scans) > 1 and n_unreadable <= limit:
+            return
+        self.scans = [scan for scan, n in zip(self.scans, n_invalid, strict=True) if n <= limit]
 
 
 class TextScan:
     """Scan of one column of text against families of readings.
 
     gives_up: whether readings are given up that fail for many values; otherwise all are kept, to say what they cannot
-    read. preferred_dates: form of dates that is chosen if it is among those that read every value.
+    read. preferred_dates: form of dates that is chosen if it is among those that read every value. dates_are_given:
+    whether the upload names the form of dates of this column. first_cells: the
+    first cells that have a mark, or other signs than digits.
     """
 
     def __init__(
@@ -67,11 +81,14 @@ class TextScan:
         nulls: Sequence[str],
         gives_up: bool = True,
         preferred_dates: str | None = None,
+        dates_are_given: bool = False,
     ) -> None:
         self._gives_up = gives_up
         self.preferred_dates = preferred_dates
+        self.dates_are_given = dates_are_given
         self.families = list(families)
         self.n_present = 0
+        self.first_cells: list[Cell] = []
         self._nulls = nulls
 
     @property
@@ -90,6 +107,9 @@ class TextScan:
             self._try_on(values[:_SAMPLE_SIZE])
         self.n_present += int(n_rows.sum())
         batch = _Batch(cleaned, values, n_rows, first_row)
+        if self.families and len(self.first_cells) < MAX_ROWS:
+            has_mark = pc.match_substring_regex(values, r"[^-+\d]").to_numpy(zero_copy_only=False)
+            self.first_cells += batch.first(has_mark, MAX_ROWS - len(self.first_cells))
         for family in self.families:
             _note(family, batch)
         if self._gives_up:
@@ -98,14 +118,15 @@ class TextScan:
     def _try_on(self, sample: pa.Array) -> None:
         """Keep the readings that can read at least half of the sample."""
         for family in self.families:
-            limit = _GIVEN_UP_SHARE * len(sample)
-            family.scans = [s for s in family.scans if family.invalid(sample, s.reading).sum() <= limit]
+            masks = [family.invalid(sample, scan.reading) for scan in family.scans]
+            unreadable = int(np.logical_and.reduce(masks).sum())
+            family.give_up(_GIVEN_UP_SHARE * len(sample), [int(mask.sum()) for mask in masks], unreadable)
         self.families = [family for family in self.families if family.scans]
 
     def _give_up(self) -> None:
         limit = _GIVEN_UP_SHARE * self.n_present
         for family in self.families:
-            family.scans = [scan for scan in family.scans if scan.n_invalid <= limit]
+            family.give_up(limit, [scan.n_invalid for scan in family.scans], family.n_unreadable)
         self.families = [family for family in self.families if family.scans]
 
 
@@ -133,5 +154,8 @@ def _note(family: Family, batch: _Batch) -> None:
         n_invalid = int(batch.n_rows[invalid].sum())
         if n_invalid and len(scan.invalid) < MAX_ROWS:
             scan.invalid += batch.first(invalid, MAX_ROWS - len(scan.invalid))
+        if n_invalid and len(scan.odd_texts) <= MAX_ODD_TEXTS:
+            odd = batch.values.filter(pa.array(invalid))
+            scan.odd_texts.update(odd[: 2 * MAX_ODD_TEXTS + 1].to_pylist())
         scan.n_invalid += n_invalid
     family.n_unreadable += int(batch.n_rows[unreadable].sum())

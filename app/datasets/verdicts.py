@@ -1,13 +1,16 @@
 """Verdict on a column of text after its scan: numbers, dates or text, and what its user should know."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
+import pyarrow as pa
+
 from app.datasets.column_types import ValueType
-from app.datasets.text_scans import Cell, Family, ReadingScan, TextScan
+from app.datasets.text_scans import MAX_ODD_TEXTS, Cell, Family, ReadingScan, TextScan
 from app.datasets.upload_warnings import Place, UploadWarning, listed_cells
 from core import TextReading
+from core.service_api import parse_numbers
 
 #: A column of text gets a warning if so many of its values could be read.
 NEARLY_SHARE = 0.9
@@ -72,53 +75,77 @@ def judge(name: str, scan: TextScan, conventions: Conventions, place: Place) -> 
     found = candidates(scan)
     if len(found) == 1:
         family, complete = found[0]
-        return Verdict(family.values, complete.reading)
+        return Verdict(family.values, complete.reading, _two_digit_years(name, complete.reading, scan, place))
     if found and found[0][0].values is ValueType.DATETIME:
-        return _ambiguous_dates(name, [each.reading for _, each in found], conventions)
+        return _ambiguous_dates(name, [each.reading for _, each in found], conventions, scan, place)
     if found:
-        return _ambiguous_numbers(name, [each.reading for _, each in found], conventions)
+        return _ambiguous_numbers(name, [each.reading for _, each in found], conventions, scan, place)
     return _text(name, scan, place)
 
 
-def _ambiguous_numbers(name: str, readings: Sequence[TextReading], conventions: Conventions) -> Verdict:
+def _two_digit_years(name: str, reading: TextReading, scan: TextScan, place: Place) -> UploadWarning | None:
+    if "%y" not in (reading.dates or "") or scan.dates_are_given or reading.dates == scan.preferred_dates:
+        return None
+    detail = (
+        f"the years of column {name!r} have two digits: {listed_cells(scan.first_cells, place)}; 69 to 99 are read as "
+        "1969 to 1999, and 00 to 68 as 2000 to 2068. Write years with four digits if any of them is wrong"
+    )
+    return UploadWarning(name, "two_digit_years", detail, [row for row, _ in scan.first_cells])
+
+
+def _ambiguous_numbers(
+    name: str, readings: Sequence[TextReading], conventions: Conventions, scan: TextScan, place: Place
+) -> Verdict:
     decimal = conventions.decimal or conventions.default_decimal
     chosen = next((reading for reading in readings if reading.decimal == decimal), readings[0])
     mark = "decimal mark" if not chosen.thousands else "thousands mark"
     shown = chosen.thousands or chosen.decimal
     detail = (
-        f"every number of column {name!r} has one {shown!r} before three digits, which may be a decimal or a thousands "
-        f"mark; it is read as a {mark}. Send `decimal` to say which it is"
+        f"in column {name!r}, {shown!r} only occurs before three digits at the end and may be a decimal or a thousands "
+        f"mark: {listed_cells(scan.first_cells, place)}; it is read as a {mark}. Send `decimal` to say which it is"
     )
-    return Verdict(ValueType.REAL, chosen, UploadWarning(name, "ambiguous_numbers", detail))
+    rows = [row for row, _ in scan.first_cells]
+    return Verdict(ValueType.REAL, chosen, UploadWarning(name, "ambiguous_numbers", detail, rows))
 
 
-def _ambiguous_dates(name: str, readings: Sequence[TextReading], conventions: Conventions) -> Verdict:
+def _ambiguous_dates(
+    name: str, readings: Sequence[TextReading], conventions: Conventions, scan: TextScan, place: Place
+) -> Verdict:
+    rows = [row for row, _ in scan.first_cells]
     forms = [reading.dates or "" for reading in readings]
     known = [reading for reading in readings if reading.dates in conventions.dates]
     choices = " or ".join(repr(form) for form in forms)
-    opening = f"the dates of column {name!r} can be read as {choices}, because no day is above 12"
+    opening = (
+        f"the dates of column {name!r} can be read as {choices}, because no day is above 12: "
+        f"{listed_cells(scan.first_cells, place)}"
+    )
     if len(known) == 1:
         detail = f"{opening}; they are read as {known[0].dates!r}, as other columns are. Send `dates` to change that"
-        return Verdict(ValueType.DATETIME, known[0], UploadWarning(name, "ambiguous_dates", detail))
+        return Verdict(ValueType.DATETIME, known[0], UploadWarning(name, "ambiguous_dates", detail, rows))
     detail = f"{opening}; the column is read as text. Send `dates` with the form that is meant"
-    return Verdict(warning=UploadWarning(name, "ambiguous_dates", detail))
+    return Verdict(warning=UploadWarning(name, "ambiguous_dates", detail, rows))
 
 
 def _text(name: str, scan: TextScan, place: Place) -> Verdict:
     for family in scan.families:
         if family.values is ValueType.DATETIME and len(family.scans) > 1 and family.n_unreadable == 0:
             return _mixed_dates(name, family.scans, place)
-    best = min(
-        ((family, each) for family in scan.families for each in family.scans),
-        key=lambda pair: pair[1].n_invalid,
-        default=None,
-    )
-    if best is None or best[1].n_invalid > (1 - NEARLY_SHARE) * scan.n_present:
+    if not scan.families:
         return Verdict()
-    return _nearly(name, *best, scan.n_present, place)
+    family, best = best_of(scan)
+    if best.n_invalid > (1 - NEARLY_SHARE) * scan.n_present:
+        return Verdict()
+    return Verdict(warning=nearly(name, family, best, scan.n_present, place))
+
+
+def best_of(scan: TextScan) -> tuple[Family, ReadingScan]:
+    """Return the reading that can read the most values, of a scan that has one."""
+    pairs = ((family, each) for family in scan.families for each in family.scans)
+    return min(pairs, key=lambda pair: pair[1].n_invalid)
 
 
 def _mixed_dates(name: str, scans: Sequence[ReadingScan], place: Place) -> Verdict:
+    scans = sorted(scans, key=lambda each: each.invalid[0][0])
     cells = [each.invalid[0] for each in scans]
     shown = " and ".join(
         f"{place(row)} ({value[:80]!r}) not as {each.reading.dates!r}"
@@ -131,15 +158,29 @@ def _mixed_dates(name: str, scans: Sequence[ReadingScan], place: Place) -> Verdi
     return Verdict(warning=UploadWarning(name, "mixed_dates", detail, [row for row, _ in cells]))
 
 
-def _nearly(name: str, family: Family, best: ReadingScan, n_present: int, place: Place) -> Verdict:
+def nearly(name: str, family: Family, best: ReadingScan, n_present: int, place: Place) -> UploadWarning:
+    """Return the warning about a column of which some values are not numbers or dates."""
     is_date = family.values is ValueType.DATETIME
     noun, kind = ("dates", "datetime") if is_date else ("numbers", "numeric")
-    share = f"all but {best.n_invalid:,} of {n_present:,}"
+    if best.reading.percent:
+        noun = "numbers with a percent sign"
+    cells = listed_cells(best.invalid, place)
     detail = (
-        f"{share} values of column {name!r} are {noun}, but {listed_cells(best.invalid, place)}; the column is read as "
-        f'text. Correct the values, or list texts that mean "missing" in `nulls`'
+        f"all but {best.n_invalid:,} of {n_present:,} values of column {name!r} are {noun}, but {cells}; the column is "
+        f"read as text. {_way_out(best)}"
     )
-    return Verdict(warning=UploadWarning(name, f"nearly_{kind}", detail, [row for row, _ in best.invalid]))
+    return UploadWarning(name, f"nearly_{kind}", detail, [row for row, _ in best.invalid])
+
+
+def _way_out(best: ReadingScan) -> str:
+    bare = replace(best.reading, percent=False)
+    value = best.invalid[0][1]
+    if best.reading.percent and not parse_numbers(pa.array([value]), bare).invalid[0].as_py():
+        return f"Write the percent sign there too ({value[:80]} %), or nowhere"
+    if len(best.odd_texts) > MAX_ODD_TEXTS:
+        return 'Correct the values, or list texts that mean "missing" in `nulls`'
+    texts = ", ".join(repr(text[:80]) for text in sorted(best.odd_texts))
+    return f'Correct the values, or list {texts} in `nulls` if they mean "missing"'
 
 
 def first_unreadable(scan: TextScan) -> Cell:

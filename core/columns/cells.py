@@ -67,7 +67,7 @@ def _number(text: str, reading: TextReading) -> float | None:
     number = float(digits.replace(reading.decimal, "."))
     if not math.isfinite(number):
         return None
-    return number / 100.0 if text.endswith("%") else number
+    return number / 100.0 if reading.percent else number
 
 
 @lru_cache(maxsize=256)

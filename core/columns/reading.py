@@ -55,7 +55,8 @@ class TextReading:
     decimal: decimal mark, "." or ",".
     thousands: mark between groups of three digits: "," "." " " "'" or "" for none. A blank stands for no-break and
         thin spaces too, an apostrophe for the typographic one too.
-    percent: whether numbers may have a percent sign, which divides them by 100: "12 %" is 0.12.
+    percent: whether numbers must have a percent sign, which divides them by 100: "12 %" is 0.12. Without it, 12 could
+        mean 12 % or 1200 %.
     dates: `strptime` form of dates, or None for ISO 8601.
     nulls: texts, without surrounding blanks, that mean that the value is missing.
 
@@ -93,7 +94,7 @@ class TextReading:
     @property
     def number_example(self) -> str:
         """A number in this writing, for error messages."""
-        return f"1{self.thousands}234{self.decimal}5" + (" or 12 %" if self.percent else "")
+        return f"1{self.thousands}234{self.decimal}5" + (" %" if self.percent else "")
 
     @property
     def date_example(self) -> str:
@@ -130,5 +131,5 @@ def number_pattern(reading: TextReading) -> str:
     grouped = rf"|[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+" if reading.thousands else ""
     decimal = f"[{reading.decimal}]"
     mantissa = rf"(?:(?:0|[1-9][0-9]*{grouped})(?:{decimal}[0-9]*)?|{decimal}[0-9]+)"
-    percent = "(?:[ \u00a0\u202f]?%)?" if reading.percent else ""
+    percent = "[ \u00a0\u202f]?%" if reading.percent else ""
     return rf"^[+-]?{mantissa}(?:[eE][+-]?[0-9]+)?{percent}$"

@@ -38,7 +38,7 @@ def parse_numbers(texts: pa.Array, reading: TextReading = DEFAULT_READING) -> Pa
     matches = pc.match_substring_regex(cleaned, number_pattern(reading))
     values = _plain(_null_unless(matches, cleaned), reading).cast(pa.float64())
     if reading.percent:
-        values = pc.if_else(pc.ends_with(cleaned, "%"), pc.divide(values, 100.0), values)
+        values = pc.divide(values, 100.0)
     return parsed(cleaned, _null_unless(pc.is_finite(values), values))
 
 

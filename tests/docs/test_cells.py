@@ -15,7 +15,7 @@ READINGS = {
     "": {"": TextReading()},
     "`decimal`": {"`,`": TextReading(decimal=",")},
     "`thousands`": {"`,`": TextReading(thousands=",")},
-    "`percent`": {"true": TextReading(percent=True), "false": TextReading()},
+    "`percent`": {"true": TextReading(percent=True)},
 }
 
 

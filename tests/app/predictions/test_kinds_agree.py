@@ -19,21 +19,22 @@ from tests.app.trained_models.made import client_of, make_trained_model
 from tests.conftest import make_settings
 
 COLUMNS = (
-    Column("amount", ColumnKind.NUMERIC, reading=TextReading(thousands=",", percent=True)),
+    Column("amount", ColumnKind.NUMERIC, reading=TextReading(thousands=",")),
     Column("balance", ColumnKind.NUMERIC, reading=TextReading(decimal=",", thousands=".")),
     Column("since", ColumnKind.DATETIME),
     Column("born", ColumnKind.DATETIME, reading=TextReading(dates="%d.%m.%Y")),
     Column("member", ColumnKind.CATEGORICAL, ("false", "true"), is_boolean=True),
     Column("job", ColumnKind.CATEGORICAL, ("skilled", "unskilled")),
     Column("zip", ColumnKind.CATEGORICAL, ("01234", "99999"), reading=TextReading(nulls=("-",))),
+    Column("share", ColumnKind.NUMERIC, reading=TextReading(percent=True)),
 )
 #: Cells of one feature that all have the same value; those that are not text exist in JSON only.
 SAME = {
     "amount": [
         ["46,885.95", "46885.95", " 46,885.95 ", 46885.95],
-        ["12 %", "12%", "0.12", 0.12],
         ["", "NA", "?", None],
     ],
+    "share": [["12 %", "12%", 0.12], ["NA", None]],
     "balance": [["46.885,95", "46885,95", 46885.95], ["nan", "NULL", None]],
     "since": [["2024-05-31", "2024-05-31T00:00:00Z", "2024-05-31 02:00+02:00"], ["NaT", "", None]],
     "born": [["31.05.2024", "2024-05-31"], ["-nan", None]],
@@ -45,6 +46,9 @@ CELLS = [(name, cell, group[0]) for name, groups in SAME.items() for group in gr
 BAD = [
     ("amount", "1,23", "not_a_number"),
     ("amount", "much", "not_a_number"),
+    ("amount", "12 %", "not_a_number"),
+    ("share", "0.12", "not_a_number"),
+    ("share", "50", "not_a_number"),
     ("amount", True, "not_a_number"),
     ("balance", "46,885.95", "not_a_number"),
     ("since", "31.05.2024", "not_a_date"),
@@ -83,8 +87,17 @@ def test_cells_with_the_same_meaning_are_the_same_number_in_every_form(name, cel
 
 
 def test_the_numbers_are_what_the_columns_say():
-    expected = {"amount": 0.12, "balance": 46885.95, "since": 1717113600, "born": 1717113600, "member": 1, "zip": 0}
-    written = {"amount": "12 %", "balance": "46.885,95", "since": "2024-05-31", "born": "31.05.2024", "member": "True"}
+    expected = {
+        "amount": 12,
+        "balance": 46885.95,
+        "since": 1717113600,
+        "born": 1717113600,
+        "member": 1,
+        "zip": 0,
+        "share": 0.12,
+    }
+    written = {"amount": "12", "balance": "46.885,95", "since": "2024-05-31", "born": "31.05.2024", "member": "True"}
+    written |= {"share": "12 %"}
     assert {name: number(name, (written | {"zip": 1234})[name], "rows") for name in expected} == expected
     assert all(math.isnan(number(name, None, "rows")) for name in SAME)
 
@@ -124,11 +137,11 @@ def fitted():
     return core.ForestClassifier(n_estimators=10, random_state=0).fit(EncodedTable(X, COLUMNS), y)
 
 
-CSV = """amount,balance,since,born,member,job,zip
-"46,885.95","46.885,95",2024-05-31,31.05.2024,TRUE,skilled,01234
-12 %,NA,2023-01-01T10:00:00Z,01.02.1960,false,unskilled,99999
-,"0,5",?,,,,-
-0.7,1,1969-12-31 23:59,2024-05-31,True, skilled,01234
+CSV = """amount,balance,since,born,member,job,zip,share
+"46,885.95","46.885,95",2024-05-31,31.05.2024,TRUE,skilled,01234,12 %
+12,NA,2023-01-01T10:00:00Z,01.02.1960,false,unskilled,99999,0.5%
+,"0,5",?,,,,-,
+0.7,1,1969-12-31 23:59,2024-05-31,True, skilled,01234,100 %
 """
 
 

@@ -74,7 +74,6 @@ def test_texts_that_are_not_plain_numbers(text):
         ("12 %", {"percent": True}, 0.12),
         ("12.5%", {"percent": True}, 0.125),
         ("1,234\u00a0%", {"percent": True, "thousands": ","}, 12.34),
-        ("0.12", {"percent": True}, 0.12),
     ],
 )
 def test_numbers_in_other_writings(text, reading, value):
@@ -92,6 +91,8 @@ def test_numbers_in_other_writings(text, reading, value):
         ("1.5", {"decimal": ","}),
         ("12 % %", {"percent": True}),
         ("%", {"percent": True}),
+        ("0.12", {"percent": True}),
+        ("50", {"percent": True}),
     ],
 )
 def test_numbers_in_a_wrong_writing_are_invalid(text, reading):
