@@ -17,7 +17,7 @@ from app.health.endpoints import HealthResources
 from app.http import error_handlers, openapi
 from app.http.body_limit import ExplainBodyLimit
 from app.http.compression import CompressAnswers
-from app.http.query_names import refuse_unknown_names
+from app.http.query_names import refuse_ignored_parameters
 from app.http.request_log import RequestLog
 from app.jobs import endpoints as jobs
 from app.jobs.queue import make_celery
@@ -46,7 +46,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         description=DESCRIPTION,
         version=version("bristlecone"),
         lifespan=_lifespan,
-        dependencies=[Depends(refuse_unknown_names)],
+        dependencies=[Depends(refuse_ignored_parameters)],
     )
     app.state.settings = settings
     # Added before the two below, so that its answers are explained and logged, unlike those of `max_body_size`.

@@ -19,9 +19,13 @@ from core.losses.catalog import LOSSES
 from core.losses.parsing import parse_loss
 from core.noise.correction import is_estimated, two_class_correction
 from core.registry import AnyClassifier
+from core.validation.categories import FROM_DTYPE, CategoricalFeatures
 
 #: More distinct values than the maximum number of bins, so that binning with merged values is compiled too.
 _ROWS = 600
+
+#: Most categories of a feature whose bin codes have one byte: one code is left for missing values.
+_MAX_CATEGORIES_OF_BYTE = 255
 
 
 def warm_up() -> None:
@@ -45,12 +49,21 @@ def warm_up_predictions() -> None:
             tree.tree_.apply(X)
 
 
-def warm_up_fit(estimator: AnyClassifier) -> None:
+def warm_up_fit(estimator: AnyClassifier, n_categories: int = 0) -> None:
     """Compile what a fit with the parameters of `estimator` and its evaluation need; the estimator is not changed.
 
-    Bin codes of two bytes (a feature of 256 values and missing ones) and of four bytes (exact bins of more than
-    65,536 values) are rare and are compiled when a fit needs them.
+    n_categories: categories of the feature that has most of them. More than 255 need bin codes of two bytes, which are
+    compiled beside those of one byte, because a part of the rows can have fewer categories. Two bytes for a numeric
+    feature of 256 values and missing ones, and four bytes for exact bins of more than 65,536 values, are rare and are
+    compiled when a fit needs them.
     """
+    _warm_up_fit(estimator, _rows(), FROM_DTYPE)
+    if n_categories > _MAX_CATEGORIES_OF_BYTE:
+        _warm_up_fit(estimator, _rows(_MAX_CATEGORIES_OF_BYTE + 1), [1])
+
+
+def _warm_up_fit(estimator: AnyClassifier, X: NDArray[np.float64], categorical_features: CategoricalFeatures) -> None:
+    """Compile what a fit to X needs."""
     small_values: dict[str, Any] = {
         "max_depth": 2,
         "class_weight": None,
@@ -59,24 +72,25 @@ def warm_up_fit(estimator: AnyClassifier) -> None:
         "n_rounds": 2,
         "regularization": None,
         "oob_score": False,
+        "categorical_features": categorical_features,
     }
     parameters = estimator.get_params(deep=False)
     correction = parameters.get("correction")
     if is_estimated(correction):
-        warm_up_fit(ForestClassifier())  # the noise-estimation forest has the same types
+        _warm_up_fit(ForestClassifier(), X, categorical_features)  # the noise-estimation forest has the same types
     small_values["correction"] = two_class_correction(correction)
     small = type(estimator)(
         **{**parameters, **{name: small_values[name] for name in small_values.keys() & parameters.keys()}}
     )
-    X, y = _rows(), np.arange(_ROWS) % 2
+    y = np.arange(_ROWS) % 2
     evaluate(small.fit(X, y), X, y)
 
 
-def _rows() -> NDArray[np.float64]:
-    """Return a feature with many values, one of them missing, and a feature with few values, (row, feature)."""
-    many = np.arange(_ROWS) + 0.1
-    many[0] = np.nan
-    return np.column_stack([many, np.arange(_ROWS) % 4])
+def _rows(n_codes: int = 4) -> NDArray[np.float64]:
+    """Return a feature with many values and one with `n_codes` values, each with one missing value, (row, feature)."""
+    X = np.column_stack([np.arange(_ROWS) + 0.1, np.arange(_ROWS) % n_codes])
+    X[0] = np.nan
+    return X
 
 
 def _stump(splits_categories: bool = False) -> TreeClassifier:

@@ -51,7 +51,7 @@ def audit(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> AuditRe
     loaded = load_dataset(context, spec.dataset_id)
     clean = loaded.labeled
     estimator = build_estimator(spec.model, loaded.record.labels, spec.seed, context.settings.jobs.threads_per_job)
-    compile_kernels(estimator, monitor)
+    compile_kernels(clean.X, monitor, estimator)
     label_audit = core.audit_labels(
         clean.X,
         clean.y,

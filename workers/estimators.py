@@ -42,15 +42,16 @@ def fit_work(model: EstimatorSpec, inject: InjectionSpec | None, **arguments: An
     return injection | dict(estimator.phases())
 
 
-def compile_kernels(estimator: Any, monitor: JobMonitor, *others: Any) -> None:
+def compile_kernels(X: core.EncodedTable, monitor: JobMonitor, estimator: Any, *others: Any) -> None:
     """Compile the kernels that no earlier job on this machine has needed, so that the fit time excludes compilation.
 
-    `others` are further estimators that the job fits.
+    X: rows of the data set, whose columns decide on the types. `others` are further estimators that the job fits.
     """
     monitor.begin("compiling", 1, "fits")
     started = time.perf_counter()
+    n_categories = max((len(column.categories or ()) for column in X.columns), default=0)
     for one in (estimator, *others):
-        service_api.warm_up_fit(one)
+        service_api.warm_up_fit(one, n_categories)
     seconds = time.perf_counter() - started
     if seconds > _COMPILATION_SECONDS:
         kind = core.parse_loss(estimator.loss).kind

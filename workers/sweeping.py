@@ -57,7 +57,7 @@ def _repeats(spec: SweepCellSpec, context: ServiceContext, monitor: JobMonitor) 
     dataset, rows = loaded.record, loaded.labeled
     n_jobs = context.settings.jobs.threads_per_job
     new_estimator = partial(build_estimator, spec.model, dataset.labels, n_jobs=n_jobs)
-    compile_kernels(new_estimator(spec.seed), monitor)
+    compile_kernels(rows.X, monitor, new_estimator(spec.seed))
     splits = core.repeated_holdouts(
         rows.y, spec.test_fraction, spec.repeats, random_state=spec.seed, groups=rows.groups
     )

@@ -52,7 +52,7 @@ def train(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> Trainin
     monitor.begin("loading", 1, "data sets")
     split = load_row_split(context, spec)
     fitter = Fitter(spec, split.dataset.labels, context.settings.jobs.threads_per_job)
-    compile_kernels(fitter.estimator(spec.seed), monitor, *noise_forests(spec))
+    compile_kernels(split.train.X, monitor, fitter.estimator(spec.seed), *noise_forests(spec))
     folds = list(_fitted_folds(fitter, split, monitor))
     fit = fitter.fit(split.train, spec.seed, monitor)
     metrics = _corrected(fitter, split, folds, fit, monitor)

@@ -86,10 +86,23 @@ def _check_types(names: Sequence[str], options: UploadOptions) -> None:
     for name in options.reading.date_columns:
         if name not in names:
             raise UnknownTypedColumn.at(column_pointer("dates", name), _unknown(name, names))
+    for name in options.types:
+        _check_type_of_role(name, options)
     target_kind = options.types.get(options.target)
     if target_kind in (ColumnKind.DATETIME, ColumnKind.IGNORED):
         detail = f"the target {options.target!r} cannot be {target_kind}; make it categorical, or choose another target"
         raise UnsupportedColumnType.at(column_pointer("types", options.target), detail)
+
+
+def _check_type_of_role(name: str, options: UploadOptions) -> None:
+    """Raise ConflictingRoles if `types` asks for a kind that the role of the column does not allow."""
+    kinds: dict[str | None, ColumnKind] = dict.fromkeys(options.exclude, ColumnKind.IGNORED)
+    kinds |= {options.weight: ColumnKind.NUMERIC, options.group: ColumnKind.CATEGORICAL}
+    asked, fixed = options.types[name], kinds.get(name)
+    if fixed not in (None, asked):
+        role = "excluded" if fixed is ColumnKind.IGNORED else f"the {WEIGHT if name == options.weight else GROUP}"
+        detail = f"{name[:80]!r} cannot be {asked}, because it is {role} and so {fixed}; remove it from types"
+        raise ConflictingRoles.at(column_pointer("types", name), detail)
 
 
 def _unknown(name: str, names: Sequence[str]) -> str:

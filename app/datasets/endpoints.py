@@ -37,6 +37,7 @@ from app.storage.pages import InvalidCursor, UnknownSort
 MAX_ROWS = 1_000
 _DEFAULT_ROWS = 50
 MAX_PROFILES = 200
+_DEFAULT_PROFILES = 100
 #: Rows far apart are in row groups of their own, each of which has to be read.
 MAX_NUMBERED_ROWS = 200
 
@@ -200,11 +201,19 @@ def get_rows(
 def get_profile(
     dataset_id: uuid.UUID,
     context: Context,
-    column: Annotated[list[str] | None, Query(description="feature to return; repeatable; default: all")] = None,
-    offset: Annotated[int, Query(ge=0, le=2**62, description="first feature to return")] = 0,
-    limit: Annotated[int, Query(ge=1, le=MAX_PROFILES, description="most features to return")] = 100,
+    column: Annotated[
+        list[str] | None,
+        Query(max_length=MAX_PROFILES, description="feature to return; repeatable; in place of `offset` and `limit`"),
+    ] = None,
+    offset: Annotated[int | None, Query(ge=0, le=2**62, description="first feature to return; default: 0")] = None,
+    limit: Annotated[
+        int | None, Query(ge=1, le=MAX_PROFILES, description="most features to return; default: 100")
+    ] = None,
 ) -> DatasetProfile:
-    selection = ColumnSelection((column or [])[:MAX_PROFILES], offset, limit)
+    if column and (offset is not None or limit is not None):
+        detail = "column is given together with offset or limit, which it replaces; send either columns or the others"
+        raise Invalid.at("query/column", detail)
+    selection = ColumnSelection(column or [], offset or 0, _DEFAULT_PROFILES if limit is None else limit)
     dataset, found = profile(context.sessions, context.dataset_store, context.settings.limits, dataset_id, selection)
     return DatasetProfile(
         n_rows=dataset.n_rows,

@@ -63,8 +63,14 @@ FORMATS_BY_MEDIA_TYPE = {
 
 _SUPPORTED = "CSV, TSV, NDJSON, an Excel workbook (.xlsx), Parquet or Arrow IPC"
 
-#: Byte order marks, with which a text file says that it is UTF-16.
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+#: Byte order marks, with which a text file says its encoding. The shorter ones come last, because one of UTF-32 begins
+#: with one of UTF-16.
+_ENCODING_MARKS = {
+    b"\xff\xfe\0\0": "utf-32",
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
 
 _COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
@@ -158,9 +164,17 @@ def detect_format(path: Path, declared: FileFormat | None, encoding: str | None 
     if declared not in (None, *TEXT_FORMATS):
         foreign = describe_foreign(path, head)
         raise _mismatch(declared, f"is {foreign[0]}" if foreign else "is not one")
-    if encoding is None and not head.startswith(UTF16_MARKS):
+    if encoding is None and marked_encoding(head) is None:
         _require_text(head, declared)
-    return declared or (FileFormat.NDJSON if _is_ndjson(head) else FileFormat.CSV)
+    is_ndjson = _is_ndjson(head)
+    if is_ndjson and declared in (FileFormat.CSV, FileFormat.TSV):
+        raise _mismatch(declared, f"is {_with_article(FileFormat.NDJSON)}")
+    return declared or (FileFormat.NDJSON if is_ndjson else FileFormat.CSV)
+
+
+def marked_encoding(head: bytes) -> str | None:
+    """Return the encoding that the byte order mark at the beginning of a text file names; None without a mark."""
+    return next((encoding for mark, encoding in _ENCODING_MARKS.items() if head.startswith(mark)), None)
 
 
 def _ends(path: Path) -> tuple[bytes, bytes]:

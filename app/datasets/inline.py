@@ -10,6 +10,9 @@ import pyarrow as pa
 from app.datasets.errors import InfiniteValue, MixedColumn, NotUtf8, UnequalColumns, column_pointer
 from app.datasets.formats import PlainFile
 
+#: Format in which inline data arrived.
+INLINE_FORMAT = "JSON"
+
 _KINDS: dict[type, str] = {bool: "boolean", int: "number", float: "number", str: "text"}
 
 

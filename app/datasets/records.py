@@ -39,9 +39,10 @@ class DatasetRecord:
 
     @property
     def left_out(self) -> list[str]:
-        """Columns of the file that models do not see: ignored features, weight and group."""
+        """Columns of the file that models do not see: ignored features, weight, group and excluded columns."""
         ignored = [feature["name"] for feature in self.features if feature["kind"] == "ignored"]
-        return [*ignored, *(name for role in ("weight", "group") if (name := self.roles.get(role)) is not None)]
+        others = [name for role in ("weight", "group") if (name := self.roles.get(role)) is not None]
+        return [*ignored, *others, *self.roles.get("exclude", ())]
 
     @property
     def columns(self) -> tuple[Column, ...]:

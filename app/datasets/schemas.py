@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.json_schema import SkipJsonSchema
 
 from app.datasets.column_types import ColumnKind
 from app.datasets.records import DatasetRecord
@@ -39,6 +40,14 @@ class ClassCount(BaseModel):
     count: Annotated[int, Field(examples=[300])]
 
 
+_CLASSES = Field(
+    description="in class order: sorted, numerically if all labels are numbers",
+    examples=[[{"label": "bad", "count": 300}, {"label": "good", "count": 700}]],
+)
+#: Most classes that an item of a list shows, so that pages stay small.
+MAX_LISTED_CLASSES = 10
+
+
 class Feature(BaseModel):
     """Profile of a feature."""
 
@@ -67,6 +76,7 @@ class Roles(BaseModel):
 
     weight: str | None = None
     group: str | None = None
+    exclude: Annotated[list[str], Field(description="columns that the upload left out")] = []
 
 
 class DatasetWarning(BaseModel):
@@ -93,19 +103,17 @@ class DatasetHead(BaseModel):
     n_bytes: Annotated[int, Field(description="size of the uploaded file after decompression", examples=[52143])]
     target: Annotated[str, Field(examples=["risk"])]
     roles: Roles
-    classes: Annotated[
-        list[ClassCount],
-        Field(
-            description="in class order: sorted, numerically if all labels are numbers",
-            examples=[[{"label": "bad", "count": 300}, {"label": "good", "count": 700}]],
-        ),
-    ]
     created_at: datetime
 
 
 class DatasetItem(DatasetHead):
-    """Data set in a list: counts in place of features."""
+    """Data set in a list: counts in place of features, and of classes if there are many."""
 
+    n_classes: int
+    classes: Annotated[
+        list[ClassCount] | None,
+        Field(description=f"in class order; null if there are more than {MAX_LISTED_CLASSES}"),
+    ]
     n_features: Annotated[dict[ColumnKind, int], Field(description="number of features of each kind")]
     n_warnings: int
 
@@ -115,12 +123,21 @@ class DatasetItem(DatasetHead):
         kinds = [feature["kind"] for feature in record.features]
         counts = {kind: kinds.count(kind) for kind in ColumnKind if kind in kinds}
         values = {name: getattr(record, name) for name in DatasetHead.model_fields}
-        return cls(**values, n_features=counts, n_warnings=len(record.warnings))
+        n_classes = len(record.classes)
+        classes = record.classes if n_classes <= MAX_LISTED_CLASSES else None
+        return cls(
+            **values,
+            n_classes=n_classes,
+            classes=classes,
+            n_features=counts,
+            n_warnings=len(record.warnings),
+        )
 
 
 class Dataset(DatasetHead):
     """Uploaded table with its roles and the profiles of its columns."""
 
+    classes: Annotated[list[ClassCount], _CLASSES]
     reading: Annotated[
         dict[str, Any],
         Field(description="how the file was read: format, encoding, delimiter, marks of numbers, missing texts, dates"),
@@ -184,19 +201,30 @@ TagText = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterV
 DescriptionText = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(without_nul)]
 
 
+def _named(name: str | None) -> str:
+    if name is None:
+        raise ValueError("name is null; it must be text, leave the key out to keep the name")
+    return name
+
+
+def _listed(tags: list[str] | None) -> list[str]:
+    if tags is None:
+        raise ValueError("tags is null; it must be a list, send [] to remove all tags, or leave the key out")
+    return tags
+
+
 class DatasetChanges(BaseModel):
     """Changes to a data set; what is not named stays as it is."""
 
     model_config = ConfigDict(extra="forbid")
 
-    name: NameText | None = None
+    name: Annotated[NameText | SkipJsonSchema[None], AfterValidator(_named)] = None
     description: DescriptionText | None = None
-    tags: Annotated[list[TagText] | None, Field(max_length=100)] = None
+    tags: Annotated[list[TagText] | SkipJsonSchema[None], Field(max_length=100), AfterValidator(_listed)] = None
 
     def values(self) -> dict[str, Any]:
         """Return the values that were named. A description of null removes it."""
-        named = {name: getattr(self, name) for name in self.model_fields_set}
-        return {name: value for name, value in named.items() if value is not None or name == "description"}
+        return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 class DatasetRows(BaseModel):

@@ -5,20 +5,22 @@ a row wastes space, but a row without a file is a loss.
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.datasets.column_profiles import ColumnSelection, TableProfile, profile_columns
+from app.datasets.column_types import ColumnKind
 from app.datasets.errors import DatasetFileMissing, DatasetInUse, DatasetNotFound, repoint
 from app.datasets.formats import FileFormat, PlainFile, detect_format
 from app.datasets.ingestion import IngestedTable, ingest
-from app.datasets.inline import inline_pointer, write_columns
+from app.datasets.inline import INLINE_FORMAT, inline_pointer, write_columns
 from app.datasets.options import UploadOptions
 from app.datasets.records import DatasetRecord
 from app.datasets.repository import DatasetRepository
@@ -105,20 +107,32 @@ class DatasetService:
             self._store.publish(canonical, fingerprint)
 
     @contextmanager
-    def storing_columns(self, columns: dict[str, list[Any]], target: str, name: str) -> Iterator[DatasetRecord]:
+    def storing_columns(
+        self,
+        columns: Mapping[str, list[Any]],
+        target: str,
+        name: str,
+        types: Mapping[str, str] = MappingProxyType({}),
+        weight: str | None = None,
+        group: str | None = None,
+    ) -> Iterator[DatasetRecord]:
         """Store columns of JSON values as a data set. If the block raises, nothing is stored.
+
+        types: names of a `ColumnKind` that replace detected ones.
 
         Raises:
             app.errors.Invalid: the errors of an upload, with pointers below `/data`.
         """
-        options = UploadOptions(target=target, name=name)
+        kinds = {column: ColumnKind(kind) for column, kind in types.items()}
+        options = UploadOptions(target=target, name=name, types=kinds, weight=weight, group=group)
         with self._store.staged() as staged, self._store.staged() as canonical:
             try:
                 file = write_columns(staged, columns)
-                table = ingest(file, FileFormat.ARROW_STREAM, options, self._limits, canonical)
+                read = ingest(file, FileFormat.ARROW_STREAM, options, self._limits, canonical)
             except ServiceError as error:
                 repoint(error, inline_pointer)
                 raise
+            table = replace(read, reading=read.reading | {"format": INLINE_FORMAT})
             with self._registering(file, options, table, canonical) as stored:
                 yield stored.dataset
 
@@ -158,10 +172,11 @@ def store_upload(
 ) -> StoredDataset:
     """Store a decompressed upload and commit it. No transaction is open while the file is read."""
     # Checked before the fingerprint, so that a wrong name is refused whether or not the content is known.
-    detect_format(file.path, declared, options.reading.encoding)
+    file_format = detect_format(file.path, declared, options.reading.encoding)
     with reading(sessions) as session:
         existing = DatasetService(session, store, limits).stored(options.fingerprint(file.sha256))
-    if existing is not None:
+    # Text that was stored as another format is read again, so that its errors do not depend on what is known.
+    if existing is not None and existing.reading.get("format") == file_format:
         return StoredDataset(existing, created=False)
     with store.staged() as canonical:
         table = ingest(file, declared, options, limits, canonical)
@@ -231,7 +246,7 @@ def _row(file: PlainFile, fingerprint: str, options: UploadOptions, table: Inges
         n_bytes=file.n_bytes,
         n_labeled=table.target.n_labeled,
         target=options.target,
-        roles=options.roles,
+        roles=options.roles | {"exclude": list(dict.fromkeys(options.exclude))},
         reading=table.reading,
         warnings=[warning.as_json() for warning in table.warnings],
         classes=table.target.as_json(),

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from app.datasets.errors import UndecodableText, UnknownEncoding
-from app.datasets.formats import CHUNK_BYTES, UTF16_MARKS
+from app.datasets.formats import CHUNK_BYTES, marked_encoding
 
 UTF8 = "utf-8"
 
@@ -16,14 +16,14 @@ _CHARACTER_SETS = re.compile(
 
 
 def encoding_of(path: Path, given: str | None) -> str:
-    """Return the encoding of a text file: the given one, UTF-16 if the file says so, otherwise UTF-8.
+    """Return the encoding of a text file: the given one, otherwise UTF-16 or UTF-32 if the file says so, or UTF-8.
 
     Raises:
         UnknownEncoding: the given name does not name a character set.
     """
     if given is None:
         with path.open("rb") as source:
-            return "utf-16" if source.read(2) in UTF16_MARKS else UTF8
+            return marked_encoding(source.read(4)) or UTF8
     try:
         name = codecs.lookup(given).name
     except (LookupError, ValueError):

@@ -1,7 +1,8 @@
-"""Refusal of query parameters that a route does not have, because a misspelled one would be ignored silently."""
+"""Refusal of query parameters that a route would ignore silently: misspelled ones, and repeated ones."""
 
-from collections.abc import Callable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, get_args, get_origin
 
 from fastapi import Depends, Request
 from fastapi.params import Depends as Dependency
@@ -28,9 +29,14 @@ def own_query(names: QueryNames) -> Dependency:
     return dependency
 
 
-async def refuse_unknown_names(request: Request) -> None:
-    """Raise Invalid if the query has parameters that the route of the request does not have."""
-    known = _known_names(request, request.scope["route"].dependant)
+async def refuse_ignored_parameters(request: Request) -> None:
+    """Raise Invalid if the query has parameters that the route of the request does not have, or a value too many."""
+    dependant = request.scope["route"].dependant
+    _refuse_unknown(request, _known_names(request, dependant))
+    _refuse_repeated(request, dependant)
+
+
+def _refuse_unknown(request: Request, known: set[str] | None) -> None:
     unknown = [] if known is None else [name for name in request.query_params if name not in known]
     if unknown:
         rule = f"the query parameters here are {', '.join(sorted(known or ()))}" if known else "none can be given here"
@@ -40,6 +46,38 @@ async def refuse_unknown_names(request: Request) -> None:
         ]
         detail = f"Unknown query parameters: {some_of(unknown)}; {rule}. Remove them or correct their spelling."
         raise Invalid(detail, errors)
+
+
+def _refuse_repeated(request: Request, dependant: Any) -> None:
+    """Raise Invalid for a declared parameter with several values, of which the framework would take the last.
+
+    A route that reads query parameters itself also finds those that are repeated.
+    """
+    if any(isinstance(part.call, _OwnQuery) for part in _parts(dependant)):
+        return
+    single = {
+        parameter.alias
+        for part in _parts(dependant)
+        for parameter in part.query_params
+        if not _takes_many(parameter.field_info.annotation)
+    }
+    counts = Counter(name for name, _ in request.query_params.multi_items())
+    for name in single:
+        if counts[name] > 1:
+            detail = f"{name} is given {counts[name]} times; it has one value, send it once"
+            raise Invalid.at(f"query/{pointer_token(name)}", detail)
+
+
+def _takes_many(annotation: Any) -> bool:
+    """Return whether a parameter with this annotation is a list, or may be one."""
+    return get_origin(annotation) is list or any(map(_takes_many, get_args(annotation)))
+
+
+def _parts(dependant: Any) -> Iterator[Any]:
+    """Yield a route or dependency and, at any depth, its dependencies."""
+    yield dependant
+    for dependency in dependant.dependencies:
+        yield from _parts(dependency)
 
 
 def _known_names(request: Request, dependant: Any) -> set[str] | None:

@@ -1,10 +1,11 @@
 """Routes of predictions: GET /predict for one row, POST /predict for many rows."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
+from pydantic import BeforeValidator
 
 from app.http.entity_tags import names_tag, not_modified
 from app.http.error_handlers import responses
@@ -38,6 +39,19 @@ not a column of that data set, a category that did not occur in training, a valu
 date, and a name that occurs twice are refused, each with its own code."""
 
 
+def _choice(name: str, choices: Any) -> BeforeValidator:
+    """Return a validator whose error tells how a feature is written that has the name of the parameter."""
+    allowed = get_args(get_args(choices)[0])
+
+    def checked(text: str) -> str:
+        if text not in allowed:
+            rule = " or ".join(map(repr, allowed))
+            raise ValueError(f"{name} is {text!r:.80}; it must be {rule}; write a feature with this name as x.{name}")
+        return text
+
+    return BeforeValidator(checked)
+
+
 @router.get(
     "",
     summary="Predict one row",
@@ -56,9 +70,9 @@ def predict_one(
     model: Annotated[
         str, Query(description="Id of a model, its name (latest version), or `name:version`.", examples=["credit-risk"])
     ],
-    on_unknown: OnUnknown = "error",
-    on_missing: OnMissing = "error",
-    extra: Extra = "error",
+    on_unknown: Annotated[OnUnknown, _choice("on_unknown", OnUnknown)] = "error",
+    on_missing: Annotated[OnMissing, _choice("on_missing", OnMissing)] = "error",
+    extra: Annotated[Extra, _choice("extra", Extra)] = "error",
 ) -> Response:
     faults = Faults()
     served = predictions.open(model)

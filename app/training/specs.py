@@ -1,7 +1,7 @@
 """Requests for training jobs, as clients send them and as workers read them."""
 
 import uuid
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -19,6 +19,11 @@ class InlineData(BaseModel):
 
     columns: dict[str, list[Any]] = Field(min_length=1, examples=[{"x1": [0.5, None, 1.5], "y": ["a", "b", "a"]}])
     target: str = Field(examples=["y"])
+    types: dict[str, Literal["numeric", "categorical", "datetime", "ignored"]] = Field(
+        {}, description="types of columns that replace detected ones", examples=[{"x1": "numeric"}]
+    )
+    weight: str | None = Field(None, min_length=1, description="column with the sample weights")
+    group: str | None = Field(None, min_length=1, description="column that says which rows belong together")
 
 
 class TrainRequest(BaseModel):

@@ -48,7 +48,7 @@ class TrainingSubmission(JobSubmission):
         """Return the data set of the request; inline data is stored only if the block does not raise."""
         request = self._request
         if request.data is not None:
-            return self._datasets.storing_columns(request.data.columns, request.data.target, request.name or "inline")
+            return self._datasets.storing_columns(name=request.name or "inline", **request.data.model_dump())
         assert request.dataset_id is not None, "the request's own validation requires one of the two"
         return nullcontext(self._datasets.named_at("/dataset_id", request.dataset_id))
 

@@ -63,6 +63,15 @@ def test_fit_compiles_nothing_after_warm_up(estimator):
     )
 
 
+def test_a_fit_with_many_categories_compiles_nothing_after_their_warm_up():
+    estimator = "core.TreeClassifier(categorical_features=[0])"
+    many = "np.column_stack([np.r_[np.nan, np.arange(899) % 300], X])"
+    work = f"{estimator}.fit({many}, y)"
+    assert newly_compiled(f"service_api.warm_up_fit({estimator}, n_categories=300)", work) == "[]"
+    if "NUMBA_DISABLE_JIT" not in os.environ:
+        assert newly_compiled(f"service_api.warm_up_fit({estimator})", work) != "[]"
+
+
 def test_warm_up_does_not_change_the_estimator():
     estimator = core.ForestClassifier(loss="ranking", class_weight={"a": 2.0}, oob_score=True)
     before = estimator.get_params()

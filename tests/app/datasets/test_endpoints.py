@@ -183,6 +183,7 @@ class TestList:
         (two,) = client.get("/datasets?name=two").json()["items"]
         assert two.pop("n_features") == {"numeric": 1, "categorical": 1}
         assert two.pop("n_warnings") == 0
+        assert two.pop("n_classes") == 2
         assert two == {key: value for key, value in bodies["two"].items() if key in two}
         (one,) = client.get(f"/datasets?sha256={bodies['one']['sha256']}").json()["items"]
         assert one["id"] == bodies["one"]["id"]
@@ -191,6 +192,15 @@ class TestList:
         rest = client.get(f"/datasets?sort=n_rows&limit=2&cursor={page['next_cursor']}").json()
         assert [item["n_rows"] for item in page["items"] + rest["items"]] == [3, 4, 5]
         assert client.get("/datasets?sort=colour").json()["code"] == "unknown_sort"
+
+    def test_items_show_few_classes_and_count_many(self, client):
+        for n_classes in (10, 11):
+            rows = "".join(f"{row},c{row % n_classes}\n" for row in range(44))
+            upload(client, f"a,risk\n{rows}".encode(), name=f"classes {n_classes}")
+        many, few = client.get("/datasets").json()["items"]
+        assert (many["n_classes"], many["classes"]) == (11, None)
+        assert (few["n_classes"], len(few["classes"])) == (10, 10)
+        assert len(client.get(f"/datasets/{many['id']}").json()["classes"]) == 11
 
 
 class TestNotFound:

@@ -45,6 +45,8 @@ FILES = {
     "CSV": ("t.csv", CSV.encode(), {}),
     "UTF-8 with a mark": ("t.csv", CSV.encode("utf-8-sig"), {}),
     "UTF-16 with a mark": ("t.csv", CSV.encode("utf-16"), {}),
+    "UTF-32 with a mark": ("t.csv", CSV.encode("utf-32"), {}),
+    "UTF-32 with a mark, other byte order": ("t.csv", b"\0\0\xfe\xff" + CSV.encode("utf-32-be"), {}),
     "UTF-16 without a mark, named": ("t.csv", CSV.encode("utf-16-le"), {"encoding": "utf-16-le"}),
     "latin-1, named": ("t.csv", CSV.encode("latin-1"), {"encoding": "latin-1"}),
     "semicolons": ("t.csv", CSV.replace(",", ";").encode(), {}),
@@ -273,3 +275,19 @@ def test_parquet_called_csv_is_refused_also_if_its_content_is_known(client):
     content = parquet(a=[1, 2], y=["u", "v"])
     assert upload(client, content, "t.parquet").status_code == 201
     assert code_and_detail(upload(client, content, "t.csv"))[0] == "file_type_mismatch"
+
+
+def test_ndjson_with_another_name_is_refused_whether_or_not_its_content_is_known(client):
+    content = ndjson({"a": 1, "y": "u"}, {"a": 2, "y": "v"})
+    for file_name, status in [("t.csv", 422), ("t.ndjson", 201), ("t.tsv", 422), ("t.csv", 422), ("t.jsonl", 200)]:
+        response = upload(client, content, file_name)
+        assert response.status_code == status, file_name
+        if status == 422:
+            assert code_and_detail(response)[0] == "file_type_mismatch"
+            assert "is an NDJSON file" in response.json()["detail"]
+
+
+def test_known_csv_with_another_name_has_the_error_of_its_first_upload(client):
+    first = code_and_detail(upload(client, CSV.encode(), "t.ndjson"))
+    assert upload(client, CSV.encode(), "t.csv").status_code == 201
+    assert code_and_detail(upload(client, CSV.encode(), "t.ndjson")) == first

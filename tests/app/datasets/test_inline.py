@@ -13,6 +13,7 @@ from app.datasets.errors import (
     UnknownTarget,
 )
 from app.datasets.service import DatasetService
+from app.errors import Invalid
 from app.storage.database import writing
 
 
@@ -22,8 +23,8 @@ def service(context):
         yield DatasetService(session, context.dataset_store, context.settings.limits)
 
 
-def stored(service, columns, target="y", name="inline"):
-    with service.storing_columns(columns, target, name) as row:
+def stored(service, columns, target="y", name="inline", **roles):
+    with service.storing_columns(columns, target, name, **roles) as row:
         return row
 
 
@@ -35,6 +36,29 @@ def test_values_types_and_missing(service, context):
     table = context.dataset_store.load(row.fingerprint)
     np.testing.assert_array_equal(table.X, [[1, 0, 1], [2.5, np.nan, np.nan], [np.nan, 1, 0]])
     np.testing.assert_array_equal(table.y, [0, 1, 0])
+
+
+def test_types_and_roles(service, context):
+    columns = {"id": ["a", "b", "c"], "x": [1, 2, 1], "w": [1, 2, 0.5], "g": ["u", "v", "u"], "y": [0, 1, 1]}
+    row = stored(service, columns, types={"id": "categorical"}, weight="w", group="g")
+    assert [(feature["name"], feature["kind"]) for feature in row.features] == [("id", "categorical"), ("x", "numeric")]
+    assert row.reading["format"] == "JSON"
+    table = context.dataset_store.load(row.fingerprint)
+    assert (table.weights.tolist(), table.groups.tolist()) == ([1, 2, 0.5], [0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("roles", "pointer"),
+    [
+        ({"types": {"z": "numeric"}}, "/data/types/z"),
+        ({"weight": "z"}, "/data/weight"),
+        ({"types": {"g": "numeric"}, "group": "g"}, "/data/types/g"),
+    ],
+)
+def test_invalid_types_and_roles(service, roles, pointer):
+    with pytest.raises(Invalid) as caught:
+        stored(service, {"x": [1, 2], "g": [1, 2], "y": [0, 1]}, **roles)
+    assert caught.value.errors[0].pointer == pointer
 
 
 def test_the_same_columns_are_the_same_data_set(service):

@@ -1,9 +1,13 @@
 """Weights, groups and rows without a label."""
 
+import uuid
+
 import numpy as np
 import pytest
 
+from app.datasets.service import DatasetService
 from app.datasets.stored_table import NO_LABEL
+from app.storage.database import reading
 from tests.app.datasets.tables import parquet
 
 
@@ -24,7 +28,7 @@ class TestWeightAndGroup:
     def test_are_stored_beside_the_features(self, client, context):
         content = table("1,0.5,p1,x", "2,0,p2,z", "3,2,p1,z", "4,1,,x", "5,1,,x")
         body = upload(client, content, weight="w", group="g").json()
-        assert body["roles"] == {"weight": "w", "group": "g"}
+        assert body["roles"] == {"weight": "w", "group": "g", "exclude": []}
         assert [feature["name"] for feature in body["features"]] == ["a"]
         arrays = loaded(context, body)
         np.testing.assert_array_equal(arrays.X, [[1], [2], [3], [4], [5]])
@@ -96,3 +100,32 @@ class TestUnlabeledRows:
         content = parquet(a=[1, 2, 3], y=[0.0, float("nan"), 1.0])
         response = client.post("/datasets", files={"file": ("t.parquet", content)}, data={"target": "y"})
         assert response.json()["n_labeled"] == 2
+
+
+class TestTypesOfRoles:
+    @pytest.mark.parametrize(
+        ("fields", "detail"),
+        [
+            ({"weight": "w", "types": '{"w": "categorical"}'}, "'w' cannot be categorical, because it is the weight"),
+            ({"group": "g", "types": '{"g": "numeric"}'}, "'g' cannot be numeric, because it is the group"),
+            ({"exclude": "g", "types": '{"g": "categorical"}'}, "'g' cannot be categorical, because it is excluded"),
+        ],
+    )
+    def test_that_contradict_them(self, client, fields, detail):
+        problem = upload(client, table("1,1,p,x", "2,1,q,z", "3,1,p,z"), **fields).json()
+        column = detail[1]
+        assert (problem["code"], problem["errors"][0]["pointer"]) == ("conflicting_roles", f"/types/{column}")
+        assert detail in problem["detail"]
+
+    def test_that_agree_with_them(self, client):
+        types = '{"w": "numeric", "g": "categorical"}'
+        response = upload(client, table("1,1,p,x", "2,1,q,z", "3,1,p,z"), weight="w", group="g", types=types)
+        assert response.status_code == 201, response.text
+
+
+def test_excluded_columns_are_told_and_may_be_in_rows_to_predict(client, context):
+    body = upload(client, table("1,1,p,x", "2,1,q,z", "3,1,p,z"), exclude=["g", "w", "g"]).json()
+    assert body["roles"] == {"weight": None, "group": None, "exclude": ["g", "w"]}
+    with reading(context.sessions) as session:
+        dataset = DatasetService(session, context.dataset_store, context.settings.limits).get(uuid.UUID(body["id"]))
+    assert dataset.left_out == ["g", "w"]

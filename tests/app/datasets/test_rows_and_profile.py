@@ -76,7 +76,9 @@ class TestChanges:
         assert client.get(where).json()["name"] == "persons"
         assert [item["tags"] for item in client.get("/datasets?name=persons").json()["items"]] == [["hr"]]
 
-    @pytest.mark.parametrize("body", [{"name": ""}, {"tags": "hr"}, {"target": "age"}, {"name": "a\0"}])
+    @pytest.mark.parametrize(
+        "body", [{"name": ""}, {"tags": "hr"}, {"target": "age"}, {"name": "a\0"}, {"name": None}, {"tags": None}]
+    )
     def test_invalid_ones(self, client, body):
         where = upload(client).headers["Location"]
         assert client.patch(where, json=body).json()["code"] == "invalid_request"
@@ -100,6 +102,11 @@ class TestProfile:
     def profile(self, client, query="", **columns):
         body = upload(client, parquet(**columns), "t.parquet").json()
         return client.get(f"/datasets/{body['id']}/profile{query}").json()
+
+    @pytest.mark.parametrize("query", ["?column=x&offset=0", "?column=x&limit=5", "?" + "column=x&" * 201])
+    def test_invalid_selections(self, client, query):
+        problem = self.profile(client, query, x=[1, 2], risk=["u", "v"])
+        assert (problem["code"], problem["errors"][0]["pointer"]) == ("invalid_request", "query/column")
 
     def test_of_numbers_by_class(self, client):
         x = np.arange(1000) / 8

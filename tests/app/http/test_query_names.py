@@ -61,3 +61,16 @@ def test_fields_of_a_form_are_refused_in_the_query(client: TestClient) -> None:
     assert response.status_code == 422
     assert response.json()["errors"][0]["pointer"] == "query/name"
     assert client.post("/datasets", **form).status_code == 201
+
+
+def test_a_value_too_many_is_refused(client: TestClient) -> None:
+    for path in ("/jobs?limit=1&limit=2", f"/datasets/{uuid.uuid4()}/rows?limit=3&limit=17"):
+        response = client.get(path)
+        assert response.status_code == 422
+        [error] = response.json()["errors"]
+        assert error == {"pointer": "query/limit", "detail": "limit is given 2 times; it has one value, send it once"}
+
+
+def test_a_parameter_that_is_a_list_may_be_repeated(client: TestClient) -> None:
+    response = client.get(f"/datasets/{uuid.uuid4()}/profile?column=a&column=b")
+    assert response.json()["code"] == "dataset_not_found"

@@ -104,7 +104,11 @@ class TestPredictOne:
         problem(client.get("/predict?age=1"), 422, "invalid_request", "query/model")
 
     def test_option_that_does_not_exist(self, client):
-        problem(get(client, age="1", job="", extra="drop"), 422, "invalid_request", "query/extra")
+        refused = problem(get(client, age="1", job="", extra="drop"), 422, "invalid_request", "query/extra")
+        assert (
+            "extra is 'drop'; it must be 'error' or 'ignore'; write a feature with this name as x.extra"
+            in (refused["detail"])
+        )
 
     def test_reserved_names(self, client, context):
         names = ["model", "extra", "x.model", "x.age", "x.x.extra"]
