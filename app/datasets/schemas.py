@@ -220,7 +220,9 @@ class DatasetChanges(BaseModel):
 
     name: Annotated[NameText | SkipJsonSchema[None], AfterValidator(_named)] = None
     description: DescriptionText | None = None
-    tags: Annotated[list[TagText] | SkipJsonSchema[None], Field(max_length=100), AfterValidator(_listed)] = None
+    tags: Annotated[Annotated[list[TagText], Field(max_length=100)] | SkipJsonSchema[None], AfterValidator(_listed)] = (
+        None
+    )
 
     def values(self) -> dict[str, Any]:
         """Return the values that were named. A description of null removes it."""
