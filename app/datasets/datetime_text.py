@@ -1,21 +1,31 @@
-"""Dates and times as text: the form in which a column was written, by default ISO 8601."""
+"""Dates and times as text: the form in which a column was written, by default RFC 3339 in UTC."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+
+import numpy as np
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def datetime_text(seconds: float, form: str | None = None) -> str:
-    """Return seconds since 1970-01-01 in UTC as text: in the `strptime` form, or as ISO 8601 without a zone."""
+    """Return seconds since 1970-01-01 in UTC as text: in the `strptime` form, or as RFC 3339 in UTC.
+
+    A time at midnight is written as a date. A year outside 1 to 9999 has no text in these forms, and is written in
+    ISO 8601 with as many digits as it needs.
+    """
     try:
         moment = _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
     except OverflowError:
-        return repr(seconds)  # Arrow can represent years beyond 9999.
+        return _zoned(str(np.datetime64(round(seconds), "s")))
     if form is not None:
         return moment.strftime(form)
-    text = moment.replace(tzinfo=None).isoformat()
-    return text.removesuffix("T00:00:00")
+    return _zoned(moment.replace(tzinfo=None).isoformat())
+
+
+def _zoned(text: str) -> str:
+    date = text.removesuffix("T00:00:00")
+    return date if date != text else f"{text}Z"
 
 
 def datetime_texts(seconds: Iterable[float | None], form: str | None = None) -> list[str | None]:

@@ -62,7 +62,7 @@ class _Detection:
         verdicts |= self._verdicts_on_fractions(plain, conventions)
         self._require(scans, verdicts)
         verdicts |= self._second_look(verdicts)
-        found = {name: declared[name] or plain[name].values for name in self._names}
+        found = {name: declared[name] or self._plain_values(name, plain[name]) for name in self._names}
         columns = {name: self._column(name, found[name], verdicts.get(name)) for name in self._names}
         unread = [name for name, verdict in verdicts.items() if verdict.values is None and verdict.warning]
         return DetectedColumns(columns, [verdict.warning for verdict in verdicts.values() if verdict.warning], unread)
@@ -98,9 +98,8 @@ class _Detection:
             return stored
         if requested is ColumnKind.CATEGORICAL:
             return ValueType.TEXT
-        if requested is ColumnKind.NUMERIC and stored is ValueType.BOOLEAN:
-            return ValueType.INTEGER
-        raise self._refusal(name, requested, f"the file declares {stored.kind} values")
+        found = "booleans" if stored is ValueType.BOOLEAN else f"{stored.kind} values"
+        raise self._refusal(name, requested, f"the file declares {found}")
 
     def _scan_plain(self, names: Sequence[str]) -> dict[str, PlainScan]:
         scans = {name: PlainScan(self._may_be_plain(name), self._reading.nulls) for name in names}
@@ -117,6 +116,12 @@ class _Detection:
         return requested not in (ColumnKind.CATEGORICAL, ColumnKind.DATETIME) and (
             english or name == self._options.target or name in self._reader.fractions
         )
+
+    def _plain_values(self, name: str, scan: PlainScan) -> ValueType:
+        """Return the type that was found. A column without values is numeric unless it is requested as categorical."""
+        is_numeric = scan.values.kind is ColumnKind.NUMERIC
+        is_category = self._options.requested(name) is ColumnKind.CATEGORICAL
+        return ValueType.TEXT if is_numeric and is_category else scan.values
 
     def _may_be_grouped(self, name: str, scan: PlainScan) -> bool:
         return scan.is_fractional and name not in self._reader.fractions

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.datasets.cells import CellsReader, Fraction, Row, write_cells
 from app.datasets.errors import NoRows, TooManyRows, UnreadableFile, UnsupportedColumnType
+from app.datasets.json_texts import UnclearJson, parse_json
 from app.datasets.reading import check_names
 from app.settings import MEBIBYTE, Limits
 
@@ -65,10 +66,12 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _parsed(line: int, text: bytes) -> dict[str, Any]:
     try:
-        item = json.loads(text)
+        item = parse_json(text.decode())
         # Encoding raises for a lone surrogate, which a JSON escape can write.
         if b"\\ud" in text or b"\\uD" in text:
             json.dumps(item, ensure_ascii=False).encode()
+    except UnclearJson as error:
+        raise UnreadableFile.at("/file", f"line {line} has {error}") from error
     except (ValueError, RecursionError) as error:
         detail = f'line {line} is not a JSON object in UTF-8; write one object per line, such as {{"age": 41}}'
         raise UnreadableFile.at("/file", detail) from error

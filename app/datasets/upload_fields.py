@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from app.datasets.column_types import ColumnKind
+from app.datasets.json_texts import UnclearJson, parse_json
 from app.datasets.options import ReadingOptions, UploadOptions
 from app.datasets.receiving import Fields
 from app.http.pagination import without_nul
@@ -52,11 +53,25 @@ def _dates(value: Any) -> Any:
     if not (isinstance(value, str) and value.lstrip().startswith("{")):
         return value
     try:
-        return json.loads(value)
+        return parse_json(value)
+    except UnclearJson as error:
+        raise ValueError(f"dates has {error}") from error
     except ValueError as error:
         raise ValueError(
             f"dates is {value[:80]!r}; it must be a strptime form, or a JSON object {{column: form}}"
         ) from error
+
+
+def _clear_json(value: Any) -> Any:
+    """Return JSON text unchanged. Raises ValueError if it has a key twice."""
+    try:
+        if isinstance(value, str):
+            parse_json(value)
+    except UnclearJson as error:
+        raise ValueError(f"types has {error}") from error
+    except (ValueError, RecursionError):
+        pass  # The validation of the field says what is wrong.
+    return value
 
 
 DateForm = Annotated[str, StringConstraints(min_length=1), AfterValidator(_date_form)]
@@ -79,6 +94,7 @@ class UploadFields(BaseModel):
     ] = None
     types: Annotated[
         Json[dict[str, ColumnKind]] | None,
+        BeforeValidator(_clear_json),
         Field(
             description='JSON object `{column: "numeric" | "categorical" | "datetime" | "ignored"}` with types that '
             "replace detected ones",

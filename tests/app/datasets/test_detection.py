@@ -106,6 +106,19 @@ class TestNumbers:
         assert codes(table)[0] == "ambiguous_numbers"
         assert values()[0] == expected
 
+    def test_booleans_are_not_numbers_in_any_file(self, ingested):
+        with pytest.raises(NotNumeric, match="'true'"):
+            ingested(["true", "false"], types={"c0": "numeric"})
+        content = parquet(c0=[True, False], y=[0, 1])
+        with pytest.raises(NotNumeric, match="declares booleans"):
+            ingested(content=content, types={"c0": "numeric"}, delimiter=None)
+
+    def test_a_column_without_values_is_what_is_requested(self, ingested):
+        columns = [["", ""], ["", ""], ["1", "2"]]
+        table = ingested(*columns, types={"c0": "categorical", "c1": "numeric"})
+        assert [feature.kind for feature in table.features] == ["categorical", "numeric", "numeric"]
+        assert table.features[0].categories == []
+
     def test_in_a_typed_file(self, ingested):
         content = parquet(a=["46,885.95", "1,200", None], y=[0, 1, 1])
         assert ingested(content=content, delimiter=None).features[0].max == 46885.95
@@ -124,23 +137,27 @@ class TestDates:
         ("texts", "expected", "form"),
         [
             (["2024-12-31", "2024-01-02"], "2024-12-31", None),
-            (["2024-12-31T10:30:00", "2024-01-02 00:00"], "2024-12-31T10:30:00", None),
-            (["2024-12-31T10:30:00+02:00", "2024-01-02T00:00:00Z"], "2024-12-31T08:30:00", None),
+            (["2024-12-31T10:30:00", "2024-01-02 00:00"], "2024-12-31T10:30:00Z", None),
+            (["2024-12-31T10:30:00+02:00", "2024-01-02T00:00:00Z"], "2024-12-31T08:30:00Z", None),
             (["31.12.2024", "01.02.2024"], "2024-12-31", "%d.%m.%Y"),
             (["01.12.2024", "01.02.2024"], "2024-12-01", "%d.%m.%Y"),
             (["12/31/2024", "01/02/2024"], "2024-12-31", "%m/%d/%Y"),
-            (["31/12/2024 23:05", "01/02/2024 00:00"], "2024-12-31T23:05:00", "%d/%m/%Y %H:%M"),
+            (["31/12/2024 23:05", "01/02/2024 00:00"], "2024-12-31T23:05:00Z", "%d/%m/%Y %H:%M"),
             (["31/12/24", "01/02/24"], "2024-12-31", "%d/%m/%y"),
             (["2024/12/31", "2024/01/02"], "2024-12-31", "%Y/%m/%d"),
             (["31 Dec 2024", "1 Feb 2024"], "2024-12-31", "%d %b %Y"),
             (["December 31, 2024", "February 1, 2024"], "2024-12-31", "%B %d, %Y"),
-            (["12/31/2024 11:05 PM", "01/02/2024 1:00 AM"], "2024-12-31T23:05:00", "%m/%d/%Y %I:%M %p"),
+            (["12/31/2024 11:05 PM", "01/02/2024 1:00 AM"], "2024-12-31T23:05:00Z", "%m/%d/%Y %I:%M %p"),
         ],
     )
     def test_writings(self, ingested, texts, expected, form):
         feature = ingested(texts).features[0]
         assert (feature.kind, feature.as_json()["max"]) == ("datetime", expected)
         assert feature.column.reading.dates == form
+
+    def test_in_a_year_that_utc_moves_out_of_the_calendar(self, ingested):
+        feature = ingested(["0001-01-01T00:00:00+05:00", "9999-12-31T23:00:00-05:00"]).features[0].as_json()
+        assert (feature["min"], feature["max"]) == ("0000-12-31T19:00:00Z", "10000-01-01T04:00:00Z")
 
     def test_an_order_that_nothing_decides_is_left_to_the_user(self, ingested):
         table = ingested(["01/02/2024", "03/04/2024"])

@@ -92,6 +92,9 @@ class TestReading:
             ({"decimal": ",", "thousands": ","}, "invalid_request", "/"),
             ({"dates": "%q"}, "invalid_request", "/dates"),
             ({"dates": '{"when": "%d.%m.%Y"}'}, "unknown_typed_column", "/dates/when"),
+            ({"dates": '{"name": "%d.%m.%Y", "name": "%Y"}'}, "invalid_request", "/dates"),
+            ({"types": '{"name": "numeric", "name": "ignored"}'}, "invalid_request", "/types"),
+            ({"types": '{"name": '}, "invalid_request", "/types"),
         ],
     )
     def test_invalid_fields(self, client, fields, code, pointer):
@@ -219,6 +222,9 @@ class TestJsonLines:
             (b'{"a": 1, "y": "u"}\n{"": 1}\n', "invalid_column_name", "column 3"),
             (b'{"a": 1e999, "y": "u"}\n{"a": 1, "y": "v"}\n', "infinite_value", "row 0 (line 1)"),
             (b'{"a": "\xff", "y": "u"}\n', "unreadable_file", "line 1"),
+            (b'{"a": 1, "y": "u", "a": 2}\n', "unreadable_file", "line 1 has the key 'a' twice"),
+            (b'{"a": NaN, "y": "u"}\n', "unreadable_file", "write null"),
+            (b'{"a": -Infinity, "y": "u"}\n', "unreadable_file", "line 1 has -Infinity"),
         ],
     )
     def test_damaged_lines(self, client, content, code, detail):
