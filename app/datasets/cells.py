@@ -79,6 +79,13 @@ class CellsReader:
             for index in range(reader.num_record_batches):
                 yield reader.get_batch(index).select(list(names))
 
+    def empty_columns(self) -> list[str]:
+        """Return the columns in which no row has a cell."""
+        names: list[str] = self.schema.names
+        for batch in self.batches(names):
+            names = [name for name in names if batch.column(name).null_count == batch.num_rows]
+        return names
+
     def place(self, row: int) -> str:
         return f"row {row} (line {self._lines[row]})"
 

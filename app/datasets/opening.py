@@ -1,6 +1,6 @@
 """Opening of an uploaded file: its format, its encoding, and conversion if it cannot be read in place."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from app.datasets.reading import ArrowReader, ParquetReader, TableReader, check_
 from app.datasets.text_encoding import UTF8, encoding_of, write_as_utf8
 from app.datasets.text_families import nulls_of
 from app.datasets.upload_warnings import UploadWarning
-from app.datasets.workbooks import read_workbook
+from app.datasets.workbooks import Workbook, read_workbook
 from app.settings import Limits
 
 
@@ -59,7 +59,7 @@ def _opened(
         return _opened_text(path, file_format, options, limits, scratch)
     if file_format is FileFormat.XLSX:
         book = read_workbook(path, scratch[1], limits)
-        return OpenTable(book.reader, reading | {"sheet": book.sheet}, tuple(_sheet_warnings(book.sheet, book.sheets)))
+        return OpenTable(book.reader, reading | {"sheet": book.sheet}, tuple(_book_warnings(book)))
     if file_format is FileFormat.PARQUET:
         return OpenTable(ParquetReader(path), reading)
     return OpenTable(ArrowReader(path, file_format is FileFormat.ARROW_FILE), reading)
@@ -92,9 +92,15 @@ def _check_options(file_format: FileFormat, options: ReadingOptions) -> None:
         raise InvalidReading.at("/encoding", detail)
 
 
-def _sheet_warnings(sheet: str, sheets: Sequence[str]) -> Iterator[UploadWarning]:
-    others = [name for name in sheets if name != sheet]
+def _book_warnings(book: Workbook) -> Iterator[UploadWarning]:
+    others = [name for name in book.sheets if name != book.sheet]
     if others:
         listed = ", ".join(repr(name[:80]) for name in others[:5])
-        detail = f"the sheet {sheet[:80]!r} was read, but not {listed}; upload each sheet as a workbook of its own"
+        detail = f"the sheet {book.sheet[:80]!r} was read, but not {listed}; upload each sheet as a workbook of its own"
         yield UploadWarning(None, "other_sheets", detail)
+    for name in book.uncalculated:
+        detail = (
+            f"column {name!r} has formulas without stored results, so that it is empty; open the workbook in a "
+            "spreadsheet program, save it there, and upload it again"
+        )
+        yield UploadWarning(name, "uncalculated_formulas", detail)

@@ -18,16 +18,22 @@ from app.settings import MEBIBYTE, Limits
 
 #: Parts of a workbook that are read as a whole, such as its texts, may have so many bytes; sheets are read by rows.
 MAX_PART_BYTES = 256 * MEBIBYTE
+#: Formulas are looked for in so many rows; they usually fill a column.
+_FORMULA_ROWS = 1_000
 _MIDNIGHT = datetime.time()
 
 
 @dataclass(frozen=True)
 class Workbook:
-    """Sheet that was read, and the names of all sheets."""
+    """Sheet that was read, and the names of all sheets.
+
+    uncalculated: columns without values, because their formulas were saved without results.
+    """
 
     reader: CellsReader
     sheet: str
     sheets: Sequence[str]
+    uncalculated: Sequence[str]
 
 
 def read_workbook(path: Path, target: Path, limits: Limits) -> Workbook:
@@ -55,11 +61,35 @@ def read_workbook(path: Path, target: Path, limits: Limits) -> Workbook:
             if reader.n_rows == 0:
                 detail = f"the sheet {sheet.title!r} has a header but no rows; save the table in the first sheet"
                 raise NoRows.at("/file", detail)
-            return Workbook(reader, sheet.title, book.sheetnames)
+            uncalculated = _uncalculated(source, sheet.title, header_line, reader)
+            return Workbook(reader, sheet.title, book.sheetnames, uncalculated)
 
 
-def _load(source: BinaryIO) -> Any:
-    return openpyxl.load_workbook(source, read_only=True, data_only=True, keep_links=False)
+def _load(source: BinaryIO, formulas: bool = False) -> Any:
+    """Return the workbook with the results of formulas, or with the formulas."""
+    return openpyxl.load_workbook(source, read_only=True, data_only=not formulas, keep_links=False)
+
+
+def _uncalculated(source: BinaryIO, title: str, header_line: int, reader: CellsReader) -> list[str]:
+    """Return the columns without values that have formulas, as programs other than a spreadsheet save them."""
+    names = reader.schema.names
+    empty = {names.index(name) for name in reader.empty_columns()}
+    if not empty:
+        return []
+    with closing(_load(source, formulas=True)) as book:
+        sheet = book[title]
+        sheet.reset_dimensions()
+        rows = sheet.iter_rows(
+            min_row=header_line + 1, max_row=header_line + _FORMULA_ROWS, min_col=1, max_col=len(names)
+        )
+        found = {
+            position for cells in rows for position, cell in enumerate(cells) if position in empty and _is_formula(cell)
+        }
+    return [names[position] for position in sorted(found)]
+
+
+def _is_formula(cell: Any) -> bool:
+    return bool(cell.data_type == "f")
 
 
 @contextmanager

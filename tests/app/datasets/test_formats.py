@@ -161,6 +161,12 @@ class TestWorkbooks:
         assert body["features"][1]["missing"] == 1
         assert body["reading"]["sheet"] == "Sheet 0"
 
+    def test_formulas_without_results_are_told(self, client):
+        rows = [(row, f"=A{row + 2}*2", row % 5, None, row % 2) for row in range(20)]
+        body = upload(client, workbook([("a", "double", "b", "none", "y"), *rows])).json()
+        found = [warning["column"] for warning in body["warnings"] if warning["code"] == "uncalculated_formulas"]
+        assert found == ["double"]
+
     def test_other_sheets_are_told(self, client):
         body = upload(client, workbook([HEADER, *ROWS], [("x",)])).json()
         assert ("other_sheets", None) in [(warning["code"], warning["column"]) for warning in body["warnings"]]
