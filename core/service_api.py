@@ -6,6 +6,7 @@ them; checks that a request can pass before any row is read; and compilation ahe
 
 from core.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, audit_phases
 from core.class_votes import winning_classes
+from core.columns.arrow_types import is_text, plain_array
 from core.columns.cells import CellFault, encode_cell
 from core.columns.datetimes import parse_datetimes, seconds_of_temporal
 from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers
@@ -44,6 +45,7 @@ __all__ = [
     "fold_prefix",
     "holdout_size",
     "injection_phases",
+    "is_text",
     "label_noise_phases",
     "largest_fold_size",
     "loss_parameters",
@@ -52,6 +54,7 @@ __all__ = [
     "parse_booleans",
     "parse_datetimes",
     "parse_numbers",
+    "plain_array",
     "seconds_of_temporal",
     "step_monitor",
     "too_few_to_judge",

@@ -8,7 +8,15 @@ import pyarrow.compute as pc
 
 from app.datasets.errors import NotUtf8, UnsupportedColumnType
 from core import TextReading
-from core.service_api import clean_texts, parse_booleans, parse_datetimes, parse_numbers, seconds_of_temporal
+from core.service_api import (
+    clean_texts,
+    is_text,
+    parse_booleans,
+    parse_datetimes,
+    parse_numbers,
+    plain_array,
+    seconds_of_temporal,
+)
 
 
 class ColumnKind(StrEnum):
@@ -74,7 +82,7 @@ class Column:
         return self._text(array)
 
     def _number(self, array: pa.Array, target: pa.DataType) -> pa.Array:
-        array = _plain(array)
+        array = plain_array(array)
         if not is_text(array.type):
             return array.cast(target, safe=False)
         if not is_plain(self.reading):
@@ -83,7 +91,7 @@ class Column:
         return numbers if numbers is not None else clean_texts(array, self.reading.nulls).cast(target)
 
     def _seconds(self, array: pa.Array) -> pa.Array:
-        array = _plain(array)
+        array = plain_array(array)
         if not is_text(array.type):
             return seconds_of_temporal(array)
         # Dates repeat, and reading one takes much longer than finding it again.
@@ -92,7 +100,7 @@ class Column:
 
     def _text(self, array: pa.Array) -> pa.Array:
         text = as_text(array)
-        return clean_texts(text, self.reading.nulls) if is_text(_plain(array).type) else text
+        return clean_texts(text, self.reading.nulls) if is_text(plain_array(array).type) else text
 
 
 def is_plain(reading: TextReading) -> bool:
@@ -124,11 +132,6 @@ def declared_values(name: str, stored: pa.DataType) -> ValueType | None:
     raise _unsupported(name, stored)
 
 
-def is_text(stored: pa.DataType) -> bool:
-    """Return whether values of this Arrow type are text."""
-    return bool(pa.types.is_string(stored) or pa.types.is_large_string(stored) or pa.types.is_string_view(stored))
-
-
 def _unsupported(name: str, stored: pa.DataType) -> UnsupportedColumnType:
     detail = (
         f"column {name!r} has the type {str(stored)[:80]}; it must contain numbers, booleans, dates, timestamps or "
@@ -139,20 +142,13 @@ def _unsupported(name: str, stored: pa.DataType) -> UnsupportedColumnType:
 
 def as_text(array: pa.Array) -> pa.Array:
     """Return the values as text, whole numbers without a decimal point. Missing values are null."""
-    array = _plain(array)
+    array = plain_array(array)
     if is_text(array.type):
         _require_utf8(array)
         return array if array.type == pa.string() else array.cast(pa.string())
     if pa.types.is_floating(array.type):
         array = _null_instead_of_nan(array)
     return array.cast(pa.string())
-
-
-def _plain(array: pa.Array) -> pa.Array:
-    """Return the values without dictionary."""
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    return array.cast(pa.string()) if pa.types.is_string_view(array.type) else array
 
 
 def _require_utf8(array: pa.Array) -> None:
