@@ -17,6 +17,7 @@ from app.health.endpoints import HealthResources
 from app.http import error_handlers, openapi
 from app.http.body_limit import ExplainBodyLimit
 from app.http.compression import CompressAnswers
+from app.http.head import AnswerHead
 from app.http.query_names import refuse_ignored_parameters
 from app.http.request_log import RequestLog
 from app.jobs import endpoints as jobs
@@ -53,6 +54,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.limits.max_body_bytes)
     app.add_middleware(ExplainBodyLimit, max_body_bytes=settings.limits.max_body_bytes)
     app.add_middleware(CompressAnswers)
+    app.add_middleware(AnswerHead)
     app.add_middleware(RequestLog)
     error_handlers.install(app)
     openapi.install(app)

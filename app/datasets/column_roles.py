@@ -108,6 +108,8 @@ def _check_type_of_role(name: str, options: UploadOptions) -> None:
 def _unknown(name: str, names: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     folded = [other for other in names if other.casefold() == name.strip().casefold()]
+    if not names:
+        return f"the file has no column {name[:80]!r}, because it has no columns; upload a table with named columns"
     shown = list(dict.fromkeys([*folded, *near])) or list(names[:5])
     listed = ", ".join(repr(other[:80]) for other in shown)
     return f"the file has no column {name[:80]!r}; {'did you mean' if near or folded else 'its columns begin'} {listed}"

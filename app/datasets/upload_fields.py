@@ -44,7 +44,7 @@ def _date_form(form: str) -> str:
     try:
         TextReading(dates=form)
     except InvalidParameter as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(str(error).removesuffix(".")) from error
     return form
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from app.errors import FieldError, Invalid, InvalidJson, ServiceError, Unavailable, UnsupportedMediaType
 from app.http.validation_sentences import field_errors
@@ -117,8 +118,18 @@ def _route_detail(request: Request, error: HTTPException, phrase: str) -> str:
     if error.detail != phrase:
         return error.detail
     template = _ROUTE_DETAILS.get(error.status_code, f"{phrase}: {{method}} {{path}}")
-    allowed = (error.headers or {}).get("Allow", "")
-    return template.format(method=request.method, path=quote(request.url.path)[:200], allowed=allowed)
+    path = quote(request.url.path)[:200]
+    return template.format(method=request.method, path=path, allowed=_allowed_methods(request))
+
+
+def _allowed_methods(request: Request) -> str:
+    """Return the methods of all routes with the path of the request; the framework names those of the first only."""
+    methods = set()
+    for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
+        scope = {**request.scope, "method": method}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
+            methods |= {method, "HEAD"} if method == "GET" else {method}
+    return ", ".join(sorted(methods))
 
 
 def _http_exception(request: Request, error: Exception) -> JSONResponse:
@@ -130,6 +141,8 @@ def _http_exception(request: Request, error: Exception) -> JSONResponse:
     code = HTTP_CODES.get(error.status_code, HTTP_CODES[400])
     response = problem_response(error.status_code, code, phrase, _route_detail(request, error, phrase))
     response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        response.headers["Allow"] = _allowed_methods(request)
     return response
 
 

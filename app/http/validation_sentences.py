@@ -57,12 +57,18 @@ def _sentence(pointer: str, items: list[Item]) -> str:
     own = [str(item["msg"]).partition(", ")[2] for item in items if item["type"] in _OWN_SENTENCES]
     if own:
         return "; ".join(dict.fromkeys(own))
-    name = pointer.rpartition("/")[2]
+    name = _field_name(pointer)
     for item in items:
         if item["type"] in _WHOLE_SENTENCES:
             return _WHOLE_SENTENCES[item["type"]](name, item)
     rules = dict.fromkeys(_rule(item) for item in items)
     return f"{name or 'the body'} is {_shown(items[0].get('input'))}; it must be {', or '.join(rules)}"
+
+
+def _field_name(pointer: str) -> str:
+    """Return the name of a field as sentences call it; entries of lists have only a position."""
+    around, _, name = pointer.rpartition("/")
+    return f"{around.rpartition('/')[2]}[{name}]" if name.isdigit() else name
 
 
 def _shown(value: Any) -> str:

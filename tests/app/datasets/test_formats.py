@@ -101,6 +101,10 @@ class TestReading:
         problem = upload(client, CSV.encode(), "t.csv", **fields).json()
         assert (problem["code"], problem["errors"][0]["pointer"]) == (code, pointer), problem
 
+    def test_a_directive_that_does_not_exist(self, client):
+        detail = upload(client, CSV.encode(), "t.csv", dates="%Q").json()["errors"][0]["detail"]
+        assert detail.endswith("%a %A %%")
+
     def test_fields_that_a_format_has_no_place_for(self, client):
         assert upload(client, workbook([HEADER, *ROWS]), delimiter=";").json()["code"] == "invalid_reading"
         assert upload(client, workbook([HEADER, *ROWS]), encoding="latin-1").json()["code"] == "invalid_reading"
@@ -225,6 +229,7 @@ class TestJsonLines:
             (b'{"a": 1, "y": "u"}\n{"a": \n', "unreadable_file", "line 2"),
             (b'{"a": [1], "y": "u"}\n', "unsupported_column_type", "line 1 has an array in 'a'"),
             (b'{"a": "\\ud800", "y": "u"}\n', "unreadable_file", "line 1"),
+            (b"{}\n{}\n", "unknown_target", "it has no columns; upload a table with named columns"),
             (b'{"a": 1, "y": "u"}\n{"": 1}\n', "invalid_column_name", "column 3"),
             (b'{"a": 1e999, "y": "u"}\n{"a": 1, "y": "v"}\n', "infinite_value", "row 0 (line 1)"),
             (b'{"a": "\xff", "y": "u"}\n', "unreadable_file", "line 1"),

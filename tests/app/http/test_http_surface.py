@@ -46,7 +46,20 @@ class TestProblems:
     def test_wrong_method(self, client: TestClient) -> None:
         response = client.put("/jobs")
         _is_problem(response, 405, "method_not_allowed")
-        assert response.headers["allow"] == "GET"
+        assert response.headers["allow"] == "GET, HEAD"
+        several = _is_problem(client.put("/datasets"), 405, "method_not_allowed")
+        assert several["detail"] == "PUT is not possible at /datasets; the methods there are GET, HEAD, POST."
+
+    @pytest.mark.parametrize("path", ["/jobs", "/datasets", "/openapi.json", "/nowhere"])
+    def test_head_is_get_without_the_body(self, client: TestClient, path: str) -> None:
+        with_body, without = client.get(path), client.head(path)
+        assert (without.status_code, without.content) == (with_body.status_code, b"")
+        for name in ("content-type", "content-length"):
+            assert without.headers[name] == with_body.headers[name]
+
+    def test_head_where_there_is_no_get(self, client: TestClient) -> None:
+        response = client.head("/train")
+        assert (response.status_code, response.headers["allow"]) == (405, "POST")
 
     @pytest.mark.parametrize("path", ["/train", "/predict"])
     @pytest.mark.parametrize("body", [b"{", b'{"\xff": 1}', b"[" * 100_000, b"9" * 5000])

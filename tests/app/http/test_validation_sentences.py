@@ -106,6 +106,11 @@ def test_fields_of_an_upload(client: TestClient) -> None:
     ("body", "pointer", "sentence"),
     [
         ({"seed": -1}, "/seed", "seed is -1; it must be at least 0"),
+        (
+            {"noise": {"inject": {"kind": "pairwise", "rates": [0.1, "a"]}}},
+            "/noise/inject/rates/1",
+            "rates[1] is 'a'; it must be ",
+        ),
         ({"seed": "0"}, "/seed", "seed is '0'; it must be an integer"),
         ({"colour": 1}, "/colour", "colour is not a known key here; remove it or correct its spelling"),
         ({"model": {"kind": "stump"}}, "/model", "kind is 'stump'; it must be one of 'tree', 'forest', "),
@@ -158,4 +163,4 @@ def test_an_empty_body_and_unknown_routes(client: TestClient) -> None:
     assert empty["errors"] == [{"pointer": "/", "detail": "the body is empty; send JSON"}]
     assert client.get("/model").json()["detail"] == "There is no route GET /model; GET /openapi.json lists all routes."
     refused = client.put("/models").json()
-    assert refused["detail"] == "PUT is not possible at /models; the methods there are GET."
+    assert refused["detail"] == "PUT is not possible at /models; the methods there are GET, HEAD."
