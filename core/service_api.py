@@ -21,11 +21,14 @@ from core.noise.injection import check_noise, expected_noise_rate, injection_pha
 from core.noise.parsing import noise_parameters
 from core.parameters import Alternative, Bounds, Parameter
 from core.registry import estimator_kind, estimator_parameters
+from core.validation.training_data import MAX_TOTAL_WEIGHT, MIN_TOTAL_WEIGHT
 from core.warmup import warm_up, warm_up_fit, warm_up_predictions
 
 __all__ = [
     "CLASS_WEIGHT_NOT_SUPPORTED",
     "DEFAULT_AUDIT_PARAMETERS",
+    "MAX_TOTAL_WEIGHT",
+    "MIN_TOTAL_WEIGHT",
     "SCORES",
     "Alternative",
     "Bounds",

@@ -1,10 +1,12 @@
 """Rows of a stored data set as models take them."""
 
+import re
 import uuid
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 import core
@@ -104,12 +106,34 @@ def _recoded(codes: NDArray[Any], feature: dict[str, Any], column: core.Column) 
     categories = feature["categories"]
     if column.categories is None or categories is None or tuple(categories) == column.categories:
         return codes
-    target_codes = {category: code for code, category in enumerate(column.categories)}
-    new_codes = np.array([target_codes.get(category, np.nan) for category in categories])
+    new_codes = _codes_of(categories, column, feature.get("is_boolean", False))
     present = ~np.isnan(codes)
     recoded = np.full(len(codes), np.nan, dtype=codes.dtype)
     recoded[present] = new_codes[codes[present].astype(np.int64)]
     return recoded
+
+
+def _codes_of(categories: list[str], column: core.Column, is_boolean: bool) -> NDArray[np.float64]:
+    """Return the code that `column` has for each category of a stored feature, NaN if it has none.
+
+    Its text decides. A whole number may be a code whose zeros a reader of files dropped (7 for 007), and booleans have
+    lost the case of their texts. is_boolean: whether the feature is a column of booleans.
+    """
+    codes = column.encode(pa.array(categories, pa.string())).values.copy()
+    for position in np.flatnonzero(np.isnan(codes)):
+        text = categories[position]
+        code = _code_of_boolean(text, column) if is_boolean else _code_of_number(text, column)
+        codes[position] = np.nan if code is None else code
+    return codes
+
+
+def _code_of_boolean(text: str, column: core.Column) -> int | None:
+    spelled = [code for code, category in enumerate(column.categories or ()) if category.strip().lower() == text]
+    return spelled[0] if len(spelled) == 1 else None
+
+
+def _code_of_number(text: str, column: core.Column) -> int | None:
+    return column.codes.of_value(int(text)) if re.fullmatch(r"-?[0-9]{1,15}", text) else None
 
 
 def _loaded(record: DatasetRecord, table: TrainingTable, X: core.EncodedTable) -> LoadedDataset:

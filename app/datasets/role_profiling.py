@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from app.datasets.errors import InvalidWeight
 from app.datasets.upload_warnings import MAX_ROWS, Place, UploadWarning
+from core.service_api import MAX_TOTAL_WEIGHT, MIN_TOTAL_WEIGHT
 
 
 class WeightProfiler:
@@ -15,7 +16,9 @@ class WeightProfiler:
 
     def __init__(self, name: str, place: Place) -> None:
         self._name, self._place = name, place
-        self._any_positive = False
+        self._n_rows = 0
+        #: Largest weight, and its row.
+        self._largest, self._row = 0.0, 0
 
     def add(self, values: pa.Array, first_row: int) -> None:
         """Add a batch. values: from `Column.convert`. Raises InvalidWeight."""
@@ -30,12 +33,22 @@ class WeightProfiler:
                 "of at least 0. Correct it, or give the row the weight 0 to leave it out"
             )
             raise InvalidWeight.at("/weight", detail)
-        self._any_positive = self._any_positive or bool(pc.any(pc.greater(weights, 0.0)).as_py())
+        self._n_rows += len(weights)
+        largest = pc.max(weights).as_py()
+        if largest is not None and largest > self._largest:
+            self._largest, self._row = largest, first_row + pc.index(weights, largest).as_py()
 
     def finish(self) -> None:
-        """Raise InvalidWeight if all weights are 0."""
-        if not self._any_positive:
+        """Raise InvalidWeight if all weights are 0, or the largest is beyond what models can add up."""
+        if self._largest == 0.0:
             detail = f"all weights in {self._name!r} are 0; give at least some rows a weight above 0, or omit `weight`"
+            raise InvalidWeight.at("/weight", detail)
+        if not MIN_TOTAL_WEIGHT <= self._largest * self._n_rows <= MAX_TOTAL_WEIGHT:
+            detail = (
+                f"{self._place(self._row)} has the weight {self._largest!r} in {self._name!r}; multiplied by the "
+                f"number of rows, the largest one must be between {MIN_TOTAL_WEIGHT:.0e} and {MAX_TOTAL_WEIGHT:.0e}. "
+                "Correct it, or scale all weights by the same factor"
+            )
             raise InvalidWeight.at("/weight", detail)
 
 

@@ -19,9 +19,12 @@ from app.datasets.errors import (
     SingleClass,
     TooManyClasses,
 )
+from app.datasets.options import ReadingOptions
 from app.datasets.profiling import nul_character
+from app.datasets.text_families import number_readings
 from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
 from app.errors import some_of
+from core.service_api import parse_numbers
 
 Label = int | float | bool | str
 
@@ -35,10 +38,15 @@ _MANY_CLASSES = 100
 
 @dataclass(frozen=True)
 class TargetProfile:
-    """Profile of the target. labels and counts are in class order. unlabeled: the first rows without a label."""
+    """Profile of the target.
+
+    labels, counts and first_rows are in class order. first_rows: 0-based row in which each label occurs first.
+    unlabeled: the first rows without a label.
+    """
 
     labels: list[Label]
     counts: list[int]
+    first_rows: list[int]
     n_unlabeled: int = 0
     unlabeled: Sequence[int] = ()
 
@@ -58,6 +66,7 @@ class TargetProfiler:
     def __init__(self, column: Column, max_classes: int, chosen: bool) -> None:
         self._column, self._max_classes, self._chosen = column, max_classes, chosen
         self._counts: Counter[Label] = Counter()
+        self._first_rows: dict[Label, int] = {}
         self._n_unlabeled = 0
         self._unlabeled: list[int] = []
 
@@ -65,9 +74,11 @@ class TargetProfiler:
         """Add a batch. values: from `Column.convert`. first_row: 0-based number of its first row."""
         if values.null_count:
             self._note_unlabeled(values, first_row)
-            values = values.drop_null()
-        for entry in pc.value_counts(values):
-            self._counts[entry["values"].as_py()] += entry["counts"].as_py()
+        for entry in pc.value_counts(values.drop_null()):
+            label = entry["values"].as_py()
+            self._counts[label] += entry["counts"].as_py()
+            if len(self._counts) <= self._max_classes and label not in self._first_rows:
+                self._first_rows[label] = first_row + pc.index(values, entry["values"]).as_py()
         if len(self._counts) > self._max_classes:
             self._raise_too_many()
 
@@ -82,10 +93,11 @@ class TargetProfiler:
         self._check()
         labels = sorted(self._counts)
         counts = [self._counts[label] for label in labels]
+        first_rows = [self._first_rows[label] for label in labels]
         # Beyond 2^53 a float does not stand for one integer alone.
         if all(isinstance(label, float) and label.is_integer() and abs(label) <= 2**53 for label in labels):
             labels = [int(label) for label in labels]
-        return TargetProfile(labels, counts, self._n_unlabeled, self._unlabeled)
+        return TargetProfile(labels, counts, first_rows, self._n_unlabeled, self._unlabeled)
 
     def _check(self) -> None:
         if not self._counts:
@@ -130,7 +142,8 @@ class TargetProfiler:
 
     @property
     def _has_fractions(self) -> bool:
-        return any(isinstance(label, float) and not label.is_integer() for label in self._counts)
+        numbers = numbers_of_labels(list(self._counts)) or self._counts
+        return any(isinstance(label, float) and not label.is_integer() for label in numbers)
 
     @property
     def _way_out(self) -> str:
@@ -144,6 +157,19 @@ class TargetProfiler:
         return ContinuousTarget.at("/target", detail)
 
 
+def numbers_of_labels(labels: Sequence[Label]) -> Sequence[float] | None:
+    """Return labels of text as numbers if all of them are written as such, with local marks; None otherwise."""
+    if not all(isinstance(label, str) for label in labels):
+        return None
+    texts = pa.array(labels, pa.string())
+    for reading in number_readings(ReadingOptions()):
+        numbers = parse_numbers(texts, reading).values
+        if not numbers.null_count:
+            found: list[float] = numbers.to_pylist()
+            return found
+    return None
+
+
 def target_warnings(name: str, target: TargetProfile) -> Iterator[UploadWarning]:
     """Yield what the user should check about the labels."""
     if target.n_unlabeled:
@@ -154,31 +180,48 @@ def target_warnings(name: str, target: TargetProfile) -> Iterator[UploadWarning]
         )
         yield UploadWarning(name, "unlabeled_rows", detail, target.unlabeled)
     yield from _variants(name, target)
+    if numbers_of_labels(target.labels) is not None:
+        detail = (
+            f"the labels of {name!r} are numbers with local marks, such as {some_of(target.labels)}; they stay text, "
+            "in the order of text. Write them with a decimal point and without thousands marks if numbers are meant"
+        )
+        yield UploadWarning(name, "labels_are_numbers", detail, sorted(target.first_rows)[:MAX_ROWS])
     if len(target.labels) > _MANY_CLASSES:
         detail = (
             f"the target {name!r} has {len(target.labels)} classes; check that it is not a quantity or an identifier, "
             "and group rare values"
         )
         yield UploadWarning(name, "many_classes", detail)
-    if rare := [label for label, count in zip(target.labels, target.counts, strict=True) if count == 1]:
+    yield from _rare_classes(name, target)
+
+
+def _rare_classes(name: str, target: TargetProfile) -> Iterator[UploadWarning]:
+    if rare := [index for index, count in enumerate(target.counts) if count == 1]:
         detail = (
-            f"the target {name!r} has classes with a single row: {some_of(rare)}; they cannot be both learned and "
-            "tested. Add rows, or merge them with other classes"
+            f"the target {name!r} has classes with a single row: {some_of([target.labels[index] for index in rare])}; "
+            "they cannot be both learned and tested. Add rows, or merge them with other classes"
         )
-        yield UploadWarning(name, "rare_classes", detail)
+        rows = sorted(target.first_rows[index] for index in rare)[:MAX_ROWS]
+        yield UploadWarning(name, "rare_classes", detail, rows)
 
 
 def _variants(name: str, target: TargetProfile) -> Iterator[UploadWarning]:
     """Yield a warning if labels differ only in case or blanks."""
-    alike: dict[str, list[str]] = defaultdict(list)
-    for label, count in zip(target.labels, target.counts, strict=True):
+    alike: dict[str, list[int]] = defaultdict(list)
+    for index, label in enumerate(target.labels):
         if isinstance(label, str):
-            alike["".join(label.split()).casefold()].append(f"{label[:80]!r} ({count:,} row{'s' if count > 1 else ''})")
-    groups = [" and ".join(variants) for variants in alike.values() if len(variants) > 1]
+            alike["".join(label.split()).casefold()].append(index)
+    groups = [indices for indices in alike.values() if len(indices) > 1][:MAX_ROWS]
     if groups:
-        listed = "; ".join(groups[:MAX_ROWS])
+        listed = "; ".join(" and ".join(_counted(target, index) for index in indices) for indices in groups)
+        rows = sorted(target.first_rows[index] for indices in groups for index in indices)[:MAX_ROWS]
         detail = (
             f"labels of {name!r} differ only in case or blanks and count as different classes: {listed}. Write them "
             "alike if they mean the same"
         )
-        yield UploadWarning(name, "similar_labels", detail)
+        yield UploadWarning(name, "similar_labels", detail, rows)
+
+
+def _counted(target: TargetProfile, index: int) -> str:
+    label, count = str(target.labels[index]), target.counts[index]
+    return f"{label[:80]!r} ({count:,} row{'s' if count > 1 else ''})"

@@ -19,7 +19,7 @@ from core.validation.misplaced_arguments import check_no_label_is_missing, check
 ClassWeight = Mapping[Hashable, float] | str | None
 
 #: Bounds of the number of rows times the largest weight, which keep all sums far from the limits of float64.
-_MIN_TOTAL_WEIGHT, _MAX_TOTAL_WEIGHT = 2.0**-1000, 2.0**1000
+MIN_TOTAL_WEIGHT, MAX_TOTAL_WEIGHT = 2.0**-1000, 2.0**1000
 #: Class numbers are stored in 16 bits during growth.
 MAX_CLASSES = 2**16 - 1
 
@@ -129,10 +129,10 @@ def _scaled(
     largest = float(weights.max())
     if largest == 0:
         raise InvalidInput("all rows have weight zero; at least one row needs a positive weight.")
-    if not _MIN_TOTAL_WEIGHT <= largest * len(weights) <= _MAX_TOTAL_WEIGHT:
+    if not MIN_TOTAL_WEIGHT <= largest * len(weights) <= MAX_TOTAL_WEIGHT:
         raise InvalidInput(
             f"the largest of the {len(weights)} weights is {largest:g}; multiplied by the number of rows it must be "
-            f"between {_MIN_TOTAL_WEIGHT:.0e} and {_MAX_TOTAL_WEIGHT:.0e}. Scale all weights by the same factor; "
+            f"between {MIN_TOTAL_WEIGHT:.0e} and {MAX_TOTAL_WEIGHT:.0e}. Scale all weights by the same factor; "
             "trees depend only on their ratios."
         )
     exponent = math.frexp(largest)[1] - 1

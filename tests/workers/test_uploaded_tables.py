@@ -14,6 +14,7 @@ import pytest
 
 import core
 from app.context import ServiceContext
+from app.datasets.column_types import ColumnKind
 from app.datasets.formats import PlainFile
 from app.datasets.options import UploadOptions
 from app.datasets.service import store_upload
@@ -153,6 +154,34 @@ def test_a_test_set_that_leaves_a_feature_out_still_has_it(context: ServiceConte
     evaluation = {"kind": "dataset", "dataset_id": str(ids[1])}
     model = run(context, dataset_id=str(ids[0]), model={"kind": "tree"}, evaluation=evaluation)
     assert model.metrics["test"]["n_rows"] == 20
+
+
+TRUTHS = ["True", "FALSE"] * 10
+CODES = [f"{row % 8:03}" for row in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("training", "test", "types"),
+    [
+        (["maybe", "maybe", *TRUTHS], TRUTHS, {}),
+        (["false", "true", *TRUTHS], [*TRUTHS, "maybe", "maybe"], {}),
+        (["000", "001", *CODES], pa.array([row % 8 for row in range(20)]), {"c": ColumnKind.CATEGORICAL}),
+    ],
+)
+def test_the_categories_of_a_test_set_may_be_written_otherwise(
+    context: ServiceContext, training: Any, test: Any, types: dict[str, ColumnKind]
+) -> None:
+    ids = [
+        stored(context, as_csv({"c": training, "y": [0, 1] * (len(training) // 2)})),
+        stored(context, as_parquet({"c": test, "y": [0, 1] * (len(test) // 2)}), types=types),
+    ]
+    records = [load_dataset(context, dataset_id).record for dataset_id in ids]
+    column = records[0].columns[0]
+    codes = load_test_rows(context, records[1], records[0]).X.X[:20, 0]
+    assert column.categories is not None
+    spelled = [column.categories[int(code)] for code in codes]
+    expected = [text.lower() for text in TRUTHS] if column.is_boolean else CODES if types else TRUTHS
+    assert spelled == expected
 
 
 @pytest.mark.parametrize("evaluation", [{"kind": "holdout"}, {"kind": "cross_validation", "folds": 3}])

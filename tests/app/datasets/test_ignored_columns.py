@@ -170,7 +170,18 @@ class TestTarget:
             ["Ja", "j a", "ja", "nein"],
         )
         assert "'ja' (10 rows)" in warning["detail"]
+        assert warning["rows"] == [0, 2, 4]
 
     def test_many_and_rare_classes(self, client):
         body = self.refusal(client, [f"c{row // 3}" for row in range(330)] + ["rare"])
         assert [warning["code"] for warning in body["warnings"]] == ["many_classes", "rare_classes"]
+        assert body["warnings"][1]["rows"] == [330]
+
+    def test_local_numbers_are_told_and_quantities_refused(self, client):
+        body = self.refusal(client, [f'"{row % 10 // 2},{row % 2 * 5}"' for row in range(90)])
+        (warning,) = body["warnings"]
+        assert (warning["code"], warning["rows"]) == ("labels_are_numbers", [0, 1, 2, 3, 4])
+        assert len(body["classes"]) == 10
+        for label in ('"{},5"', '"1,{:03}.50"'):
+            labels = [label.format(row % 40) for row in range(200)]
+            assert self.refusal(client, labels)["code"] == "continuous_target"

@@ -53,6 +53,8 @@ class TestWeightAndGroup:
             (("1", "1", ""), "row 2 (line 4) has no weight"),
             (("0", "0", "0"), "all weights in 'w' are 0"),
             (("0.5", "inf", "1"), "row 1 (line 3) has the weight inf"),
+            (("1", "1", "1e308"), "row 2 (line 4) has the weight 1e+308"),
+            (("1e-308", "1e-309", "0"), "row 0 (line 2) has the weight 1e-308"),
         ],
     )
     def test_invalid_weights(self, client, weights, detail):
@@ -64,7 +66,7 @@ class TestWeightAndGroup:
     def test_a_weight_that_is_text(self, client):
         problem = upload(client, table("1,1,g,x", "2,heavy,g,z"), weight="w").json()
         assert (problem["code"], problem["errors"][0]["pointer"]) == ("not_numeric", "/weight")
-        assert "row 1 (line 3) contains 'heavy'" in problem["detail"]
+        assert "row 1 (line 3) contains 'heavy'; correct the value, or name another column" in problem["detail"]
 
     @pytest.mark.parametrize(
         ("fields", "code", "pointer"),
