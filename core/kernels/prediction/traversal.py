@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from core.kernels.growth.category_sets import contains, set_bounds
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
-from core.kernels.jit import kernel
+from core.kernels.jit import NO_REFERENCE_COUNTING, kernel
 from core.kernels.prediction.packed_trees import Layout, PackedCategoryTrees, PackedTrees, n_outputs
 from core.kernels.prediction.prefetch import prefetch
 from core.kernels.row_scans import has_missing
@@ -131,7 +131,7 @@ def _advance(cells: NDArray[Any], trees: Layout, walks: Walks, n_walks: int, any
         _advance_walks(cells, trees.nodes, walks, n_walks, any_missing)
 
 
-@overload(_advance, strict=False)
+@overload(_advance, strict=False, jit_options=NO_REFERENCE_COUNTING)  # type: ignore[arg-type]  # stubs lack _nrt
 def _choose_advance(cells: Any, trees: Any, walks: Any, n_walks: Any, any_missing: Any) -> Any:
     return _through_categories if trees.instance_class is PackedCategoryTrees else _through_numbers
 
