@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,9 @@ class LabeledRows:
     """Rows of a data set with their labels.
 
     X: encoded features. y: labels (row,). rows: number of each row in the file, from 0. weights: sample weights (row,),
-    and groups: number of the group of each row (row,), or None if the data set has no such column.
+    and groups: number of the group of each row (row,), or None if the data set has no such column. n_unknown_cells:
+    cells of a test data set with a category that the training data does not have, which count as missing; None for
+    rows of the training data.
     """
 
     X: core.EncodedTable
@@ -31,6 +33,7 @@ class LabeledRows:
     rows: NDArray[np.int64]
     weights: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
+    n_unknown_cells: int | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -83,13 +86,17 @@ def load_test_rows(context: ServiceContext, test: DatasetRecord, training: Datas
     table = context.dataset_store.load(test.fingerprint, codes)
     coded = {index: table.X[:, position] for position, index in enumerate(codes)}
     X = np.empty((len(table.y), len(chosen)), table.X.dtype, order="F")
+    n_unknown = 0
     for position, (index, column) in enumerate(zip(chosen, training.columns, strict=True)):
         if index in coded:
             X[:, position] = _recoded(coded[index], test.features[index], column)
+            lost = np.isnan(X[:, position]) & ~np.isnan(coded[index])
         else:
             texts = context.dataset_store.column(test.fingerprint, feature_column(index))
-            X[:, position] = column.encode(texts).values
-    return _loaded(test, table, _encoded(X, training)).labeled
+            encoded = column.encode(texts)
+            X[:, position], lost = encoded.values, encoded.unknown
+        n_unknown += int(lost[table.y >= 0].sum())
+    return replace(_loaded(test, table, _encoded(X, training)).labeled, n_unknown_cells=n_unknown)
 
 
 def _encoded(X: NDArray[Any], record: DatasetRecord) -> core.EncodedTable:

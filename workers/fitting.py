@@ -45,6 +45,8 @@ class FittedModel:
         monitor.advance(1)
         if test is not None:
             scores["test"] = core.evaluate(self.estimator, test.X, test.y, classes)
+            if test.n_unknown_cells is not None:
+                scores["test"]["n_unknown_cells"] = test.n_unknown_cells
         monitor.advance(2)
         return scores
 

@@ -145,6 +145,7 @@ class TrainedModelOut(BaseModel):
     size_bytes: int = Field(description="size of the artifact")
     metrics: dict[str, Any] = Field(
         description="scores on the training rows (`train_noisy`) and on the test rows (`test`), both as labeled; "
+        "with a test data set also `n_unknown_cells`, its cells whose category the training data does not have; "
         "`test_corrected`, the estimated accuracy and error per class on the true labels with standard errors, or null "
         "with a `reason`; and metrics of the fit. With cross-validation the mean, the "
         "standard deviation (`test_sd`) and the scores of each fold. `roc_auc` is null if a class has no rows. Lists "

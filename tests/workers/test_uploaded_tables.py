@@ -154,6 +154,7 @@ def test_a_test_set_that_leaves_a_feature_out_still_has_it(context: ServiceConte
     evaluation = {"kind": "dataset", "dataset_id": str(ids[1])}
     model = run(context, dataset_id=str(ids[0]), model={"kind": "tree"}, evaluation=evaluation)
     assert model.metrics["test"]["n_rows"] == 20
+    assert model.metrics["test"]["n_unknown_cells"] == 10
 
 
 TRUTHS = ["True", "FALSE"] * 10
