@@ -27,6 +27,7 @@ from core.exceptions import (
     InvalidNoise,
     InvalidParameter,
     SolverFailed,
+    TooFewGroups,
     UnsupportedArtifact,
 )
 from core.fit_summary import FitSummary
@@ -116,6 +117,7 @@ __all__ = [
     "SqrtGini",
     "SquaredError",
     "TextReading",
+    "TooFewGroups",
     "TransitionEstimate",
     "TransitionMatrix",
     "Tree",

@@ -2,6 +2,7 @@
 
     CoreError                     code
     ├── InvalidInput              invalid_input          X, y or weights are invalid
+    │   └── TooFewGroups          invalid_input          the rows are in too few groups to be divided
     ├── InvalidParameter          invalid_parameter      a constructor argument is out of bounds
     │   ├── InvalidLoss           invalid_loss           a loss or its parameters are invalid
     │   └── InvalidNoise          invalid_noise          a noise kind, rate or transition matrix is invalid
@@ -27,6 +28,14 @@ class InvalidInput(CoreError, ValueError):
     """X, y or sample_weight is invalid."""
 
     code = "invalid_input"
+
+
+class TooFewGroups(InvalidInput):
+    """The rows are in too few groups to be divided; `rule` is the message without the way out."""
+
+    def __init__(self, rule: str, way_out: str) -> None:
+        super().__init__(f"{rule} {way_out}")
+        self.rule = rule
 
 
 class InvalidParameter(CoreError, ValueError):

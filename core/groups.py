@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from core.exceptions import InvalidInput
+from core.exceptions import InvalidInput, TooFewGroups
 from core.kernels.random_state import bootstrap_counts
 
 Groups = NDArray[np.int64]  # (row,), numbers 0..n-1
@@ -39,9 +39,10 @@ def encode_groups(groups: Any, n_rows: int) -> Groups | None:
 def check_separable(groups: Groups | None, purpose: str) -> None:
     """Raise InvalidInput if all rows are in one group, so that none can be left out for `purpose`."""
     if groups is not None and len(groups) and (groups == groups[0]).all():
-        raise InvalidInput(
+        raise TooFewGroups(
             f"groups has one distinct value in {len(groups)} rows; {purpose} needs at least two groups, because rows "
-            "of a group stay together. Leave the groups out if the rows do not belong together."
+            "of a group stay together.",
+            "Leave the groups out if the rows do not belong together.",
         )
 
 
@@ -79,9 +80,10 @@ def divide_groups(
     table = _class_counts(codes, groups)
     n_groups, n_parts = len(table.starts) - 1, len(shares)
     if n_groups < n_parts:
-        raise InvalidInput(
+        raise TooFewGroups(
             f"groups has {n_groups} distinct values; {n_parts} parts need at least as many groups, because rows of a "
-            "group stay together. Ask for fewer parts, or leave the groups out if the rows do not belong together."
+            "group stay together.",
+            "Ask for fewer parts, or leave the groups out if the rows do not belong together.",
         )
     totals, inverse_shares = np.bincount(codes), 1.0 / np.asarray(shares)
     filled, part_of_group = np.zeros((n_parts, len(totals))), np.empty(n_groups, dtype=np.int64)

@@ -44,7 +44,9 @@ class LabelNoise(NamedTuple):
 
     def accuracy_on_own_rows(self, y_pred: Any) -> CorrectedAccuracy:
         """Return the corrected accuracy of predictions (row,) for the rows of the table, each from a model that has
-        not been fitted on the row, such as those of folds. Only the rows of the estimate count. Raises InvalidInput.
+        not been fitted on the row, such as those of folds. Only the rows of the estimate count. Raises InvalidInput,
+        also if the labels do not identify
+        the noise.
         """
         predicted = label_column(y_pred)
         if len(predicted) <= self.row_numbers[-1]:
@@ -53,7 +55,8 @@ class LabelNoise(NamedTuple):
 
     def accuracy_on(self, X: Any, y: Any, y_pred: Any) -> CorrectedAccuracy:
         """Return the corrected accuracy of predictions (row,) for other rows X (row, feature), whose labels y (row,)
-        have the same noise. Raises InvalidInput.
+        have the same noise. Raises InvalidInput, also if the labels do not identify
+        the noise.
         """
         return _accuracy(self.fitted, self._votes_on(X, y), y_pred)
 
@@ -154,6 +157,8 @@ def _accuracy(noise: FittedNoise, rows: LabelProbabilities, y_pred: Any) -> Corr
             f"y_pred has {len(predicted)} predictions, {n_unknown} of them of unknown classes; pass one for each of "
             f"the {len(rows.codes)} rows, of the classes {rows.classes.tolist()}."
         )
+    if not noise.estimate.identification.is_identified:
+        raise InvalidInput(f"{noise.estimate.identification.warning}.")
     has_votes = rows.has_votes
     if not has_votes.any():
         raise InvalidInput("no row has an out-of-sample vote; pass rows of more groups.")

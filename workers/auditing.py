@@ -128,6 +128,7 @@ def _report(audit: core.LabelAudit) -> dict[str, Any]:
         "method": audit.method,
         "misfit": {"dispersion": noise.misfit.dispersion, "excess": noise.misfit.excess},
         "assumption": ASSUMPTION,
+        "warning": noise.identification.warning,
     }
 
 

@@ -26,6 +26,10 @@ ASSUMPTION = (
     "that are hard to tell apart; with them, the corrected accuracy tends to be too high, by more than its standard "
     "error."
 )
+ONE_GROUP = (
+    "all training rows are in one group of the column that the upload named as `group`; the estimate of the noise "
+    "needs at least two groups, because rows of a group stay together"
+)
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class CorrectedScorer:
         try:
             noise = self._noise(split.train, monitor)
             return self._scores(noise, test)
+        except core.TooFewGroups:
+            return _missing(ONE_GROUP)
         except (core.InvalidInput, core.InvalidNoise) as error:
             return _missing(str(error))
 
@@ -75,10 +81,12 @@ class CorrectedScorer:
         )
 
     def _scores(self, noise: core.LabelNoise, test: TestPredictions) -> dict[str, Any]:
+        if test.rows is not None and isinstance(self.spec.evaluation, TestDataset):
+            noise = noise.for_other_labels(test.rows.X, test.rows.y)
+        if warning := noise.estimate.identification.warning:
+            return _missing(warning)
         if test.rows is None:
             return self._record(noise, noise.accuracy_on_own_rows(test.predicted), len(noise.row_numbers))
-        if isinstance(self.spec.evaluation, TestDataset):
-            noise = noise.for_other_labels(test.rows.X, test.rows.y)
         result = noise.accuracy_on(test.rows.X, test.rows.y, test.predicted)
         return self._record(noise, result, len(test.predicted))
 

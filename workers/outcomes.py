@@ -11,7 +11,7 @@ from app.errors import ServiceError
 from app.jobs import state_machine
 from app.jobs.lease import Claim
 from app.jobs.states import JobState
-from core import CoreError
+from core import CoreError, TooFewGroups
 from workers.job_body import StorableResult
 from workers.monitor import JobMonitor, StopReason, finished
 
@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 INTERNAL_ERROR = "Something went wrong on our side; the worker's log holds the details under this job's id."
 OUT_OF_MEMORY = "The worker ran out of memory; use fewer or shallower trees, or a worker with more memory."
+WITHOUT_GROUPS = "If the rows do not belong together, upload the data set again without `group`."
 
 
 class LeaseLost(Exception):
@@ -61,6 +62,8 @@ class Failure:
     @classmethod
     def from_error(cls, error: Exception) -> Self:
         """Describe an error to clients: by its own code and message if they are meant for clients, else in general."""
+        if isinstance(error, TooFewGroups):
+            return cls(error.code, f"{error.rule} {WITHOUT_GROUPS}")
         if isinstance(error, CoreError | ServiceError):
             return cls(error.code, str(error))
         if isinstance(error, MemoryError):

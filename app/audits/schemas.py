@@ -47,6 +47,7 @@ _AUDIT: dict[str, JsonValue] = {
     "n_unlabeled": 0,
     "misfit": {"dispersion": 0.8, "excess": 0.0},
     "assumption": "Within a true class, which labels are wrong does not depend on the features.",
+    "warning": None,
 }
 
 
@@ -112,6 +113,11 @@ class AuditOut(BaseModel):
     misfit: MisfitOut | None = Field(None, description="Null in audits of earlier versions.")
     assumption: str | None = Field(
         None, description="What errors and qualities rest on, and how human errors differ from it."
+    )
+    warning: str | None = Field(
+        None,
+        description="Why the figures must not be trusted, for example because the features do not predict the labels, "
+        "else null. If the labels do not identify the noise at all, errors are 0.5 and no row is flagged.",
     )
 
     @classmethod

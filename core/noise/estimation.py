@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.groups import Groups, design_effect
 from core.noise.calibration import prior_precision
+from core.noise.identifiability import Identification, JudgedLabels, identify_noise
 from core.noise.label_probabilities import LabelProbabilities, check_label_probabilities
 from core.noise.latent_labels import LatentLabels, fit_calibration, fit_latent_labels
 from core.noise.misfit import NO_MISFIT, Misfit, compute_misfit
@@ -32,6 +33,9 @@ class TransitionEstimate(NamedTuple):
     of the labels. If the labels show that the model of the noise does not hold (`misfit`), they are multiplied by the
     root of the dispersion; a misfit that labels do not show is not covered. All are at most 0.5: if the likelihood is
     almost flat, as for a class with a single row, the information matrix alone would imply errors far beyond [0, 1].
+
+    `identification` warns if the features hardly predict the labels, or if the labels do not identify the noise at all
+    (`core.noise.identifiability`); then errors are 0.5, and no label is an issue.
     """
 
     transition: TransitionMatrix
@@ -42,6 +46,7 @@ class TransitionEstimate(NamedTuple):
     priors_error: NDArray[np.float64]  # (class,)
     rate_covariance: NDArray[np.float64]  # (clean, clean), of the noise rates of the classes
     misfit: Misfit = NO_MISFIT
+    identification: Identification = Identification()
 
 
 class FittedNoise(NamedTuple):
@@ -82,7 +87,8 @@ def fit_noise(
         model = fit_calibration(probabilities, codes, given.rows, stop_flag)
     posterior = model.posterior(probabilities, codes)
     priors, right = posterior.mean(axis=0), posterior[np.arange(len(codes)), codes]
-    effect = design_effect(right, None if groups is None else groups[rows.has_votes])
+    judged = JudgedLabels(probabilities, codes, right, None if groups is None else groups[rows.has_votes])
+    effect = design_effect(right, judged.groups)
     n_rows, misfit = len(codes) / effect, compute_misfit(model, probabilities, codes, effect)
     gradients = _summed_gradients(model, probabilities, codes)
     covariance = _covariance(model, gradients, len(codes)) * effect * misfit.variance_factor
@@ -98,7 +104,20 @@ def fit_noise(
         covariance[: len(priors), : len(priors)],
         misfit,
     )
-    return FittedNoise(estimate, model, rows, covariance)
+    return FittedNoise(_with_identification(estimate, model, judged), model, rows, covariance)
+
+
+def _with_identification(estimate: TransitionEstimate, model: LatentLabels, labels: JudgedLabels) -> TransitionEstimate:
+    """Return the estimate with its warning, and the largest errors if the labels do not identify the noise."""
+    identification = identify_noise(model, labels, estimate.priors)
+    if identification.is_identified:
+        return estimate._replace(identification=identification)
+    return estimate._replace(
+        standard_error=np.full_like(estimate.standard_error, _MAX_STANDARD_ERROR),
+        noise_rate_error=_MAX_STANDARD_ERROR,
+        priors_error=np.full_like(estimate.priors_error, _MAX_STANDARD_ERROR),
+        identification=identification,
+    )
 
 
 def _standard_error(variance: Any) -> Any:

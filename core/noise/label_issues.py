@@ -26,7 +26,8 @@ def rank_label_issues(probabilities: ArrayLike, y: Any, classes: ArrayLike | Non
     human errors can, the probabilities are shrunk towards their mean (`core.noise.misfit`). If fewer than one wrong
     label is expected in total, this probability hardly distinguishes the rows, and quality is (1 + m) / 2 instead,
     where m is the margin of the observed class over the best other class. A row whose probabilities are all NaN is
-    assessed by its label alone and is never an issue.
+    assessed by its label alone and is never an issue. If the labels do not identify the noise
+    (`TransitionEstimate.identification`), no row is an issue, and the quality is an order only.
 
     The columns are as in `estimate_transition`. Raises InvalidInput.
     """
@@ -47,8 +48,9 @@ def label_issues(noise: FittedNoise) -> LabelIssues:
     right = _label_column(posterior, rows.codes)
     right = noise.estimate.misfit.shrunk(right, 1.0 - noise.estimate.noise_rate)
     suggested = winning_classes(posterior)
-    is_issue = rows.has_votes & (right < 0.5) & (suggested != rows.codes)
-    suggested = np.where(is_issue | (rows.has_votes & (right < posterior.max(axis=1))), suggested, rows.codes)
+    is_judged = rows.has_votes & noise.estimate.identification.is_identified
+    is_issue = is_judged & (right < 0.5) & (suggested != rows.codes)
+    suggested = np.where(is_issue | (is_judged & (right < posterior.max(axis=1))), suggested, rows.codes)
     quality = _margin_quality(noise) if noise.estimate.noise_rate * rows.has_votes.sum() < 1 else right
     return LabelIssues(np.clip(quality, 0.0, 1.0), rows.classes[suggested], is_issue)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 #: Smaller rates are replaced by this one in divisions.
 MIN_RATE = 1e-9
 #: Upper limit of a common rate as a share of (K - 1) / K, the rate at which labels carry no information.
-_MAX_RATE_SHARE = 0.95
+MAX_RATE_SHARE = 0.95
 
 
 def fit_common_rate(pattern: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -37,7 +37,7 @@ def fit_full_matrix(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _common_rate(counts: NDArray[np.float64]) -> float:
     n_classes = len(counts)
-    return float(min(1 - np.trace(counts) / counts.sum(), _MAX_RATE_SHARE * (n_classes - 1) / n_classes))
+    return float(min(1 - np.trace(counts) / counts.sum(), MAX_RATE_SHARE * (n_classes - 1) / n_classes))
 
 
 def _with_identified_classes(matrix: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -45,7 +45,7 @@ def _with_identified_classes(matrix: NDArray[np.float64], counts: NDArray[np.flo
     in any other class, by at least the margin that the largest common rate leaves. Without this limit, labels that are
     more often wrong than right would swap the classes.
     """
-    margins, least = _label_margins(matrix), 1.0 - _MAX_RATE_SHARE
+    margins, least = _label_margins(matrix), 1.0 - MAX_RATE_SHARE
     short = margins < least
     if not short.any():
         return matrix

@@ -129,3 +129,36 @@ def test_too_few_rows_and_unusable_matrices_are_refused():
         noise.accuracy_on_own_rows([0, 1])
     with pytest.raises(core.InvalidInput, match="y contains 7"):
         noise.accuracy_on(X[:2], [0, 7], [0, 1])
+
+
+@pytest.mark.parametrize("n_rows", [60, 200])
+def test_labels_that_features_do_not_predict_are_not_judged(n_rows):
+    rng = np.random.default_rng(2 if n_rows == 60 else 1)
+    X, y = rng.normal(size=(n_rows, 6)), rng.integers(0, 2, n_rows)
+    audit = core.audit_labels(X, y, random_state=2 if n_rows == 60 else 1)
+    assert "do not evidently predict" in audit.noise.identification.warning
+    assert not audit.issues.is_issue.any()
+    np.testing.assert_array_equal(audit.issues.suggested, y)
+    assert audit.noise.noise_rate_error == 0.5
+    with pytest.raises(core.InvalidInput, match="cannot be told apart"):
+        core.estimate_label_noise(X, y, random_state=3).accuracy_on_own_rows(y)
+    given = core.estimate_label_noise(X, y, core.TransitionMatrix.uniform(0.1, [0, 1]), random_state=3)
+    assert given.estimate.identification.warning is None
+
+
+@pytest.mark.parametrize("share", [0.65, 1.0])
+def test_labels_of_swapped_classes_have_no_corrected_accuracy(share):
+    X, clean = blobs()
+    swapped = np.where(np.random.default_rng(0).random(len(clean)) < share, (clean + 1) % 3, clean)
+    train, test = np.arange(800), np.arange(800, 1200)
+    noise = core.estimate_label_noise(X[train], clean[train], random_state=0).for_other_labels(X[test], swapped[test])
+    assert not noise.estimate.identification.is_identified
+    with pytest.raises(core.InvalidInput, match="check that the labels belong to these rows"):
+        noise.accuracy_on_own_rows(clean[test])
+
+
+def test_labels_with_much_noise_are_judged():
+    X, _, noisy = noisy_blobs(rate=0.45)
+    identification = core.estimate_label_noise(X, noisy, random_state=0).estimate.identification
+    assert identification.is_identified
+    assert identification.warning is None

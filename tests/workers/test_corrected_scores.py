@@ -92,3 +92,21 @@ def test_the_estimate_has_a_phase_of_its_own() -> None:
     assert list(none) == ["loading", "compiling", "growing", "scoring"]
     for spec in (none, _phase_weights(folds)):
         assert sum(spec.values()) == pytest.approx(1.0)
+
+
+def test_labels_that_features_do_not_predict_have_no_corrected_scores(context: ServiceContext) -> None:
+    columns = made(600)
+    columns["y"] = np.random.default_rng(8).integers(0, 2, 600).tolist()
+    corrected = trained(context, columns).metrics["test_corrected"]
+    assert (corrected["accuracy"], corrected["classes"]) == (None, None)
+    assert "do not evidently predict the labels" in corrected["reason"]
+
+
+def test_labels_of_a_test_set_that_contradict_the_model_have_no_corrected_scores(context: ServiceContext) -> None:
+    test = made(800, seed=3)
+    test["y"] = [1 - label for label in test["y"]]
+    evaluation = {"kind": "dataset", "dataset_id": store(context, test)}
+    metrics = trained(context, made(1500), evaluation=evaluation).metrics
+    assert metrics["test"]["accuracy"] < 0.2
+    assert metrics["test_corrected"]["accuracy"] is None
+    assert "check that the labels belong to these rows" in metrics["test_corrected"]["reason"]

@@ -18,7 +18,7 @@ from app.datasets.column_types import ColumnKind
 from app.datasets.formats import PlainFile
 from app.datasets.options import UploadOptions
 from app.datasets.service import store_upload
-from tests.workers.training_runs import run
+from tests.workers.training_runs import run, run_to_the_end
 from workers.dataset_rows import load_dataset, load_test_rows
 
 
@@ -196,3 +196,46 @@ def test_groups_reach_splits_and_fits(context: ServiceContext, evaluation: dict[
     grouped = run(context, dataset_id=str(stored(context, as_csv(columns), group="g")), **request)
     assert plain.metrics["test"]["accuracy"] > 0.8 > 0.65 > grouped.metrics["test"]["accuracy"]
     assert plain.fitted["oob_score"] > 0.8 > 0.65 > grouped.fitted["oob_score"]
+
+
+BOOLEANS = ["True", "FALSE"] * 20
+OTHERS = [*["True", "FALSE"] * 19, "maybe", "maybe"]
+CODES = [f"{row % 8:03}" for row in range(40)]
+NUMBERS = [row % 8 for row in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("training", "test", "codes", "n_unknown"),
+    [
+        (as_csv({"c": OTHERS, "y": [0, 1] * 20}), as_csv({"c": BOOLEANS, "y": [0, 1] * 20}), [1, 0] * 20, 0),
+        (
+            as_csv({"c": BOOLEANS, "y": [0, 1] * 20}),
+            as_csv({"c": OTHERS, "y": [0, 1] * 20}),
+            [*[1, 0] * 19, np.nan, np.nan],
+            2,
+        ),
+        (as_csv({"c": CODES, "y": [0, 1] * 20}), as_parquet({"c": NUMBERS, "y": [0, 1] * 20}), NUMBERS, 0),
+        (as_parquet({"c": NUMBERS, "y": [0, 1] * 20}), as_csv({"c": CODES, "y": [0, 1] * 20}), NUMBERS, 0),
+    ],
+    ids=["test booleans", "training booleans", "test numbers", "training numbers"],
+)
+def test_categories_of_a_test_set_are_matched_by_value(
+    context: ServiceContext, training: bytes, test: bytes, codes: list[float], n_unknown: int
+) -> None:
+    types = {"c": ColumnKind.CATEGORICAL} if codes == NUMBERS else {}
+    ids = [stored(context, content, types=types) for content in (training, test)]
+    records = [load_dataset(context, dataset_id).record for dataset_id in ids]
+    rows = load_test_rows(context, records[1], records[0])
+    np.testing.assert_array_equal(rows.X.X[:, 0], codes)
+    assert rows.n_unknown_cells == n_unknown
+
+
+def test_too_few_groups_are_told_in_words_of_the_upload(context: ServiceContext) -> None:
+    generator = np.random.default_rng(6)
+    columns = {"g": ["a", "b"] * 100, "x": generator.normal(size=200), "y": generator.integers(0, 2, 200)}
+    request = {"dataset_id": str(stored(context, as_csv(columns), group="g")), "model": {"kind": "tree"}}
+    failed = run_to_the_end(context, **request, evaluation={"kind": "cross_validation", "folds": 3})
+    assert failed.error_message is not None
+    assert failed.error_message.endswith("upload the data set again without `group`.")
+    reason = run(context, **request, evaluation={"kind": "holdout"}).metrics["test_corrected"]["reason"]
+    assert reason.startswith("all training rows are in one group of the column that the upload named as `group`")
