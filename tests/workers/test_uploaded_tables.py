@@ -200,7 +200,7 @@ def test_groups_reach_splits_and_fits(context: ServiceContext, evaluation: dict[
 
 BOOLEANS = ["True", "FALSE"] * 20
 OTHERS = [*["True", "FALSE"] * 19, "maybe", "maybe"]
-CODES = [f"{row % 8:03}" for row in range(40)]
+ZERO_PADDED = [f"{row % 8:03}" for row in range(40)]
 NUMBERS = [row % 8 for row in range(40)]
 
 
@@ -214,8 +214,8 @@ NUMBERS = [row % 8 for row in range(40)]
             [*[1, 0] * 19, np.nan, np.nan],
             2,
         ),
-        (as_csv({"c": CODES, "y": [0, 1] * 20}), as_parquet({"c": NUMBERS, "y": [0, 1] * 20}), NUMBERS, 0),
-        (as_parquet({"c": NUMBERS, "y": [0, 1] * 20}), as_csv({"c": CODES, "y": [0, 1] * 20}), NUMBERS, 0),
+        (as_csv({"c": ZERO_PADDED, "y": [0, 1] * 20}), as_parquet({"c": NUMBERS, "y": [0, 1] * 20}), NUMBERS, 0),
+        (as_parquet({"c": NUMBERS, "y": [0, 1] * 20}), as_csv({"c": ZERO_PADDED, "y": [0, 1] * 20}), NUMBERS, 0),
     ],
     ids=["test booleans", "training booleans", "test numbers", "training numbers"],
 )
