@@ -83,8 +83,9 @@ class CorrectedScorer:
     def _scores(self, noise: core.LabelNoise, test: TestPredictions) -> dict[str, Any]:
         if test.rows is not None and isinstance(self.spec.evaluation, TestDataset):
             noise = noise.for_other_labels(test.rows.X, test.rows.y)
-        if warning := noise.estimate.identification.warning:
-            return _missing(warning)
+        identification = noise.estimate.identification
+        if not identification.is_identified:
+            return _missing(identification.warning or "")
         if test.rows is None:
             return self._record(noise, noise.accuracy_on_own_rows(test.predicted), len(noise.row_numbers))
         result = noise.accuracy_on(test.rows.X, test.rows.y, test.predicted)
@@ -106,6 +107,7 @@ class CorrectedScorer:
             "noise_rate_error": noise.estimate.noise_rate_error,
             "transition": noise.estimate.transition.to_json(),
             "assumption": ASSUMPTION,
+            "warning": noise.estimate.identification.warning,
             "reason": None,
         }
 
@@ -130,7 +132,7 @@ def noise_forests(spec: TrainSpec) -> list[Any]:
 
 
 def _missing(reason: str) -> dict[str, Any]:
-    return {"accuracy": None, "standard_error": None, "classes": None, "reason": reason}
+    return {"accuracy": None, "standard_error": None, "classes": None, "warning": None, "reason": reason}
 
 
 def _finite(value: float) -> float | None:
