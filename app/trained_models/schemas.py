@@ -148,7 +148,8 @@ class TrainedModelOut(BaseModel):
         "with a test data set also `n_unknown_cells`, its cells whose category the training data does not have; "
         "`test_corrected`, the estimated accuracy and error per class on the true labels with standard errors, or null "
         "with a `reason`, and a `warning` if the labels hardly identify their noise; and metrics of the fit. With "
-        "cross-validation the mean, the standard deviation (`test_sd`) and the scores of each fold. `roc_auc` is null if a class has no rows. Lists "
+        "cross-validation the mean, the standard deviation (`test_sd`) and the scores of each fold. `roc_auc` is null "
+        "if a class has no rows. Lists "
         "of models only have the metrics that are numbers"
     )
     feature_schema: FeatureSchemaOut = Field(serialization_alias="schema")
