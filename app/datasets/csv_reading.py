@@ -3,6 +3,7 @@
 import codecs
 import csv
 import io
+import re
 from array import array
 from collections.abc import Iterator, Sequence, Set
 from functools import cached_property
@@ -18,6 +19,7 @@ from app.datasets.read_errors import CSV_BLOCK_BYTES, explained_errors
 
 #: pandas writes the row numbers of a frame as a first column without a name, and reads such a column under this name.
 _UNNAMED = "Unnamed: 0"
+_SEPARATOR_LINE = re.compile(r"sep=.", re.IGNORECASE)
 
 
 class CsvReader:
@@ -81,6 +83,9 @@ def _csv_header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
         is_whole = not source.read(1)
     text = codecs.getincrementaldecoder("utf-8-sig")().decode(block, final=is_whole)
     first = next((line for line in io.StringIO(text, newline="") if line.strip()), "")
+    if _SEPARATOR_LINE.fullmatch(first.strip()):
+        detail = f"line 1 is {first.strip()!r}, which tells Excel the delimiter and is not a header; remove this line"
+        raise UnreadableFile.at("/file", detail)
     mark = delimiter or sniff_delimiter(first)
     lines = io.StringIO(text, newline="")
     header = next((row for row in csv.reader(lines, delimiter=mark) if row), [])

@@ -136,7 +136,10 @@ def _rows(sheet: Any, header_line: int, n_columns: int, limits: Limits) -> Itera
         if not any(texts):
             continue
         if len(texts) > n_columns and texts[n_columns]:
-            detail = f"line {line} has a value to the right of the {n_columns} columns of the header; name its column"
+            detail = (
+                f"line {line} has a value to the right of the header, which ends at column {n_columns}; "
+                "name its column, or delete titles and notes around the table"
+            )
             raise UnreadableFile.at("/file", detail)
         n_rows += 1
         if n_rows > limits.max_rows:

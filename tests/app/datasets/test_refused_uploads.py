@@ -21,6 +21,7 @@ TEXT_ERRORS = {
     "header only, no line end": (b"a,b,y", "no_rows", "/file", ""),
     "short row": (b"a,b,y\n1,2,3\n4,5\n", "unreadable_file", "/file", "line 3"),
     "long row": (b"a,y\n1,2\n3,4,5\n", "unreadable_file", "/file", "line 3"),
+    "separator line of Excel": (b"sep=;\na;y\n1;2\n3;4\n", "unreadable_file", "/file", "'sep=;'"),
     "open quote": (b'a,y\n1,"2\n3,4\n5,6\n', "unreadable_file", "/file", "line 2"),
     "latin-1 value": ("a,y\né,1\nb,2\n".encode("latin-1"), "not_utf8", "/file", ""),
     "latin-1 header": ("é,y\n1,1\n2,2\n".encode("latin-1"), "not_utf8", "/file", ""),
