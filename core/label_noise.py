@@ -1,8 +1,8 @@
 """Noise of the labels of a table, estimated without any model in question, and accuracy of models on the true labels.
 
-A noise-estimation forest votes on every row without having seen it. The noise that explains
-its votes and the labels also gives the probability of each true class of each row, with which the predictions of other
-models are compared (see `core.noise.corrected_accuracy`).
+A noise-estimation forest votes on every row without having seen it. The noise that explains its votes and the labels
+also gives the probability of each true class of each row, with which the predictions of other models are compared (see
+`core.noise.corrected_accuracy`).
 """
 
 from typing import Any, NamedTuple
@@ -44,9 +44,9 @@ class LabelNoise(NamedTuple):
 
     def accuracy_on_own_rows(self, y_pred: Any) -> CorrectedAccuracy:
         """Return the corrected accuracy of predictions (row,) for the rows of the table, each from a model that has
-        not been fitted on the row, such as those of folds. Only the rows of the estimate count. Raises InvalidInput,
-        also if the labels do not identify
-        the noise.
+        not been fitted on the row, such as those of folds. Only the rows of the estimate count.
+
+        Raises InvalidInput, also if the labels do not identify the noise.
         """
         predicted = label_column(y_pred)
         if len(predicted) <= self.row_numbers[-1]:
@@ -55,8 +55,7 @@ class LabelNoise(NamedTuple):
 
     def accuracy_on(self, X: Any, y: Any, y_pred: Any) -> CorrectedAccuracy:
         """Return the corrected accuracy of predictions (row,) for other rows X (row, feature), whose labels y (row,)
-        have the same noise. Raises InvalidInput, also if the labels do not identify
-        the noise.
+        have the same noise. Raises InvalidInput, also if the labels do not identify the noise.
         """
         return _accuracy(self.fitted, self._votes_on(X, y), y_pred)
 
@@ -97,8 +96,8 @@ def estimate_label_noise(
     classes: (class,) the sorted classes if y may lack some of them.
     monitor: receives one phase, `label_noise_phases`.
 
-    At most 20,000 rows, drawn at random, are used. Raises InvalidInput for fewer than 20
-    rows or 3 rows per class, InvalidNoise for an ill-conditioned matrix, and FitStopped.
+    At most 20,000 rows, drawn at random, are used. Raises InvalidInput for fewer than 20 rows or 3 rows per class,
+    InvalidNoise for an ill-conditioned matrix, and FitStopped.
     """
     names = encode_labels(y if classes is None else classes).classes
     labels = label_column(y)

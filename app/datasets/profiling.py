@@ -81,7 +81,7 @@ class FeatureProfiler(Protocol):
 
 @dataclass(frozen=True)
 class FeatureRules:
-    """What decides about a feature beside its values.
+    """Request and detection result of a feature, which decide with its values whether it is used.
 
     requested: kind that the upload asks for. unread: whether the column is read as text although most values look
     like numbers or dates.

@@ -80,7 +80,7 @@ class Roles(BaseModel):
 
 
 class DatasetWarning(BaseModel):
-    """What the user should check about an upload."""
+    """Finding about an upload that the user should check."""
 
     column: str | None
     code: str
@@ -89,7 +89,7 @@ class DatasetWarning(BaseModel):
 
 
 class DatasetHead(BaseModel):
-    """What lists and single answers show of a data set."""
+    """Fields of a data set that lists and single answers have in common."""
 
     model_config = ConfigDict(from_attributes=True)
 
