@@ -13,7 +13,8 @@ COPY app app
 COPY core core
 COPY workers workers
 COPY migrations migrations
-RUN pip install --no-deps --no-build-isolation .
+COPY client client
+RUN pip install --no-deps --no-build-isolation . ./client
 
 FROM python:3.12-slim
 RUN useradd --system --uid 10001 --user-group --no-create-home bristlecone \

@@ -3,7 +3,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
-PACKAGES := app core workers migrations
+PACKAGES := app core workers client migrations
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo serve test coverage check format docs reference bench lock clean
@@ -82,10 +82,10 @@ endef
 setup-dev: $(VENV)/.dev-installed
 
 # The stamp is written last, so that an interrupted installation is repeated.
-$(VENV)/.runtime-installed: requirements.lock pyproject.toml | $(VENV)/.created
+$(VENV)/.runtime-installed: requirements.lock pyproject.toml client/pyproject.toml | $(VENV)/.created
 	@echo "Installing the locked packages into $(VENV) (about a minute the first time)"
 	@$(PIP) install -qq --require-hashes --requirement requirements.lock
-	@$(PIP) install -qq --no-deps --no-build-isolation --editable .
+	@$(PIP) install -qq --no-deps --no-build-isolation --editable . --editable client
 	@touch $@
 
 # The runtime stamp is an order-only prerequisite: both targets write to the same folder, and make may run in parallel.

@@ -2,22 +2,34 @@
 
 import argparse
 import os
+import resource
 import sys
 from collections.abc import Callable, Sequence
 
 import uvicorn
 from pydantic import ValidationError
+from sqlalchemy.exc import OperationalError
 
+from app.access.commands import add_key_commands, run_key_command
 from app.demo.client import DemoFailed
 from app.demo.story import run_demo
+from app.errors import ServiceError
+from app.http.server import server_options
 from app.logs import configure_logging
-from app.operations.startup_checks import StartRefused, require_private_address
+from app.machine import return_freed_memory
+from app.operations.startup_checks import (
+    StartRefused,
+    require_migrated,
+    require_own_state,
+    require_private_address,
+    unreachable,
+    warn_if_open,
+)
 from app.operations.supervisor import serve
 from app.settings import Settings, load_settings
 from app.storage.schema import upgrade_to_head
+from bristlecone import command_line
 
-#: Room for a request line with values of ten thousand columns.
-MAX_REQUEST_HEAD_BYTES = 1024**2
 #: How long the API waits for open connections when it stops; the supervisor waits a little longer.
 API_GRACE_SECONDS = 8
 
@@ -25,14 +37,18 @@ API_GRACE_SECONDS = 8
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code: 0, 1 if the command failed, 2 if the command line is wrong."""
     options = _parser().parse_args(arguments)
+    if "client_command" in options:
+        return command_line.run(options)
     configure_logging()
     command: Callable[[Settings, argparse.Namespace], None] = options.command
     try:
         command(load_settings(), options)
     except ValidationError as error:
         return _fail("\n".join(_setting_error(item["loc"], item["msg"]) for item in error.errors()))
-    except (StartRefused, DemoFailed) as error:
+    except (StartRefused, DemoFailed, ServiceError) as error:
         return _fail(str(error))
+    except OperationalError as error:
+        return _fail(unreachable(error))
     except KeyboardInterrupt:
         return 130
     return 0
@@ -48,6 +64,9 @@ def _parser() -> argparse.ArgumentParser:
         subparser.set_defaults(command=command)
         if name == "demo":
             subparser.add_argument("--exit", action="store_true", help="stop the service at the end")
+        if name == "keys":
+            add_key_commands(subparser)
+    command_line.add_commands(commands)
     return parser
 
 
@@ -55,21 +74,21 @@ def _serve(settings: Settings, options: argparse.Namespace) -> None:
     serve(settings)
 
 
-def _api(settings: Settings, options: argparse.Namespace) -> None:
+def _api(settings: Settings, _: argparse.Namespace) -> None:
+    require_own_state(settings)
     require_private_address(settings)
-    # The service logs requests itself, without query strings: they contain personal data.
-    uvicorn.run(
-        "app.main:create_app",
-        factory=True,
-        host=settings.host,
-        port=settings.port,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        log_config=None,
-        timeout_graceful_shutdown=API_GRACE_SECONDS,
-        h11_max_incomplete_event_size=MAX_REQUEST_HEAD_BYTES,
-    )
+    warn_if_open(settings)
+    _raise_file_limit()
+    return_freed_memory()
+    options = server_options(settings)
+    uvicorn.run("app.main:create_app", factory=True, timeout_graceful_shutdown=API_GRACE_SECONDS, **options)
+
+
+def _raise_file_limit() -> None:
+    """Allow as many open files as the administrator lets a process have: connections must not use up all of them."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _worker(settings: Settings, options: argparse.Namespace) -> None:
@@ -81,6 +100,11 @@ def _migrate(settings: Settings, options: argparse.Namespace) -> None:
     upgrade_to_head(settings)
 
 
+def _keys(settings: Settings, options: argparse.Namespace) -> None:
+    require_migrated(settings)
+    run_key_command(settings, options)
+
+
 def _demo(settings: Settings, options: argparse.Namespace) -> None:
     run_demo(settings, exit_when_done=options.exit)
 
@@ -90,6 +114,7 @@ _COMMANDS = (
     ("api", _api, "run only the API"),
     ("worker", _worker, "run only a worker"),
     ("migrate", _migrate, "bring the database schema up to date"),
+    ("keys", _keys, "make, list and revoke API keys"),
     ("demo", _demo, "start a service, compare models trained on noisy labels, and audit the labels"),
 )
 

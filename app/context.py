@@ -35,12 +35,13 @@ def open_context(settings: Settings) -> ServiceContext:
     for folder in (settings.home, settings.staging_folder, *stores):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     engine = build_engine(settings.database)
+    staging, min_free_bytes = settings.staging_folder, settings.limits.min_free_bytes
     return ServiceContext(
         settings=settings,
         engine=engine,
         sessions=session_factory(engine),
-        dataset_store=DatasetStore(settings.datasets_folder, settings.staging_folder),
-        artifact_store=ArtifactStore(settings.artifacts_folder, settings.staging_folder),
-        issue_store=IssueStore(settings.issues_folder, settings.staging_folder),
+        dataset_store=DatasetStore(settings.datasets_folder, staging, min_free_bytes),
+        artifact_store=ArtifactStore(settings.artifacts_folder, staging, min_free_bytes),
+        issue_store=IssueStore(settings.issues_folder, staging, min_free_bytes),
         served_models=LeastRecentlyUsed(),
     )

@@ -7,14 +7,16 @@ ServiceError
 ├── UnsupportedMediaType  415
 ├── Invalid               422, with pointers to the offending fields
 ├── TooManyRequests       429
-└── Unavailable           503
+├── Unavailable           503
+└── StorageFull           507
 The errors of each noun derive from these (`app.<noun>.errors`). Each kind of error has its own stable `code`.
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, ClassVar, Self
 
 
@@ -35,6 +37,14 @@ MAX_TOKEN_CHARACTERS = 500
 MAX_COMPARED = 200
 #: Most names or values that one message lists.
 MAX_LISTED = 10
+#: Longest message. Messages quote what they are about, which a client can make long.
+MAX_DETAIL_CHARACTERS = 2_000
+#: Most fields that one answer lists, and most characters that it spends on them after the first.
+MAX_FIELD_ERRORS = 100
+MAX_LISTED_CHARACTERS = 12_000
+#: Most characters of all names that a misspelled one is compared with; the time of a comparison grows with them.
+MAX_COMPARED_CHARACTERS = 5_000
+_COMPARED_LENGTH = 100
 
 
 def pointer_token(name: str) -> str:
@@ -50,13 +60,56 @@ def some_of(values: Sequence[Any]) -> str:
     return listed if len(values) <= MAX_LISTED else f"{listed} and {len(values) - MAX_LISTED} more"
 
 
+def many_unknown(unknown: Sequence[str], known: Collection[str], noun: str) -> str | None:
+    """Return one sentence about all unknown names, or None if they are few enough for an error of each.
+
+    noun: what the names are, in the plural, such as `keys`.
+    """
+    if len(unknown) <= MAX_FIELD_ERRORS:
+        return None
+    return (
+        f"{len(unknown):,} {noun} are not known here: {some_of(unknown)}; the {noun} are "
+        f"{', '.join(sorted(known)) or 'none'}. Remove the others or correct their spelling"
+    )
+
+
 def nearest(name: str, names: Collection[str]) -> str:
     """Return `; did you mean …?` with the known name that is spelled most like `name`, or nothing if none is."""
     folded = {known.casefold(): known for known in names}
-    # Comparing with thousands of names would take longer than the request itself.
-    candidates = list(folded) if len(folded) <= MAX_COMPARED else []
-    near = [name.casefold()] if name.casefold() in folded else get_close_matches(name[:100].casefold(), candidates, n=1)
+    if (same := folded.get(name.casefold())) is not None:
+        return f"; did you mean {same!r:.100}?"
+    near = get_close_matches(name.casefold(), _comparable(name.casefold(), folded), n=1)
     return f"; did you mean {folded[near[0]]!r:.100}?" if near else ""
+
+
+def _comparable(name: str, names: Collection[str]) -> list[str]:
+    """Return the names that are about as long as `name`, or none if comparing them would take too long.
+
+    Comparing two names takes up to the product of their lengths.
+    """
+    if len(names) > MAX_COMPARED or len(name) > _COMPARED_LENGTH:
+        return []
+    # Names whose lengths differ by more cannot be as similar as `get_close_matches` wants them.
+    alike = [known for known in names if 0.4 * len(name) <= len(known) <= 2.5 * len(name)]
+    return alike if sum(map(len, alike)) <= MAX_COMPARED_CHARACTERS else []
+
+
+def shortened(text: str, most: int = MAX_DETAIL_CHARACTERS) -> str:
+    """Return the text, or its beginning and its length if it is too long for an answer."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters in all)"
+
+
+def few_errors(errors: Iterable[FieldError]) -> list[FieldError]:
+    """Return the first errors, as many as an answer can list, whatever the request was."""
+    listed: list[FieldError] = []
+    n_characters = 0
+    for error in islice(errors, MAX_FIELD_ERRORS):
+        shown = FieldError(shortened(error.pointer), shortened(error.detail))
+        n_characters += len(shown.pointer) + len(shown.detail)
+        if listed and n_characters > MAX_LISTED_CHARACTERS:
+            break
+        listed.append(shown)
+    return listed
 
 
 class ServiceError(Exception):
@@ -65,6 +118,8 @@ class ServiceError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     title: ClassVar[str] = "Internal error"
+    #: When the same request may succeed, for the header `Retry-After`; None if it never will.
+    retry_after_seconds: ClassVar[int | None] = None
 
     def __init__(self, detail: str, errors: Sequence[FieldError] = ()) -> None:
         super().__init__(detail)
@@ -94,6 +149,14 @@ class TooLarge(ServiceError):
     status, code, title = 413, "too_large", "Too large"
 
 
+class BodyTooLarge(TooLarge):
+    code, title = "body_too_large", "Body too large"
+
+
+class DecodedTooLarge(TooLarge):
+    code, title = "decoded_too_large", "Too large once decoded"
+
+
 class UnsupportedMediaType(ServiceError):
     status, code, title = 415, "unsupported_media_type", "Unsupported media type"
 
@@ -107,12 +170,26 @@ class InvalidJson(Invalid):
 
     @classmethod
     def because(cls, error: Exception) -> Self:
-        """Return the error for a ValueError or RecursionError of the JSON parser."""
+        """Return the error for a ValueError of the JSON parser."""
         if isinstance(error, json.JSONDecodeError):
             return cls(f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.")
-        if isinstance(error, RecursionError):
-            return cls("The body is nested too deeply; send JSON with fewer levels.")
         return cls("The body is not JSON in UTF-8, or contains a number with thousands of digits.")
+
+
+class NestedTooDeeply(Invalid):
+    code, title = "nested_too_deeply", "JSON nested too deeply"
+
+
+class DuplicateKey(Invalid):
+    code, title = "duplicate_key", "Key given twice"
+
+
+class TextTooLong(Invalid):
+    code, title = "text_too_long", "A text is too long"
+
+
+class StoredFileMissing(ServiceError):
+    """Error of a request or job whose file is not in the store of this process. Another process may have it."""
 
 
 class TooManyRequests(ServiceError):
@@ -121,3 +198,14 @@ class TooManyRequests(ServiceError):
 
 class Unavailable(ServiceError):
     status, code, title = 503, "unavailable", "Unavailable"
+
+
+class StorageFull(ServiceError):
+    """Error of a request that would have to store something although the disk is full, or nearly so."""
+
+    status, code, title = 507, "storage_full", "Storage full"
+
+
+class MemoryBusy(Unavailable):
+    code, title = "memory_busy", "Memory in use"
+    retry_after_seconds = 5

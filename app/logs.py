@@ -3,9 +3,17 @@
 import logging
 import time
 from contextvars import ContextVar
+from typing import Any
 
 #: Request or job of the running code; "-" if there is none.
 correlation: ContextVar[str] = ContextVar("correlation", default="-")
+
+#: Of the server library, for one connection each.
+CONNECTION_LOGGER = "uvicorn.error.connections"
+
+#: Characters that end a line for some reader or steer a terminal. Text of clients must not do so.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)}
+_CONTROLS_IN_TRACES = {code: text for code, text in _CONTROLS.items() if chr(code) not in "\t\n"}
 
 
 class _Formatter(logging.Formatter):
@@ -16,6 +24,13 @@ class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         record.correlation = correlation.get()
         return super().format(record)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return super().formatMessage(record).rstrip().translate(_CONTROLS)
+
+    def formatException(self, ei: Any) -> str:
+        """Return the trace with all lines indented, so that none can pass for a line of the log."""
+        return "    " + super().formatException(ei).translate(_CONTROLS_IN_TRACES).replace("\n", "\n    ")
 
 
 def configure_logging(level: int = logging.INFO) -> None:
@@ -31,6 +46,7 @@ def configure_logging(level: int = logging.INFO) -> None:
     access = logging.getLogger("uvicorn.access")
     access.handlers.clear()
     access.propagate = False
+    logging.getLogger(CONNECTION_LOGGER).setLevel(logging.ERROR)
     # Jobs report the compilation of kernels as a phase of their progress.
     logging.getLogger("core.compilation").setLevel(logging.ERROR)
     # These lines say nothing about the job, which has log lines of its own.

@@ -3,32 +3,52 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Protocol
+from typing import Any, Protocol
 
+from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
+from app.access import service as access
+from app.access.key_ring import KeyRing
 from app.audits import endpoints as audits
 from app.audits.dependencies import AuditResources
 from app.context import open_context
 from app.datasets import endpoints as datasets
+from app.datasets.remote_reader import start_reader
+from app.forms import endpoints as forms
 from app.health import endpoints as health
-from app.health.endpoints import HealthResources
-from app.http import error_handlers, openapi
+from app.health.checks import ReadinessChecks
+from app.http import documents, error_handlers, openapi, request_memory
+from app.http.allowed_hosts import AllowedHosts
+from app.http.authorization import Authorize
 from app.http.body_limit import ExplainBodyLimit
+from app.http.body_time import LimitBodyTime
 from app.http.compression import CompressAnswers
+from app.http.cross_site import AllowOrigins, CrossSite
 from app.http.head import AnswerHead
+from app.http.in_flight import LimitRequests
 from app.http.query_names import refuse_ignored_parameters
+from app.http.refusal import RefuseRequests
 from app.http.request_log import RequestLog
+from app.http.security_headers import AddSecurityHeaders
+from app.http.server import RELEASE_WAITING
+from app.inspection import endpoints as inspection
 from app.jobs import endpoints as jobs
+from app.jobs import event_endpoints as job_events
+from app.jobs.events import EventStreams
 from app.jobs.queue import make_celery
+from app.jobs.watch import JobWatch
 from app.logs import configure_logging
 from app.maintenance import maintenance_thread
+from app.operations.maintenance import MaintenanceStep
 from app.predictions import endpoints as predictions
 from app.predictions.dependencies import PredictionResources
 from app.settings import Settings, load_settings
+from app.storage.database import SessionFactory
 from app.sweeps import endpoints as sweeps
 from app.trained_models import endpoints as trained_models
+from app.trained_models import pointer_endpoints as model_pointers
 from app.training import endpoints as training
 from core import service_api
 
@@ -36,6 +56,10 @@ DESCRIPTION = """Train tree models on data with unreliable labels, and predict w
 
 Upload a table (`POST /datasets`), train (`POST /train`), follow the job (`GET /jobs/{id}`), predict (`/predict`).
 Errors are `application/problem+json` with a stable `code`."""
+
+
+#: How often it is stored which keys were used.
+KEY_USE_INTERVAL_SECONDS = 60.0
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -48,38 +72,79 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         version=version("bristlecone"),
         lifespan=_lifespan,
         dependencies=[Depends(refuse_ignored_parameters)],
+        # Routes of our own in `documents`, which refuse unknown parameters like all others.
+        openapi_url=None,
+        redirect_slashes=False,
     )
     app.state.settings = settings
+    request_memory.install(app, settings)
     # Added before the two below, so that its answers are explained and logged, unlike those of `max_body_size`.
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.limits.max_body_bytes)
     app.add_middleware(ExplainBodyLimit, max_body_bytes=settings.limits.max_body_bytes)
     app.add_middleware(CompressAnswers)
     app.add_middleware(AnswerHead)
+    _add_gates(app, settings)
     app.add_middleware(RequestLog)
+    app.add_middleware(AddSecurityHeaders)
     error_handlers.install(app)
     openapi.install(app)
-    app.include_router(datasets.router(settings.limits))
-    for part in (training, audits, sweeps, jobs, trained_models, predictions, health):
-        app.include_router(part.router)
+    _include_routes(app, settings)
     return app
 
 
-class _Resources(AuditResources, HealthResources, PredictionResources, Protocol):
+def _include_routes(app: FastAPI, settings: Settings) -> None:
+    app.include_router(datasets.router(settings.limits))
+    for part in (training, forms, audits, sweeps, jobs, job_events):
+        app.include_router(part.router)
+    for part in (model_pointers, inspection, trained_models, predictions, health, documents):
+        app.include_router(part.router)
+
+
+def _add_gates(app: FastAPI, settings: Settings) -> None:
+    """Add what a request must pass before a route sees it; the last one added is the first to be passed."""
+    server = settings.server
+    app.add_middleware(LimitBodyTime, idle_seconds=server.body_idle_seconds)
+    app.add_middleware(Authorize, router=app.router, requests_per_minute=server.requests_per_minute)
+    app.add_middleware(LimitRequests, limit=server.max_connections // 2)
+    app.add_middleware(RefuseRequests, check=CrossSite(server.cors_origins))
+    if server.cors_origins:
+        app.add_middleware(AllowOrigins, origins=server.cors_origins)
+    app.add_middleware(RefuseRequests, check=AllowedHosts(settings.host, server.allowed_hosts))
+
+
+def _event_streams(settings: Settings, sessions: SessionFactory) -> EventStreams:
+    # A part of the requests that `LimitRequests` admits, so that waiting ones do not keep others out.
+    watch = JobWatch(sessions, capacity=max(settings.server.max_connections // 4, 1))
+    return EventStreams(sessions, settings.limits, watch, CapacityLimiter(4))
+
+
+class _Resources(AuditResources, PredictionResources, Protocol):
     """All resources that endpoints declare; mypy checks that the context has them."""
 
 
 @asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     settings: Settings = app.state.settings
     context = open_context(settings)
+    start_reader()
     resources: _Resources = context
     service_api.warm_up_predictions()
     app.state.context = resources
     app.state.celery = make_celery(settings.broker.url)
-    app.state.maintenance = maintenance_thread(context, app.state.celery)
+    app.state.readiness = ReadinessChecks(settings, lambda: app.state.celery)
+    app.state.key_ring = KeyRing(settings.database)
+    steps = [MaintenanceStep("note used keys", lambda: _note_used_keys(app), KEY_USE_INTERVAL_SECONDS)]
+    app.state.maintenance = maintenance_thread(context, app.state.celery, steps)
     app.state.maintenance.start()
+    app.state.event_streams = _event_streams(settings, context.sessions)
     try:
-        yield
+        yield {RELEASE_WAITING: app.state.event_streams.watch.close}
     finally:
         app.state.maintenance.stop()
+        app.state.readiness.close()
+        app.state.key_ring.close()
         context.close()
+
+
+def _note_used_keys(app: FastAPI) -> int:
+    return access.note_used(app.state.context.sessions, app.state.key_ring.take_used())

@@ -1,5 +1,7 @@
 """Maintenance of one process: which steps its thread runs."""
 
+from collections.abc import Sequence
+
 from celery import Celery
 from sqlalchemy.exc import OperationalError
 
@@ -14,10 +16,14 @@ from app.trained_models import service as trained_models
 
 #: Unreferenced files waste space but do no harm, and finding them takes a listing of whole folders.
 GARBAGE_INTERVAL_SECONDS = 3600.0
+#: A killed upload can have left gigabytes.
+ORPHAN_INTERVAL_SECONDS = 60.0
 
 
-def maintenance_thread(context: ServiceContext, celery: Celery) -> MaintenanceThread:
-    """Return the thread of this process, not yet started."""
+def maintenance_thread(
+    context: ServiceContext, celery: Celery, more_steps: Sequence[MaintenanceStep] = ()
+) -> MaintenanceThread:
+    """Return the thread of this process, not yet started. more_steps: those that not every process has."""
     sessions, settings = context.sessions, context.settings.jobs
     steps = [
         MaintenanceStep("take back lapsed jobs", lambda: take_back_lapsed(sessions, settings)),
@@ -27,19 +33,22 @@ def maintenance_thread(context: ServiceContext, celery: Celery) -> MaintenanceTh
             "republish lost messages",
             lambda: reset_lost_messages(sessions, celery, settings.republish_after_seconds),
         ),
+        MaintenanceStep(
+            "remove staged files", lambda: remove_orphans(context.settings.staging_folder), ORPHAN_INTERVAL_SECONDS
+        ),
         MaintenanceStep("collect garbage", lambda: collect_garbage(context), GARBAGE_INTERVAL_SECONDS),
+        *more_steps,
     ]
     return MaintenanceThread(steps, settings.upkeep_interval_seconds, outages=(*BROKER_ERRORS, OperationalError))
 
 
 def collect_garbage(context: ServiceContext) -> int:
-    """Remove old files that killed processes left behind, unfinished or without a row that refers to them.
+    """Remove old files without a row that refers to them, as killed processes leave behind.
 
     Return how many were removed.
     """
     return (
-        remove_orphans(context.settings.staging_folder)
-        + datasets.remove_unreferenced(context.sessions, context.dataset_store)
+        datasets.remove_unreferenced(context.sessions, context.dataset_store)
         + trained_models.remove_unreferenced(context.sessions, context.artifact_store)
         + audits.remove_unreferenced(context.sessions, context.issue_store)
     )

@@ -65,6 +65,7 @@ from core.noise.kinds import NOISE_KINDS
 from core.noise.label_issues import LabelIssues, rank_label_issues
 from core.noise.transition import TransitionMatrix
 from core.registry import ESTIMATORS
+from core.validation.labels import EncodedLabels
 
 __all__ = [
     "ESTIMATORS",
@@ -85,6 +86,7 @@ __all__ = [
     "CredalEntropy",
     "CrossEntropy",
     "DistributionLoss",
+    "EncodedLabels",
     "EncodedTable",
     "ExtraTreesClassifier",
     "FitMonitor",

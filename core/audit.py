@@ -20,13 +20,13 @@ from core.noise.label_issues import LabelIssues, label_issues
 from core.noise.label_probabilities import check_label_probabilities
 from core.randomness import Seed
 from core.registry import AnyClassifier
-from core.validation.training_data import EncodedLabels, class_codes, encode_labels, label_column
+from core.validation.labels import EncodedLabels, class_codes, encode_labels, label_column, labels_like
 
 #: Parameters of the forest that an audit uses unless another estimator is given.
 DEFAULT_AUDIT_PARAMETERS: dict[str, Any] = FOREST_PARAMETERS
 #: Class weights bias the votes that noise is estimated from: every label of a class of weight 0 would look wrong.
 CLASS_WEIGHT_NOT_SUPPORTED = "it is not supported in audits, which weight all rows equally; remove it"
-_DEFAULT_FOLDS = 5
+DEFAULT_FOLDS = 5
 _JUDGING = "judging"  # the phase after the fits
 
 
@@ -53,7 +53,7 @@ class LabelAudit(NamedTuple):
     issue_counts: NDArray[np.int64]  # (class,), number of issues by given label
     probabilities: NDArray[np.float64]  # (row, class), out of sample; NaN for a row without a prediction
     method: str  # "out_of_bag" or "folds"
-    unlabeled_suggested: NDArray[Any] | None = None  # (unlabeled row,), the most probable label
+    unlabeled_suggested: Any = None  # (unlabeled row,), the most probable label in the form of y, or None
 
 
 def audit_labels(
@@ -91,17 +91,17 @@ def audit_labels(
     if reason := too_few_to_judge(len(labels.codes), len(labels.classes)):
         raise InvalidInput(f"{reason}: audit more rows.")
     if folds is None and _leaves_rows_out(model):
-        votes, method = _out_of_bag(model, X, y, groups, X_unlabeled, monitor), "out_of_bag"
+        votes, method = _out_of_bag(model, X, labels, groups, X_unlabeled, monitor), "out_of_bag"
     else:
-        n_folds = _checked_folds(_DEFAULT_FOLDS if folds is None else folds, len(labels.codes))
+        n_folds = _checked_folds(DEFAULT_FOLDS if folds is None else folds, len(labels.codes))
         splits = split_folds(labels.codes, n_folds, random_state, groups)
         votes, method = _by_folds(model, X, labels, groups, splits, X_unlabeled, monitor), "folds"
     if monitor is not None:
         monitor.begin(_JUDGING, 1, "tables")
-    rows = check_label_probabilities(votes.labeled, labels.classes[labels.codes], labels.classes)
+    rows = check_label_probabilities(votes.labeled, labels, labels.classes)
     stop_flag = None if monitor is None else monitor.stop_flag
     noise = fit_noise(rows, stop_flag, groups=encode_groups(groups, len(labels.codes)))
-    issues, n_rows, n_judged = label_issues(noise), len(labels.codes), int(rows.has_votes.sum())
+    issues, n_rows, n_judged = label_issues(noise, y), len(labels.codes), int(rows.has_votes.sum())
     return LabelAudit(
         labels.classes,
         noise.estimate.noise_rate * n_rows,
@@ -114,7 +114,7 @@ def audit_labels(
         np.bincount(labels.codes[issues.is_issue], minlength=len(labels.classes)),
         votes.labeled,
         method,
-        _suggested(noise, votes.unlabeled),
+        _suggested(noise, votes.unlabeled, y),
     )
 
 
@@ -125,7 +125,7 @@ def audit_phases(estimator: AnyClassifier, folds: int | None = None) -> dict[str
     """
     steps = [""]
     if folds is not None or not _leaves_rows_out(estimator):
-        n_folds = folds or _DEFAULT_FOLDS
+        n_folds = folds or DEFAULT_FOLDS
         steps = [fold_prefix(number, n_folds) for number in range(1, n_folds + 1)]
     fits = {step + phase: n_trees for step in steps for phase, n_trees in estimator.phases().items()}
     return {**fits, _JUDGING: max(1, sum(fits.values()) // 10)}
@@ -159,18 +159,19 @@ class _Votes(NamedTuple):
     unlabeled: NDArray[np.float64] | None
 
 
-def _out_of_bag(model: Any, X: Any, y: Any, groups: Any, X_unlabeled: Any, monitor: FitMonitor | None) -> _Votes:
+def _out_of_bag(
+    model: Any, X: Any, labels: EncodedLabels, groups: Any, X_unlabeled: Any, monitor: FitMonitor | None
+) -> _Votes:
     model.oob_score = True
-    model.fit(X, y, groups=groups, monitor=monitor)
+    model.fit(X, labels, groups=groups, monitor=monitor)
     return _Votes(model.oob_decision_function_, None if X_unlabeled is None else model.predict_proba(X_unlabeled))
 
 
-def _suggested(noise: FittedNoise, votes: NDArray[np.float64] | None) -> NDArray[Any] | None:
-    """Return the most probable clean class of rows without a label."""
+def _suggested(noise: FittedNoise, votes: NDArray[np.float64] | None, y: Any) -> Any:
+    """Return the most probable clean class of rows without a label, in the form of y."""
     if votes is None:
         return None
-    suggested: NDArray[Any] = noise.rows.classes[winning_classes(noise.model.clean_probabilities(votes))]
-    return suggested
+    return labels_like(y, noise.rows.classes, winning_classes(noise.model.clean_probabilities(votes)))
 
 
 def _checked_folds(folds: int, n_rows: int) -> int:
@@ -191,19 +192,19 @@ def _by_folds(
     """Return out-of-sample probabilities, 0 for a class that is missing from the training rows. Those of unlabeled rows
     are the mean over the folds.
     """
-    X, y = rows_of_frame(X), labels.classes[labels.codes]
+    X = rows_of_frame(X)
     rows = X if isinstance(X, EncodedTable) else np.asarray(X)
-    group_numbers = encode_groups(groups, len(y))
-    if rows.shape[:1] != y.shape:
+    group_numbers = encode_groups(groups, len(labels))
+    if rows.shape[:1] != labels.shape:
         raise InvalidInput(
-            f"X has shape {rows.shape} and y has {len(y)} labels; both must have the same number of rows."
+            f"X has shape {rows.shape} and y has {len(labels)} labels; both must have the same number of rows."
         )
-    probabilities = np.zeros((len(y), len(labels.classes)))
+    probabilities = np.zeros((len(labels), len(labels.classes)))
     unlabeled = None if X_unlabeled is None else np.zeros((len(X_unlabeled), len(labels.classes)))
     for number, split in enumerate(splits, start=1):
         fold_monitor = monitor and step_monitor(monitor, fold_prefix(number, len(splits)))
         fold_groups = None if group_numbers is None else group_numbers[split.train_rows]
-        model.fit(take_rows(rows, split.train_rows), y[split.train_rows], groups=fold_groups, monitor=fold_monitor)
+        model.fit(take_rows(rows, split.train_rows), labels[split.train_rows], groups=fold_groups, monitor=fold_monitor)
         columns, _ = class_codes(labels.classes, model.classes_)
         probabilities[np.ix_(split.test_rows, columns)] = model.predict_proba(take_rows(rows, split.test_rows))
         if unlabeled is not None:

@@ -11,3 +11,10 @@ def winning_classes(votes: NDArray[Any]) -> NDArray[np.int64]:
     class.
     """
     return np.asarray(votes.argmax(axis=1))
+
+
+def highest_scores(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the number of the class with the highest of the scores (row, class), or for scores (row, 1) of the second
+    of two classes, whether they are above zero.
+    """
+    return (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else winning_classes(scores)

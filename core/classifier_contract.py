@@ -15,8 +15,9 @@ from core.exceptions import InvalidInput
 from core.sklearn_protocols.html_representation import HtmlRepresentation
 from core.sklearn_protocols.metadata_routing import MetadataRouting
 from core.sklearn_protocols.nested_parameters import is_nested, nested_values, unknown_names, with_nested_values
+from core.validation.labels import EncodedLabels, class_codes, label_column, label_values
 from core.validation.misplaced_arguments import check_label_types
-from core.validation.training_data import class_codes, label_column, row_weights
+from core.validation.training_data import row_weights
 
 
 class ClassifierContract(MetadataRouting, HtmlRepresentation):
@@ -68,6 +69,15 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
         """Return the predicted label of each row of X."""
         raise NotImplementedError
 
+    def predict_encoded(self, X: Any) -> EncodedLabels:
+        """Return what `predict` does as class numbers, which take the same memory for labels of any length."""
+        winners = self._winners(X)
+        return EncodedLabels(self.classes_, winners)
+
+    def _winners(self, X: Any) -> NDArray[np.int64]:
+        """Return the number of the predicted class of each row of X."""
+        raise NotImplementedError
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities (row, class), with columns in the order of `classes_`."""
         raise NotImplementedError
@@ -79,9 +89,8 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows X with labels y, weighted by `sample_weight`. Raises InvalidInput."""
-        labels, given = self.predict(X), label_column(y)
-        check_label_types(self.classes_, given)
-        predicted, _ = class_codes(self.classes_, labels)
+        predicted, given = self._winners(X), label_column(y)
+        check_label_types(self.classes_, label_values(given))
         codes, _ = class_codes(self.classes_, given)
         if len(codes) != len(predicted):
             raise InvalidInput(f"X has {len(predicted)} rows and y has {len(codes)} labels; the numbers must be equal.")

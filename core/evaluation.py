@@ -1,6 +1,6 @@
 """Metrics of fitted classifiers, shared by jobs, tests and benchmarks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from core.class_votes import winning_classes
 from core.exceptions import InvalidInput
-from core.validation.training_data import class_codes
+from core.monitoring import stop_point
+from core.validation.labels import class_codes
 
 #: scikit-learn's metrics need at least two columns; a model of one class gets an empty second one.
 _MIN_COLUMNS = 2
@@ -95,13 +96,23 @@ def _scores_of_classes(codes: NDArray[np.int64], predicted: NDArray[np.int64]) -
     # Imported here because fitting and predicting must not wait for scikit-learn.
     from sklearn import metrics  # noqa: PLC0415
 
-    return {
-        "accuracy": float(metrics.accuracy_score(codes, predicted)),
+    present = np.unique(codes)
+    scores: dict[str, Callable[[], float]] = {
+        "accuracy": lambda: metrics.accuracy_score(codes, predicted),
         # The function for balanced accuracy would warn of predicted classes that do not occur.
-        "balanced_accuracy": float(metrics.recall_score(codes, predicted, labels=np.unique(codes), average="macro")),
-        "weighted_f1": float(metrics.f1_score(codes, predicted, average="weighted", zero_division=0)),
-        "macro_f1": float(metrics.f1_score(codes, predicted, average="macro", zero_division=0)),
+        "balanced_accuracy": lambda: metrics.recall_score(codes, predicted, labels=present, average="macro"),
+        "weighted_f1": lambda: metrics.f1_score(codes, predicted, average="weighted", zero_division=0),
+        "macro_f1": lambda: metrics.f1_score(codes, predicted, average="macro", zero_division=0),
     }
+    return _computed(scores)
+
+
+def _computed(scores: Mapping[str, Callable[[], float]]) -> dict[str, float]:
+    values = {}
+    for name, compute in scores.items():
+        stop_point()
+        values[name] = float(compute())
+    return values
 
 
 def _confusion(codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int) -> list[list[int]]:
@@ -118,10 +129,11 @@ def _scores_of_probabilities(codes: NDArray[np.int64], probabilities: NDArray[np
     from sklearn import metrics  # noqa: PLC0415
 
     labels = range(probabilities.shape[1])
-    return {
-        "log_loss": float(metrics.log_loss(codes, probabilities, labels=labels)),
-        "brier": float(metrics.brier_score_loss(codes, probabilities, labels=labels, scale_by_half=False)),
+    scores: dict[str, Callable[[], float]] = {
+        "log_loss": lambda: metrics.log_loss(codes, probabilities, labels=labels),
+        "brier": lambda: metrics.brier_score_loss(codes, probabilities, labels=labels, scale_by_half=False),
     }
+    return _computed(scores)
 
 
 def _roc_auc(
@@ -132,5 +144,9 @@ def _roc_auc(
     present = np.unique(codes)
     if len(present) < _MIN_COLUMNS or not np.array_equal(present, np.sort(model_columns)):
         return None
-    scores = probabilities[:, present[1]] if len(present) == _MIN_COLUMNS else probabilities[:, present]
-    return float(metrics.roc_auc_score(codes, scores, multi_class="ovr", average="macro"))
+    positives = present[1:] if len(present) == _MIN_COLUMNS else present
+    values = []
+    for k in positives:  # A call for all classes at once could not be stopped.
+        stop_point()
+        values.append(metrics.roc_auc_score(codes == k, probabilities[:, k]))
+    return float(np.mean(values))

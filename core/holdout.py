@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.exceptions import InvalidParameter
 from core.groups import Groups, check_separable, divide_groups, encode_groups
 from core.randomness import Purpose, Seed, SeedTree
-from core.validation.training_data import encode_labels
+from core.validation.labels import Codes, encode_labels
 
 
 class HoldoutSplit(NamedTuple):
@@ -51,7 +51,7 @@ def split_holdout(
 
 
 def held_out_rows(
-    codes: NDArray[np.int32], fraction: float, stratify: bool, generator: Generator, groups: Groups | None = None
+    codes: Codes, fraction: float, stratify: bool, generator: Generator, groups: Groups | None = None
 ) -> HoldoutSplit:
     """Return what `split_holdout` returns, for class numbers, group numbers and a generator."""
     if groups is not None:
@@ -102,7 +102,7 @@ def split_folds(y: Any, n_folds: int, random_state: Seed = None, groups: Any = N
     )
 
 
-def _folds(codes: NDArray[np.int32], n_folds: int, generator: Generator, groups: Groups | None) -> NDArray[np.int64]:
+def _folds(codes: Codes, n_folds: int, generator: Generator, groups: Groups | None) -> NDArray[np.int64]:
     """Return the number of the fold of each row, (row,)."""
     if groups is not None:
         check_separable(groups, "cross-validation")

@@ -15,19 +15,19 @@ from core.exceptions import InvalidInput
 from core.forests.forest import ForestClassifier
 from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
 from core.groups import Groups, encode_groups
-from core.monitoring import FitMonitor, phase_monitor
+from core.monitoring import FitMonitor, phase_monitor, stop_flag_of_block
 from core.noise.corrected_accuracy import CorrectedAccuracy, assisted_accuracy
 from core.noise.correction import check_invertible
 from core.noise.estimation import FittedNoise, TransitionEstimate, fit_noise
 from core.noise.label_probabilities import LabelProbabilities
 from core.noise.transition import to_transition_matrix
 from core.randomness import Purpose, Seed, SeedTree
-from core.validation.training_data import class_codes, encode_labels, label_column
+from core.validation.labels import class_codes, encode_labels, label_column
 
 #: Name of the phase that a monitor sees.
 ESTIMATING_LABEL_NOISE = "estimating label noise"
 #: Rows that the forest grows on. More rows make the estimate hardly better and cost time in proportion.
-_MAX_ROWS = 20_000
+MAX_ROWS = 20_000
 
 
 class LabelNoise(NamedTuple):
@@ -65,14 +65,15 @@ class LabelNoise(NamedTuple):
         """
         rows = self._votes_on(X, y)
         _check_enough(len(rows.codes), len(rows.classes))
-        return LabelNoise(self.forest, fit_noise(rows), np.arange(len(rows.codes)))
+        return LabelNoise(self.forest, fit_noise(rows, stop_flag_of_block()), np.arange(len(rows.codes)))
 
     def _votes_on(self, X: Any, y: Any) -> LabelProbabilities:
         classes, labels = self.fitted.rows.classes, label_column(y)
         codes, n_unknown = class_codes(classes, labels)
         if n_unknown:
+            unknown = np.asarray(labels[codes >= len(classes)]).tolist()[0]
             raise InvalidInput(
-                f"y contains {labels[codes >= len(classes)].tolist()[0]!r}, which is not one of the classes "
+                f"y contains {unknown!r}, which is not one of the classes "
                 f"{classes.tolist()}; name all classes in classes= of estimate_label_noise."
             )
         votes = _in_columns(self.forest.predict_proba(X), self.forest.classes_, classes)
@@ -135,11 +136,11 @@ def _check_enough(n_rows: int, n_classes: int) -> None:
 
 def _drawn_rows(n_rows: int, groups: Groups | None, generator: np.random.Generator) -> NDArray[np.int64]:
     """Return the numbers of the rows of the estimate, ascending; of at most one group, some rows are left out."""
-    if n_rows <= _MAX_ROWS:
+    if n_rows <= MAX_ROWS:
         return np.arange(n_rows)
     units = np.arange(n_rows) if groups is None else groups
     rank = generator.permutation(int(units.max()) + 1)
-    return np.sort(np.argsort(rank[units], kind="stable")[:_MAX_ROWS])
+    return np.sort(np.argsort(rank[units], kind="stable")[:MAX_ROWS])
 
 
 def _in_columns(votes: NDArray[np.float64], own: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:

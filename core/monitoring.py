@@ -1,7 +1,9 @@
 """Monitors of fits: progress, phases and the flag that stops a fit."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
 import numpy as np
@@ -29,10 +31,10 @@ class Stoppable(Protocol):
 
 
 class NullMonitor:
-    """Monitor that ignores progress and never stops the fit."""
+    """Monitor that ignores progress. It stops the fit only by the flag (1,) of another monitor, if one is given."""
 
-    def __init__(self) -> None:
-        self.stop_flag = np.zeros(1, dtype=np.uint8)
+    def __init__(self, stop_flag: NDArray[np.uint8] | None = None) -> None:
+        self.stop_flag = np.zeros(1, dtype=np.uint8) if stop_flag is None else stop_flag
 
     def begin(self, phase: str, total: int, unit: str) -> None:
         pass
@@ -49,6 +51,32 @@ def raise_if_stopped(stop_flag: NDArray[np.uint8] | None) -> None:
     """Raise FitStopped if the flag (1,) is set; for work outside kernels."""
     if stop_flag is not None and stop_flag[0]:
         raise FitStopped(STOPPED)
+
+
+_FLAG_OF_BLOCK: ContextVar[NDArray[np.uint8] | None] = ContextVar("stop flag", default=None)
+
+
+@contextmanager
+def stopping_with(stoppable: Stoppable) -> Iterator[None]:
+    """Let the flag stop work in this block that takes no monitor, such as predictions, scores and saving.
+
+    They raise FitStopped between their steps, of which none takes longer than about a second.
+    """
+    token = _FLAG_OF_BLOCK.set(stoppable.stop_flag)
+    try:
+        yield
+    finally:
+        _FLAG_OF_BLOCK.reset(token)
+
+
+def stop_flag_of_block() -> NDArray[np.uint8] | None:
+    """Return the flag (1,) of the innermost `stopping_with` around the caller in its thread, or None."""
+    return _FLAG_OF_BLOCK.get()
+
+
+def stop_point() -> None:
+    """Raise FitStopped if the flag of the innermost `stopping_with` is set; for the steps of long work."""
+    raise_if_stopped(_FLAG_OF_BLOCK.get())
 
 
 class Progress:

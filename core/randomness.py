@@ -24,6 +24,7 @@ class Purpose(IntEnum):
     ESTIMATION = 5  #: bootstrap and feature draws of the noise-estimation forest
     REPEATS = 6  #: with the number of a repeat, the seed of its holdout, noise and fit
     LABEL_NOISE = 7  #: rows and forest of the estimate that scores on noisy labels are corrected with
+    PERMUTATION = 8  #: order of the values of a feature whose importance is measured
 
 
 def _entropy(random_state: Seed) -> int | None:

@@ -1,10 +1,12 @@
 """Second public door of `core`: what a service needs beside the estimators.
 
 Parameters as data, from which request schemas and forms are derived; the phases of a fit or an audit and monitors for
-them; checks that a request can pass before any row is read; and compilation ahead of the first fit.
+them; checks that a request can pass before any row is read; importances and nodes of fitted trees; and compilation
+ahead of the first fit.
 """
 
 from core.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, audit_phases
+from core.audit import DEFAULT_FOLDS as DEFAULT_AUDIT_FOLDS
 from core.class_votes import winning_classes
 from core.columns.arrow_types import is_text, plain_array
 from core.columns.cells import CellFault, encode_cell
@@ -13,9 +15,13 @@ from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_n
 from core.evaluation import SCORES
 from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
 from core.holdout import holdout_size, largest_fold_size
+from core.inspection.importances import PERMUTING, impurity_importances, permutation_importances, split_features
+from core.inspection.node_records import InspectedTree, NodeRecord, SplitRecord
+from core.label_noise import MAX_ROWS as MAX_LABEL_NOISE_ROWS
 from core.label_noise import label_noise_phases, noise_forest
 from core.losses.parsing import loss_parameters
-from core.monitoring import FitMonitor, fold_prefix, step_monitor
+from core.memory import FitMemory, TableShape, fit_memory, scores_memory
+from core.monitoring import FitMonitor, fold_prefix, step_monitor, stopping_with
 from core.noise.correction import correction_parameters
 from core.noise.injection import check_noise, expected_noise_rate, injection_phases
 from core.noise.parsing import noise_parameters
@@ -26,16 +32,24 @@ from core.warmup import warm_up, warm_up_fit, warm_up_predictions
 
 __all__ = [
     "CLASS_WEIGHT_NOT_SUPPORTED",
+    "DEFAULT_AUDIT_FOLDS",
     "DEFAULT_AUDIT_PARAMETERS",
+    "MAX_LABEL_NOISE_ROWS",
     "MAX_TOTAL_WEIGHT",
     "MIN_TOTAL_WEIGHT",
+    "PERMUTING",
     "SCORES",
     "Alternative",
     "Bounds",
     "CellFault",
+    "FitMemory",
     "FitMonitor",
+    "InspectedTree",
+    "NodeRecord",
     "Parameter",
     "ParsedTexts",
+    "SplitRecord",
+    "TableShape",
     "audit_phases",
     "check_enough_rows",
     "check_noise",
@@ -45,8 +59,10 @@ __all__ = [
     "estimator_kind",
     "estimator_parameters",
     "expected_noise_rate",
+    "fit_memory",
     "fold_prefix",
     "holdout_size",
+    "impurity_importances",
     "injection_phases",
     "is_text",
     "label_noise_phases",
@@ -57,9 +73,13 @@ __all__ = [
     "parse_booleans",
     "parse_datetimes",
     "parse_numbers",
+    "permutation_importances",
     "plain_array",
+    "scores_memory",
     "seconds_of_temporal",
+    "split_features",
     "step_monitor",
+    "stopping_with",
     "too_few_to_judge",
     "warm_up",
     "warm_up_fit",

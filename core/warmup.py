@@ -17,6 +17,7 @@ from core.forests.tree import TreeClassifier
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 from core.losses.catalog import LOSSES
 from core.losses.parsing import parse_loss
+from core.monitoring import FitMonitor, NullMonitor
 from core.noise.correction import is_estimated, two_class_correction
 from core.registry import AnyClassifier
 from core.validation.categories import FROM_DTYPE, CategoricalFeatures
@@ -49,20 +50,25 @@ def warm_up_predictions() -> None:
             tree.tree_.apply(X)
 
 
-def warm_up_fit(estimator: AnyClassifier, n_categories: int = 0) -> None:
+def warm_up_fit(estimator: AnyClassifier, n_categories: int = 0, stop_flag: NDArray[np.uint8] | None = None) -> None:
     """Compile what a fit with the parameters of `estimator` and its evaluation need; the estimator is not changed.
 
     n_categories: categories of the feature that has most of them. More than 255 need bin codes of two bytes, which are
     compiled beside those of one byte, because a part of the rows can have fewer categories. Two bytes for a numeric
     feature of 256 values and missing ones, and four bytes for exact bins of more than 65,536 values, are rare and are
     compiled when a fit needs them.
+
+    Raises FitStopped when `stop_flag` (1,), which is read between kernels, is set.
     """
-    _warm_up_fit(estimator, _rows(), FROM_DTYPE)
+    monitor = NullMonitor(stop_flag)
+    _warm_up_fit(estimator, _rows(), FROM_DTYPE, monitor)
     if n_categories > _MAX_CATEGORIES_OF_BYTE:
-        _warm_up_fit(estimator, _rows(_MAX_CATEGORIES_OF_BYTE + 1), [1])
+        _warm_up_fit(estimator, _rows(_MAX_CATEGORIES_OF_BYTE + 1), [1], monitor)
 
 
-def _warm_up_fit(estimator: AnyClassifier, X: NDArray[np.float64], categorical_features: CategoricalFeatures) -> None:
+def _warm_up_fit(
+    estimator: AnyClassifier, X: NDArray[np.float64], categorical_features: CategoricalFeatures, monitor: FitMonitor
+) -> None:
     """Compile what a fit to X needs."""
     small_values: dict[str, Any] = {
         "max_depth": 2,
@@ -77,13 +83,15 @@ def _warm_up_fit(estimator: AnyClassifier, X: NDArray[np.float64], categorical_f
     parameters = estimator.get_params(deep=False)
     correction = parameters.get("correction")
     if is_estimated(correction):
-        _warm_up_fit(ForestClassifier(), X, categorical_features)  # the noise-estimation forest has the same types
+        _warm_up_fit(
+            ForestClassifier(), X, categorical_features, monitor
+        )  # the noise-estimation forest has the same types
     small_values["correction"] = two_class_correction(correction)
     small = type(estimator)(
         **{**parameters, **{name: small_values[name] for name in small_values.keys() & parameters.keys()}}
     )
     y = np.arange(_ROWS) % 2
-    evaluate(small.fit(X, y), X, y)
+    evaluate(small.fit(X, y, monitor=monitor), X, y)
 
 
 def _rows(n_codes: int = 4) -> NDArray[np.float64]:

@@ -51,6 +51,13 @@ def broker_url() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+def empty_broker_url() -> Iterator[str]:
+    """Yield the URL of a Redis server that only this test uses, for workers that know only some kinds of jobs."""
+    with private_redis() as url:
+        yield url
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return the URL of a migrated, empty database; every test that uses it runs on SQLite and PostgreSQL."""
@@ -82,7 +89,7 @@ def client(settings: Settings, broker_url: str) -> Iterator[TestClient]:
     """Yield a client of the application on an empty, migrated database; exceptions become responses."""
     broker = settings.broker.model_copy(update={"url": broker_url})
     app = create_app(settings.model_copy(update={"broker": broker}))
-    with TestClient(app, raise_server_exceptions=False) as client:
+    with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
         _empty(app.state.context)
         yield client
         _empty(app.state.context)

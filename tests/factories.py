@@ -1,15 +1,19 @@
 """Factories of valid database rows; a test passes only the values that it checks."""
 
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from app.context import ServiceContext
+from app.datasets.records import DatasetRecord
+from app.datasets.registration import staged_columns
 from app.datasets.tables import DatasetRow
 from app.jobs.service import JobService
 from app.jobs.states import JobKind
 from app.jobs.submission import NewChild, NewJob, QueuedJob
 from app.jobs.tables import JobRow
 from app.storage.database import reading, writing
+from app.storage.json_pieces import canonical_sha256
 
 FEATURES = [
     {
@@ -47,6 +51,19 @@ def make_dataset(context: ServiceContext, **changes: Any) -> uuid.UUID:
     return row.id
 
 
+def store_columns(
+    context: ServiceContext, columns: Mapping[str, list[Any]], target: str = "y", name: str = "made", **roles: Any
+) -> DatasetRecord:
+    """Store columns of JSON values as a data set, with its file."""
+    store, limits = context.dataset_store, context.settings.limits
+    with (
+        staged_columns(context.sessions, store, limits, columns, target, name, **roles) as staged,
+        writing(context.sessions) as session,
+        staged.registered(session, store) as stored,
+    ):
+        return stored.dataset
+
+
 def make_job(
     context: ServiceContext,
     *,
@@ -58,7 +75,7 @@ def make_job(
     dataset_id = make_dataset(context)
     with writing(context.sessions) as session:
         service = JobService(session, context.settings.limits)
-        return service.queue(NewJob(kind, request or {"name": "made"}, [dataset_id]), key).job.id
+        return queued(service, NewJob(kind, request or {"name": "made"}, [dataset_id]), key).job.id
 
 
 def make_sweep(context: ServiceContext, n_cells: int, key: str | None = None) -> QueuedJob:
@@ -67,7 +84,12 @@ def make_sweep(context: ServiceContext, n_cells: int, key: str | None = None) ->
     cells = [NewChild(JobKind.SWEEP_CELL, {"cell": number}) for number in range(n_cells)]
     with writing(context.sessions) as session:
         service = JobService(session, context.settings.limits)
-        return service.queue(NewJob(JobKind.SWEEP, {"repeats": 1}, [dataset_id], cells), key)
+        return queued(service, NewJob(JobKind.SWEEP, {"repeats": 1}, [dataset_id], cells), key)
+
+
+def queued(service: JobService, new: NewJob, key: str | None = None) -> QueuedJob:
+    """Queue a job as if its request were the body that a client has sent."""
+    return service.queue(new, canonical_sha256(new.request), key)
 
 
 def job(context: ServiceContext, job_id: uuid.UUID) -> JobRow:

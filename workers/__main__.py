@@ -1,14 +1,25 @@
 """Entry point of `python -m workers`: one worker, configured from the environment."""
 
+import sys
+
+from sqlalchemy.exc import OperationalError
+
 from app.logs import configure_logging
+from app.operations.startup_checks import StartRefused, require_own_state, unreachable
 from app.settings import load_settings
-from workers.celery_app import build_worker
+from workers.celery_app import build_worker, run_worker
 
 
 def main() -> None:
     configure_logging()
-    celery = build_worker(load_settings())
-    celery.worker_main(["worker", "--pool=prefork", "--without-gossip", "--without-mingle", "--loglevel=INFO"])
+    settings = load_settings()
+    try:
+        require_own_state(settings)
+    except StartRefused as error:
+        sys.exit(f"bristlecone: {error}")
+    except OperationalError as error:
+        sys.exit(f"bristlecone: {unreachable(error)}")
+    run_worker(build_worker(settings))
 
 
 if __name__ == "__main__":

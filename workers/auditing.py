@@ -1,6 +1,7 @@
 """Body of an audit: compute out-of-sample votes, estimate the label noise, and rank the labels."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,13 @@ from app.audits.specs import AuditSpec
 from app.audits.store import write_rows
 from app.context import ServiceContext
 from app.jobs.lease import Claim
+from app.requests.job_memory import audit_memory
+from app.storage.content_store import StagedFile
+from app.storage.json_text import with_serialized_fields
 from core import service_api
-from workers.dataset_rows import LabeledRows, UnlabeledRows, load_dataset
+from workers.dataset_rows import LabeledRows, LoadedDataset, UnlabeledRows, dataset_record, load_rows
 from workers.estimators import build_estimator, compile_kernels
+from workers.full_disk import when_it_fits
 from workers.monitor import JobMonitor
 from workers.progress_weights import PREPARATION, weights_after_preparation
 
@@ -33,46 +38,54 @@ _CLASS_FIELDS = ("label", "given", "issues", "share", "share_error")
 
 @dataclass(frozen=True)
 class AuditResult:
-    """Audit whose file of rows is in the store."""
+    """Audit and its file of rows."""
 
     audit: NewAudit
+    files: tuple[StagedFile]
 
     def store(self, session: Session, context: ServiceContext) -> dict[str, Any]:
         """Register the audit; it has the id of its job."""
-        register(session, context.issue_store, self.audit)
+        register(session, self.audit)
         return {}
 
 
 def audit(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> AuditResult:
-    """Run the audit that an `AuditSpec` asks for and put its rows into the store, worst first."""
+    """Run the audit that an `AuditSpec` asks for and write its rows to a file, worst first."""
     spec = AuditSpec.model_validate(claim.request)
     monitor.plan(_phase_weights(spec))
     monitor.begin("loading", 1, "data sets")
-    loaded = load_dataset(context, spec.dataset_id)
-    clean = loaded.labeled
-    estimator = build_estimator(spec.model, loaded.record.labels, spec.seed, context.settings.jobs.threads_per_job)
-    compile_kernels(clean.X, monitor, estimator)
-    label_audit = core.audit_labels(
-        clean.X,
-        clean.y,
+    record, limits = dataset_record(context, spec.dataset_id), context.settings.limits
+    audit_memory(spec.model, spec.folds, record, limits).check(limits.max_job_bytes)
+    loaded = load_rows(context, record)
+    estimator = build_estimator(spec.model, record.labels, spec.seed, context.settings.jobs.threads_per_job)
+    compile_kernels(loaded.labeled.X, monitor, estimator)
+    label_audit = _label_audit(loaded, estimator, spec, monitor)
+    rows = _judged_rows(label_audit, loaded.labeled).with_unlabeled(_unlabeled_rows(label_audit, loaded.unlabeled))
+    stage = partial(context.issue_store.stage, lambda path: write_rows(path, rows.worst_first()))
+    file = when_it_fits(stage, monitor)
+    new = NewAudit(
+        job_id=claim.job_id,
+        dataset_id=record.id,
+        classes=label_audit.classes.tolist(),
+        n_rows=len(loaded.labeled),
+        n_issues=int(np.count_nonzero(rows.is_issue)),
+        report=_report(label_audit) | {"n_unlabeled": len(loaded.unlabeled.rows)},
+        issues_sha256=file.sha256,
+    )
+    return AuditResult(with_serialized_fields(new), (file,))
+
+
+def _label_audit(loaded: LoadedDataset, estimator: Any, spec: AuditSpec, monitor: JobMonitor) -> core.LabelAudit:
+    rows, unlabeled = loaded.labeled, loaded.unlabeled
+    return core.audit_labels(
+        rows.X,
+        rows.y,
         estimator,
         spec.folds,
         random_state=spec.seed,
         monitor=monitor,
-        groups=clean.groups,
-        X_unlabeled=loaded.unlabeled.X if len(loaded.unlabeled.rows) else None,
-    )
-    rows = _judged_rows(label_audit, clean).with_unlabeled(_unlabeled_rows(label_audit, loaded.unlabeled))
-    file = context.issue_store.put(lambda path: write_rows(path, rows.worst_first()))
-    return AuditResult(
-        NewAudit(
-            job_id=claim.job_id,
-            classes=label_audit.classes.tolist(),
-            n_rows=len(clean),
-            n_issues=int(np.count_nonzero(rows.is_issue)),
-            report=_report(label_audit) | {"n_unlabeled": len(loaded.unlabeled.rows)},
-            issues_sha256=file.sha256,
-        )
+        groups=rows.groups,
+        X_unlabeled=unlabeled.X if len(unlabeled.rows) else None,
     )
 
 
@@ -84,8 +97,8 @@ def _phase_weights(spec: AuditSpec) -> dict[str, float]:
 def _judged_rows(audit: core.LabelAudit, clean: LabeledRows) -> JudgedRows:
     return JudgedRows(
         row=clean.rows,
-        given=np.searchsorted(audit.classes, clean.y).astype(np.int32),
-        suggested=np.searchsorted(audit.classes, audit.issues.suggested).astype(np.int32),
+        given=clean.y.among(audit.classes).codes.astype(np.int32),
+        suggested=audit.issues.suggested.codes.astype(np.int32),
         quality=audit.issues.quality,
         is_issue=audit.issues.is_issue,
     )
@@ -93,11 +106,12 @@ def _judged_rows(audit: core.LabelAudit, clean: LabeledRows) -> JudgedRows:
 
 def _unlabeled_rows(audit: core.LabelAudit, unlabeled: UnlabeledRows) -> JudgedRows:
     n_rows = len(unlabeled.rows)
-    suggested = audit.classes[:0] if audit.unlabeled_suggested is None else audit.unlabeled_suggested
+    no_rows = np.empty(0, dtype=np.int32)
+    suggested = no_rows if audit.unlabeled_suggested is None else audit.unlabeled_suggested.codes
     return JudgedRows(
         row=unlabeled.rows,
         given=np.full(n_rows, UNLABELED, dtype=np.int32),
-        suggested=np.searchsorted(audit.classes, suggested).astype(np.int32),
+        suggested=suggested.astype(np.int32),
         quality=np.full(n_rows, np.nan),
         is_issue=np.zeros(n_rows, dtype=bool),
     )

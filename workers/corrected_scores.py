@@ -13,14 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import core
-from app.requests.evaluation_specs import NoEvaluation, TestDataset
+from app.requests.evaluation_specs import MAX_CORRECTED_CLASSES, NoEvaluation, TestDataset
 from app.training.specs import TrainSpec
 from core import service_api
 from workers.dataset_rows import LabeledRows
 from workers.row_split import RowSplit
 
-#: The time of the estimate grows with the square of this number.
-MAX_CLASSES = 50
 ASSUMPTION = (
     "Within a true class, which labels are wrong does not depend on the features. Human errors concentrate on rows "
     "that are hard to tell apart; with them, the corrected accuracy tends to be too high, by more than its standard "
@@ -41,7 +39,7 @@ class TestPredictions:
 
     __test__ = False  # Keeps pytest from collecting the class as a test.
 
-    predicted: NDArray[Any]
+    predicted: core.EncodedLabels
     rows: LabeledRows | None
 
 
@@ -55,8 +53,10 @@ class CorrectedScorer:
 
     def score(self, split: RowSplit, test: TestPredictions, monitor: core.FitMonitor) -> dict[str, Any]:
         """Return `metrics.test_corrected`: the scores, or null values with the reason."""
-        if len(self.classes) > MAX_CLASSES:
-            return _missing(f"the labels have {len(self.classes)} classes; at most {MAX_CLASSES} are supported")
+        if len(self.classes) > MAX_CORRECTED_CLASSES:
+            return _missing(
+                f"the labels have {len(self.classes)} classes; at most {MAX_CORRECTED_CLASSES} are supported"
+            )
         if len(self.classes) == 1:
             return _missing("all labels are of one class, so that no label can be wrong")
         try:

@@ -1,7 +1,6 @@
 """Rows of a stored data set as models take them."""
 
 import re
-import uuid
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +14,7 @@ from app.datasets.canonical import feature_column
 from app.datasets.records import DatasetRecord
 from app.datasets.service import DatasetService
 from app.datasets.stored_table import TrainingTable
+from app.requests.dataset_reference import DatasetReference
 from app.storage.database import reading
 
 
@@ -22,14 +22,14 @@ from app.storage.database import reading
 class LabeledRows:
     """Rows of a data set with their labels.
 
-    X: encoded features. y: labels (row,). rows: number of each row in the file, from 0. weights: sample weights (row,),
-    and groups: number of the group of each row (row,), or None if the data set has no such column. n_unknown_cells:
-    cells of a test data set with a category that the training data does not have, which count as missing; None for
-    rows of the training data.
+    X: encoded features. y: labels (row,) as codes, so that long labels take no more memory than short ones. rows:
+    number of each row in the file, from 0. weights: sample weights (row,), and groups: number of the group of each row
+    (row,), or None if the data set has no such column. n_unknown_cells: cells of a test data set with a category that
+    the training data does not have, which count as missing; None for rows of the training data.
     """
 
     X: core.EncodedTable
-    y: NDArray[Any]
+    y: core.EncodedLabels
     rows: NDArray[np.int64]
     weights: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
@@ -62,11 +62,10 @@ class LoadedDataset:
     unlabeled: UnlabeledRows
 
 
-def load_dataset(context: ServiceContext, dataset_id: uuid.UUID) -> LoadedDataset:
-    """Load a data set and all of its rows."""
+def dataset_record(context: ServiceContext, dataset_id: DatasetReference) -> DatasetRecord:
+    """Return what is known of a data set before its rows are loaded."""
     with reading(context.sessions) as session:
-        record = DatasetService(session, context.dataset_store, context.settings.limits).get(dataset_id)
-    return load_rows(context, record)
+        return DatasetService(session, context.dataset_store).get(dataset_id)
 
 
 def load_rows(context: ServiceContext, record: DatasetRecord) -> LoadedDataset:
@@ -147,9 +146,9 @@ def _loaded(record: DatasetRecord, table: TrainingTable, X: core.EncodedTable) -
     labels, numbers = record.labels, np.arange(len(table.y))
     is_labeled = table.y >= 0
     if is_labeled.all():
-        rows = LabeledRows(X, labels[table.y], numbers, table.weights, table.groups)
+        rows = LabeledRows(X, core.EncodedLabels(labels, table.y), numbers, table.weights, table.groups)
         return LoadedDataset(record, rows, UnlabeledRows(X.take(numbers[:0]), numbers[:0]))
     labeled, unlabeled = numbers[is_labeled], numbers[~is_labeled]
-    y = labels[np.maximum(table.y, 0)]
+    y = core.EncodedLabels(labels, np.maximum(table.y, 0))
     rows = LabeledRows(X, y, numbers, table.weights, table.groups).take(labeled)
     return LoadedDataset(record, rows, UnlabeledRows(X.take(unlabeled), unlabeled))

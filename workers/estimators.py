@@ -51,7 +51,7 @@ def compile_kernels(X: core.EncodedTable, monitor: JobMonitor, estimator: Any, *
     started = time.perf_counter()
     n_categories = max((len(column.categories or ()) for column in X.columns), default=0)
     for one in (estimator, *others):
-        service_api.warm_up_fit(one, n_categories)
+        service_api.warm_up_fit(one, n_categories, monitor.stop_flag)
     seconds = time.perf_counter() - started
     if seconds > _COMPILATION_SECONDS:
         kind = core.parse_loss(estimator.loss).kind

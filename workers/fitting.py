@@ -22,7 +22,7 @@ class TrainingLabels:
     None if nothing was injected, since the noise that was there before is unknown.
     """
 
-    labels: NDArray[Any]
+    labels: core.EncodedLabels
     injected: dict[str, Any] | None
     noise_rate: float | None
 

@@ -1,27 +1,30 @@
-"""Life of a job in a worker: the job is claimed, run under a heartbeat, and ended with exactly one outcome."""
+"""Life of a job in a worker: the job is claimed, run while its lease is kept, and ended with exactly one outcome."""
 
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from functools import partial
 
 from sqlalchemy.exc import OperationalError
 
 from app.context import ServiceContext
+from app.errors import StoredFileMissing
 from app.jobs import lease
 from app.jobs.lease import Claim
 from app.logs import correlation
 from app.storage.database import writing
-from core import CoreError, FitStopped
-from workers.heartbeat import Heartbeat
+from core import CoreError, FitStopped, service_api
+from workers.full_disk import when_it_fits
+from workers.job_board import StopReason
 from workers.job_body import JobBody
-from workers.monitor import JobMonitor, StopReason
-from workers.outcomes import Failure, LeaseLost, Outcome, Stop, Success
+from workers.lease_keeper import LeaseKeeper
+from workers.monitor import JobMonitor
+from workers.outcomes import Failure, FileWait, LeaseLost, Outcome, Stop, Success
 
 log = logging.getLogger(__name__)
 
 
-def run_job(context: ServiceContext, job_id: uuid.UUID, body: JobBody, shutting_down: Callable[[], bool]) -> None:
+def run_job(context: ServiceContext, job_id: uuid.UUID, body: JobBody, keeper: LeaseKeeper) -> None:
     """Run a job if it can be claimed; a second message for the same job costs one query."""
     settings = context.settings.jobs
     with writing(context.sessions) as session:
@@ -31,11 +34,20 @@ def run_job(context: ServiceContext, job_id: uuid.UUID, body: JobBody, shutting_
         return
     correlation.set(f"job {job_id} attempt {claim.attempt}")
     log.info("started")
-    monitor = JobMonitor()
-    with Heartbeat(context.sessions, settings, claim, monitor, shutting_down):
-        outcome = _run(context, claim, body, monitor)
-        _persist(context, claim, outcome, monitor)
+    with keeper.keeping(claim) as monitor:
+        run_attempt(context, claim, body, monitor)
     correlation.set("-")
+
+
+def run_attempt(context: ServiceContext, claim: Claim, body: JobBody, monitor: JobMonitor) -> None:
+    """Run a claimed job and write its outcome; whoever holds `monitor.board` keeps the lease."""
+    with monitor.body_running(), service_api.stopping_with(monitor):
+        outcome = _run(context, claim, body, monitor)
+    try:
+        _persist(context, claim, outcome, monitor)
+    finally:
+        if isinstance(outcome, Success):
+            outcome.discard()
 
 
 def _run(context: ServiceContext, claim: Claim, body: JobBody, monitor: JobMonitor) -> Outcome:
@@ -43,21 +55,26 @@ def _run(context: ServiceContext, claim: Claim, body: JobBody, monitor: JobMonit
         return Success(context, monitor, body(context, claim, monitor))
     except FitStopped:
         return Stop(monitor.stop_reason)
+    except StoredFileMissing:
+        return FileWait()
     except Exception as error:
         if not isinstance(error, CoreError):  # The message of a CoreError is complete; the worker is not at fault.
-            log.exception("failed")
+            # Whether it fails the job is known later: one that was cancelled meanwhile ends as cancelled.
+            log.exception("the computation raised an error")
         return Failure.from_error(error)
 
 
 def _persist(context: ServiceContext, claim: Claim, outcome: Outcome, monitor: JobMonitor) -> None:
-    """Write the outcome; while the database is unavailable, retry for as long as a lease lasts."""
+    """Write the outcome; while the database is unavailable, retry for as long as a lease lasts.
+
+    While the disk is full, retry for as long as the job is not asked to stop.
+    """
     settings = context.settings.jobs
     deadline = time.monotonic() + settings.lease_seconds
     has_failed = False
     while True:
         try:
-            with writing(context.sessions) as session:
-                outcome.write(session, claim)
+            _write_when_it_fits(context, claim, outcome, monitor)
         except OperationalError as error:
             if monitor.stop_reason is StopReason.LEASE_LOST or time.monotonic() > deadline:
                 # The lease will lapse, and the job is then taken back.
@@ -76,3 +93,15 @@ def _persist(context: ServiceContext, claim: Claim, outcome: Outcome, monitor: J
             outcome, has_failed = Failure.from_error(error), True
         else:
             return
+
+
+def _write_when_it_fits(context: ServiceContext, claim: Claim, outcome: Outcome, monitor: JobMonitor) -> None:
+    try:
+        when_it_fits(partial(_write, context, claim, outcome), monitor)
+    except FitStopped:
+        _write(context, claim, Stop(monitor.stop_reason))
+
+
+def _write(context: ServiceContext, claim: Claim, outcome: Outcome) -> None:
+    with writing(context.sessions) as session:
+        outcome.write(session, claim)

@@ -1,34 +1,40 @@
-"""Monitor of a running job, shared between the fit and the thread that renews the lease."""
+"""Monitor of a running job: tells its progress to the lease keeper, and the request to stop to the fit."""
 
 import threading
 import time
-from collections.abc import Mapping
-from enum import Enum
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from core import FitStopped
-
-
-class StopReason(Enum):
-    CANCEL = "cancellation was requested"
-    LEASE_LOST = "this worker no longer owns the job"
-    SHUTDOWN = "the worker is shutting down"
+from workers.job_board import JobBoard, StopReason
 
 
 class JobMonitor:
-    """FitMonitor of `core` whose progress is read, and whose stop flag is set, from another thread."""
+    """FitMonitor of `core` whose progress is read, and whose stop flag is set, by another process."""
 
-    def __init__(self) -> None:
-        self.stop_flag = np.zeros(1, dtype=np.uint8)
-        self.stop_reason: StopReason | None = None
+    def __init__(self, board: JobBoard) -> None:
+        self.stop_flag = board.stop_flag
+        self.board = board
         self._weights: Mapping[str, float] = {}
         self._lock = threading.Lock()
         self._phase: str | None = None
+        self._waits_for: str | None = None
         self._completed, self._total, self._unit = 0, 0, ""
         self._started = time.monotonic()
-        self._reported: dict[str, Any] = {}
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        return self.board.stop_reason
+
+    @contextmanager
+    def body_running(self) -> Iterator[None]:
+        """Mark the time in which the job must react to a request to stop; otherwise the keeper kills its process."""
+        self.board.body_runs = True
+        try:
+            yield
+        finally:
+            self.board.body_runs = False
 
     def plan(self, weights: Mapping[str, float]) -> None:
         """Announce the phases in their order, each with its weight in the work of the job, in any unit."""
@@ -40,47 +46,52 @@ class JobMonitor:
         self.raise_if_stopped()
         with self._lock:
             self._phase, self._completed, self._total, self._unit = phase, 0, total, unit
+            self._publish()
 
     def advance(self, completed: int) -> None:
         """Record that `completed` units of the phase are done; the count never decreases."""
         with self._lock:
             self._completed = max(self._completed, completed)
+            self._publish()
 
-    def stop(self, reason: StopReason) -> None:
-        """Ask the job to stop; a kernel reads the flag at its next node.
+    @contextmanager
+    def waiting(self, phase: str) -> Iterator[None]:
+        """Report this phase while the block runs, which is no part of the work; the counts stay as they are."""
+        self._set_waiting(phase)
+        try:
+            yield
+        finally:
+            self._set_waiting(None)
 
-        The first reason is kept, unless the lease is lost: that reason replaces any other, because nothing may be
-        written afterwards.
-        """
+    def _set_waiting(self, phase: str | None) -> None:
         with self._lock:
-            if self.stop_reason is None or reason is StopReason.LEASE_LOST:
-                self.stop_reason = reason
-            self.stop_flag[0] = 1
+            self._waits_for = phase
+            self._publish()
 
     def raise_if_stopped(self) -> None:
         """Raise FitStopped if the job was asked to stop; used by the code outside of kernels."""
-        if self.stop_reason is not None:
-            raise FitStopped(self.stop_reason.value)
-
-    def news(self) -> dict[str, Any] | None:
-        """Return the progress as it is stored, or None if it has not changed since the last call."""
-        with self._lock:
-            position = self._position()
-            if self._phase is None or position == self._reported:
-                return None
-            self._reported = position
-            fraction = self._fraction()
-        elapsed_seconds = time.monotonic() - self._started
-        eta_seconds = round(elapsed_seconds * (1 - fraction) / fraction, 1) if fraction > 0 else None
-        return {**position, "fraction": round(fraction, 4), "eta_seconds": eta_seconds}
+        reason = self.stop_reason
+        if reason is not None:
+            raise FitStopped(reason.value)
 
     def progress(self) -> dict[str, Any]:
         """Return the current phase and its counts, without fraction and times."""
         with self._lock:
             return self._position()
 
+    def _publish(self) -> None:
+        fraction = self._fraction()
+        elapsed_seconds = time.monotonic() - self._started
+        eta_seconds = round(elapsed_seconds * (1 - fraction) / fraction, 1) if fraction > 0 else None
+        self.board.write_progress({**self._position(), "fraction": round(fraction, 4), "eta_seconds": eta_seconds})
+
     def _position(self) -> dict[str, Any]:
-        return {"phase": self._phase, "completed": self._completed, "total": self._total, "unit": self._unit}
+        return {
+            "phase": self._waits_for or self._phase,
+            "completed": self._completed,
+            "total": self._total,
+            "unit": self._unit,
+        }
 
     def _fraction(self) -> float:
         phases = list(self._weights)

@@ -12,14 +12,21 @@ from app.jobs import state_machine
 from app.jobs.lease import Claim
 from app.jobs.states import JobState
 from core import CoreError, TooFewGroups
+from workers.job_board import StopReason
 from workers.job_body import StorableResult
-from workers.monitor import JobMonitor, StopReason, finished
+from workers.monitor import JobMonitor, finished
 
 log = logging.getLogger(__name__)
 
 INTERNAL_ERROR = "Something went wrong on our side; the worker's log holds the details under this job's id."
 OUT_OF_MEMORY = "The worker ran out of memory; use fewer or shallower trees, or a worker with more memory."
 WITHOUT_GROUPS = "If the rows do not belong together, upload the data set again without `group`."
+
+
+#: Phase of a queued job that no worker with its file has claimed yet.
+WAITING_FOR_FILE = "waiting for a worker that has its file"
+#: Time for which no worker claims such a job again.
+FILE_WAIT_SECONDS = 5.0
 
 
 class LeaseLost(Exception):
@@ -45,11 +52,18 @@ class Success:
         with session.begin_nested() as savepoint:
             columns = {"progress": finished(self.monitor.progress())} | self.result.store(session, self.context)
             if state_machine.enter(session, claim.job_id, JobState.SUCCEEDED, fence=claim.attempt, **columns):
+                for file in self.result.files:
+                    file.publish()
                 log.info("succeeded")
                 return
             # A cancellation was requested at the last moment, or the lease is lost: the result is dropped.
             savepoint.rollback()
         _cancel(session, claim)
+
+    def discard(self) -> None:
+        """Remove the files of the result from the staging folder."""
+        for file in self.result.files:
+            file.discard()
 
 
 @dataclass(frozen=True)
@@ -72,7 +86,25 @@ class Failure:
 
     def write(self, session: Session, claim: Claim) -> None:
         if state_machine.fail(session, claim.job_id, self.code, self.message, fence=claim.attempt):
-            log.warning("failed with %s: %s", self.code, self.message)
+            # The message can contain values of the data; it is in the job.
+            log.warning("failed with %s", self.code)
+            return
+        _cancel(session, claim)
+
+
+@dataclass(frozen=True)
+class FileWait:
+    """Outcome of an attempt whose worker lacks a file of the job.
+
+    The job returns to the queue, where a worker that has the file may claim it. The attempt is not counted as lost.
+    """
+
+    def write(self, session: Session, claim: Claim) -> None:
+        progress = {"phase": WAITING_FOR_FILE}
+        if state_machine.requeue(
+            session, claim.job_id, fence=claim.attempt, delay_seconds=FILE_WAIT_SECONDS, progress=progress
+        ):
+            log.warning("returned to the queue for a worker that has its file, because the store here does not")
             return
         _cancel(session, claim)
 

@@ -7,6 +7,7 @@ from app.context import ServiceContext
 from app.datasets.records import DatasetRecord
 from app.datasets.service import DatasetService
 from app.requests.evaluation_specs import CrossValidation, Holdout, TestDataset
+from app.requests.job_memory import training_memory
 from app.storage.database import reading
 from app.training.specs import TrainSpec
 from workers.dataset_rows import LabeledRows, load_rows, load_test_rows
@@ -26,11 +27,17 @@ class RowSplit:
 
 
 def load_row_split(context: ServiceContext, spec: TrainSpec) -> RowSplit:
-    """Load the data sets of a training job and split their rows as `spec.evaluation` asks."""
+    """Load the data sets of a training job and split their rows as `spec.evaluation` asks.
+
+    Raises JobTooLarge before any row is read.
+    """
+    limits = context.settings.limits
     with reading(context.sessions) as session:
-        datasets = DatasetService(session, context.dataset_store, context.settings.limits)
+        datasets = DatasetService(session, context.dataset_store)
         dataset = datasets.get(spec.dataset_id)
         test_dataset = datasets.get(spec.evaluation.dataset_id) if isinstance(spec.evaluation, TestDataset) else None
+    memory = training_memory(spec.model, spec.noise, spec.evaluation, dataset, test_dataset, limits)
+    memory.check(limits.max_job_bytes)
     rows = load_rows(context, dataset).labeled
     if test_dataset is not None:
         return RowSplit(dataset, rows, load_test_rows(context, test_dataset, dataset))

@@ -11,11 +11,12 @@ from sqlalchemy.orm import Session
 import core
 from app.context import ServiceContext
 from app.jobs.lease import Claim
+from app.requests.job_memory import cell_memory
 from app.sweeps.records import METRICS, Scores
 from app.sweeps.service import store_scores
 from app.sweeps.specs import SweepCellSpec
 from core import service_api
-from workers.dataset_rows import LabeledRows, load_dataset
+from workers.dataset_rows import LabeledRows, dataset_record, load_rows
 from workers.estimators import build_estimator, compile_kernels, fit_work
 from workers.monitor import JobMonitor
 from workers.progress_weights import PREPARATION, weights_after_preparation, with_scoring
@@ -31,6 +32,7 @@ class CellResult:
 
     claim: Claim
     scores: Scores
+    files: tuple[()] = ()
 
     def store(self, session: Session, context: ServiceContext) -> dict[str, Any]:
         """Store the scores in the row of the cell."""
@@ -53,8 +55,9 @@ def _repeats(spec: SweepCellSpec, context: ServiceContext, monitor: JobMonitor) 
     compared repeat by repeat.
     """
     monitor.begin("loading", 1, "data sets")
-    loaded = load_dataset(context, spec.dataset_id)
-    dataset, rows = loaded.record, loaded.labeled
+    dataset, limits = dataset_record(context, spec.dataset_id), context.settings.limits
+    cell_memory(spec.model, spec.noise, spec.test_fraction, dataset, limits).check(limits.max_job_bytes)
+    rows = load_rows(context, dataset).labeled
     n_jobs = context.settings.jobs.threads_per_job
     new_estimator = partial(build_estimator, spec.model, dataset.labels, n_jobs=n_jobs)
     compile_kernels(rows.X, monitor, new_estimator(spec.seed))

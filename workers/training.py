@@ -6,6 +6,7 @@ rows.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -17,14 +18,19 @@ import core
 from app.context import ServiceContext
 from app.datasets.records import DatasetRecord
 from app.jobs.lease import Claim
-from app.requests.evaluation_specs import CrossValidation
+from app.requests.evaluation_specs import CrossValidation, Holdout, TestDataset
+from app.storage.content_store import StagedFile
+from app.storage.json_text import with_serialized_fields
 from app.trained_models.records import NewTrainedModel
 from app.trained_models.service import TrainedModelService
 from app.training.specs import TrainSpec
 from core import service_api
 from workers.corrected_scores import CorrectedScorer, TestPredictions, noise_forests, scoring_work
+from workers.dataset_rows import LabeledRows
 from workers.estimators import compile_kernels, fit_work
 from workers.fitting import FittedModel, Fitter, correction_argument
+from workers.full_disk import when_it_fits
+from workers.importances import importance_work, measured_importances
 from workers.monitor import JobMonitor
 from workers.progress_weights import PREPARATION, weights_after_preparation, with_scoring
 from workers.row_split import RowSplit, load_row_split
@@ -36,69 +42,82 @@ _EVERY_KEY = {"categories": None, "is_boolean": False, "reading": None}
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """Trained model whose file is in the store."""
+    """Trained model and its file."""
 
     model: NewTrainedModel
+    files: tuple[StagedFile]
 
     def store(self, session: Session, context: ServiceContext) -> dict[str, Any]:
         """Register the model under the next version of its name."""
-        return {"model_id": TrainedModelService(session, context.artifact_store).register(self.model).id}
+        models = TrainedModelService(session, context.artifact_store)
+        return {"model_id": models.register(self.model, *self.files).id}
 
 
 def train(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> TrainingResult:
-    """Fit the model that a `TrainSpec` asks for and put its file into the store."""
+    """Fit the model that a `TrainSpec` asks for and write its file."""
     spec = TrainSpec.model_validate(claim.request)
     monitor.plan(_phase_weights(spec))
     monitor.begin("loading", 1, "data sets")
     split = load_row_split(context, spec)
     fitter = Fitter(spec, split.dataset.labels, context.settings.jobs.threads_per_job)
     compile_kernels(split.train.X, monitor, fitter.estimator(spec.seed), *noise_forests(spec))
-    folds = list(_fitted_folds(fitter, split, monitor))
-    fit = fitter.fit(split.train, spec.seed, monitor)
-    metrics = _corrected(fitter, split, folds, fit, monitor)
-    metrics |= _aggregated(folds) if folds else fit.scores(split.test, fitter.classes, monitor)
+    fit, metrics = _fit_and_score(fitter, split, monitor)
+    importances = measured_importances(spec, fit.estimator, split.test, monitor)
     summary = fit.estimator.fit_summary(fit.training.noise_rate)
-    file = context.artifact_store.put(
-        lambda path: core.save(fit.estimator, path, schema={"target": split.dataset.target})
+    schema = {"target": split.dataset.target}
+    stage = partial(context.artifact_store.stage, lambda path: core.save(fit.estimator, path, schema=schema))
+    file = when_it_fits(stage, monitor)
+    model = NewTrainedModel(
+        name=spec.name,
+        kind=spec.model.kind,
+        parameters={key: value for key, value in claim.request["model"].items() if key != "kind"},
+        seed=spec.seed,
+        dataset_id=spec.dataset_id,
+        data_sha256=split.dataset.sha256,
+        code_version=version("bristlecone"),
+        fit_seconds=fit.seconds,
+        size_bytes=file.size_bytes,
+        artifact_sha256=file.sha256,
+        metrics=metrics | summary.metrics,
+        feature_schema=feature_schema(split.dataset, split.train.X.columns, fit.estimator.classes_),
+        noise=_noise_record(fit, claim.request["noise"].get("correction")),
+        fitted=summary.fitted,
+        certificate=summary.certificate,
+        importances=importances,
     )
-    return TrainingResult(
-        NewTrainedModel(
-            name=spec.name,
-            kind=spec.model.kind,
-            parameters={key: value for key, value in claim.request["model"].items() if key != "kind"},
-            seed=spec.seed,
-            dataset_id=spec.dataset_id,
-            data_sha256=split.dataset.sha256,
-            code_version=version("bristlecone"),
-            fit_seconds=fit.seconds,
-            size_bytes=file.size_bytes,
-            artifact_sha256=file.sha256,
-            metrics=metrics | summary.metrics,
-            feature_schema=feature_schema(split.dataset, split.train.X.columns, fit.estimator.classes_),
-            noise=_noise_record(fit, claim.request["noise"].get("correction")),
-            fitted=summary.fitted,
-            certificate=summary.certificate,
-        )
-    )
+    return TrainingResult(with_serialized_fields(model), (file,))
+
+
+def _fit_and_score(fitter: Fitter, split: RowSplit, monitor: JobMonitor) -> tuple[FittedModel, dict[str, Any]]:
+    """Return the model of all training rows and the scores of the job, those of folds if it has some."""
+    folds = list(_fitted_folds(fitter, split, monitor))
+    fit = fitter.fit(split.train, fitter.spec.seed, monitor)
+    metrics = _corrected(fitter, split, folds, fit, monitor)
+    return fit, metrics | (_aggregated(folds) if folds else fit.scores(split.test, fitter.classes, monitor))
 
 
 @dataclass(frozen=True)
 class FittedFold:
-    """Scores of the model of a fold, and its predictions (row,) of the test rows."""
+    """Scores of the model of a fold, and its predictions (row,) of the test rows, as codes of the job's classes."""
 
     scores: dict[str, Any]
     test_rows: NDArray[np.int64]
-    predicted: NDArray[Any]
+    predicted: NDArray[np.int64]
 
 
 def _fitted_folds(fitter: Fitter, split: RowSplit, monitor: JobMonitor) -> Iterator[FittedFold]:
     """Fit on the noisy training rows of each fold, and score these and the test rows with their labels as uploaded."""
     for number, fold in enumerate(split.folds, start=1):
         fold_monitor = service_api.step_monitor(monitor, service_api.fold_prefix(number, len(split.folds)))
-        fit = fitter.fit(split.train.take(fold.train_rows), fold.seed, fold_monitor)
-        test = split.train.take(fold.test_rows)
-        scores = fit.scores(test, fitter.classes, fold_monitor)
-        yield FittedFold(scores, fold.test_rows, fit.estimator.predict(test.X))
+        yield _fitted_fold(fitter, split.train, fold, fold_monitor)
+
+
+def _fitted_fold(fitter: Fitter, rows: LabeledRows, fold: core.SeededSplit, monitor: core.FitMonitor) -> FittedFold:
+    """Fit and score one fold. Its model is freed before that of the next fold grows."""
+    fit = fitter.fit(rows.take(fold.train_rows), fold.seed, monitor)
+    test = rows.take(fold.test_rows)
+    scores = fit.scores(test, fitter.classes, monitor)
+    return FittedFold(scores, fold.test_rows, fit.estimator.predict_encoded(test.X).among(fitter.classes).codes)
 
 
 def _corrected(
@@ -108,9 +127,9 @@ def _corrected(
     if folds:
         predicted = np.concatenate([fold.predicted for fold in folds])
         order = np.argsort(np.concatenate([fold.test_rows for fold in folds]))
-        test = TestPredictions(predicted[order], None)
+        test = TestPredictions(core.EncodedLabels(fitter.classes, predicted[order]), None)
     elif split.test is not None:
-        test = TestPredictions(fit.estimator.predict(split.test.X), split.test)
+        test = TestPredictions(fit.estimator.predict_encoded(split.test.X), split.test)
     else:
         return {}
     scorer = CorrectedScorer(fitter.spec, fitter.classes, fitter.n_jobs)
@@ -153,6 +172,8 @@ def _phase_weights(spec: TrainSpec) -> dict[str, float]:
     work |= fit | scoring_work(spec)
     if not n_folds:  # With folds, the last fit has no held-out rows to score.
         work["scoring"] = scored["scoring"]
+    if isinstance(spec.evaluation, Holdout | TestDataset):
+        work |= importance_work(sum(fit.values()))
     return PREPARATION | weights_after_preparation(work)
 
 

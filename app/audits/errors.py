@@ -1,6 +1,6 @@
 """Errors of audits."""
 
-from app.errors import Conflict, Invalid, NotFound, ServiceError
+from app.errors import Conflict, Invalid, NotFound, StoredFileMissing
 
 
 class AuditNotFound(NotFound):
@@ -19,7 +19,7 @@ class InvalidAuditRequest(Invalid):
     code, title = "invalid_audit_request", "Invalid audit request"
 
 
-class IssuesMissing(ServiceError):
+class IssuesMissing(StoredFileMissing):
     """File that is missing from the store, which a client has not caused and cannot repair."""
 
     code, title = "issues_missing", "File of judged rows missing"

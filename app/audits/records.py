@@ -21,11 +21,22 @@ class Audit:
     dataset_id: uuid.UUID
 
 
+@dataclass(frozen=True)
+class AuditSummary:
+    """Figures of a finished audit in lists."""
+
+    n_rows: int
+    n_issues: int
+    noise_rate: float
+    noise_rate_error: float | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class NewAudit:
-    """Result of an audit whose file of judged rows is in the store; `AuditRow` explains the fields."""
+    """Result of an audit; `AuditRow` explains the fields."""
 
     job_id: uuid.UUID
+    dataset_id: uuid.UUID
     classes: list[Any]
     n_rows: int
     n_issues: int

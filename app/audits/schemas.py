@@ -6,6 +6,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.audits.records import UNLABELED, Audit, JudgedRows
+from app.jobs.schemas import ListedResult
 
 Label = bool | int | float | str
 
@@ -124,6 +125,15 @@ class AuditOut(BaseModel):
     def from_audit(cls, audit: Audit) -> Self:
         row = audit.row
         return cls(id=row.job_id, dataset_id=audit.dataset_id, n_rows=row.n_rows, n_issues=row.n_issues, **row.report)
+
+
+class AuditItem(ListedResult):
+    """Audit in a list. The figures are null until it has succeeded, and once its data set was deleted."""
+
+    n_rows: int | None = None
+    n_issues: int | None = None
+    noise_rate: float | None = None
+    noise_rate_error: float | None = None
 
 
 class JudgedRow(BaseModel):

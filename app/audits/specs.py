@@ -1,10 +1,10 @@
 """Requests for audits, as clients send them and as workers read them."""
 
-import uuid
 from typing import Annotated
 
 from pydantic import Field
 
+from app.requests.dataset_reference import REFERENCE_FORMS, DatasetReference
 from app.requests.estimator_specs import ModelSpec
 from app.requests.evaluation_specs import MAX_FOLDS
 from app.requests.job_spec import MAX_SEED, JobSpec
@@ -14,7 +14,7 @@ from core.service_api import DEFAULT_AUDIT_PARAMETERS
 class AuditSpec(JobSpec):
     """An audit of the labels of a data set."""
 
-    dataset_id: uuid.UUID
+    dataset_id: DatasetReference = Field(description=REFERENCE_FORMS)
     model: ModelSpec = Field(
         default={"kind": "forest", **DEFAULT_AUDIT_PARAMETERS},
         validate_default=True,

@@ -10,6 +10,7 @@ import pyarrow as pa
 from app.audits.errors import IssuesMissing
 from app.audits.records import JudgedRows
 from app.storage.content_store import ContentStore
+from app.storage.database import refuse_in_transaction
 
 _SCHEMA = pa.schema(
     [
@@ -40,6 +41,7 @@ def write_rows(path: Path, rows: JudgedRows) -> None:
 
 def read_rows(path: Path, flagged: bool | None, offset: int, limit: int) -> JudgedRows:
     """Return at most `limit` rows from `offset` on, of the issues (True), the other rows (False) or all rows (None)."""
+    refuse_in_transaction("reading the rows of an audit")
     with pa.memory_map(str(path)) as file:
         table = pa.ipc.open_file(file).read_all()
         if flagged is None:

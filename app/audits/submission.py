@@ -1,38 +1,46 @@
 """Submission of audits; requests that cannot succeed are refused before a job is queued."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from app.audits.errors import InvalidAuditRequest
 from app.audits.specs import AuditSpec
 from app.datasets.records import DatasetRecord
-from app.datasets.service import DatasetService
+from app.datasets.service import dataset_named_at
 from app.errors import FieldError
 from app.jobs.states import JobKind
-from app.jobs.submission import JobSubmission, NewJob
+from app.jobs.submission import JobSubmission, NewJob, StoreInputs
 from app.requests.compatibility import MIN_ROWS_PER_CLASS, fold_count_problems, model_problems, vote_count_problem
 from app.requests.estimator_specs import EstimatorSpec
+from app.requests.job_memory import audit_memory
 from app.settings import Limits
+from app.storage.database import SessionFactory
 from core.service_api import CLASS_WEIGHT_NOT_SUPPORTED, too_few_to_judge
 
 
 class AuditSubmission(JobSubmission):
-    """Request for an audit. `prepare` raises DatasetNotFound and InvalidAuditRequest."""
+    """Request for an audit. `prepare` raises DatasetNotFound, InvalidAuditRequest and JobTooLarge."""
 
-    def __init__(self, request: AuditSpec, datasets: DatasetService, limits: Limits) -> None:
+    def __init__(self, request: AuditSpec, sessions: SessionFactory, limits: Limits) -> None:
         self._request = request
-        self._datasets = datasets
+        self._sessions = sessions
         self._limits = limits
 
     def body(self) -> dict[str, Any]:
         return self._request.to_json()
 
-    def prepare(self) -> AbstractContextManager[NewJob]:
-        dataset = self._datasets.named_at("/dataset_id", self._request.dataset_id)
+    @contextmanager
+    def prepare(self) -> Iterator[StoreInputs]:
+        dataset = dataset_named_at(self._sessions, "/dataset_id", self._request.dataset_id)
         if problems := list(self._problems(dataset)):
             raise InvalidAuditRequest.about(problems)
-        return nullcontext(NewJob(JobKind.AUDIT, self._request.to_json(), [dataset.id]))
+        memory = audit_memory(self._request.model, self._request.folds, dataset, self._limits)
+        memory.check(self._limits.max_job_bytes, "/model")
+        # From now on by its id: its name may stand for another one when a worker reads it.
+        spec = self._request.model_copy(update={"dataset_id": dataset.id})
+        new = NewJob(JobKind.AUDIT, spec.to_json(), [dataset.id])
+        yield lambda session: nullcontext(new)
 
     def _problems(self, dataset: DatasetRecord) -> Iterator[FieldError]:
         yield from _size_problems(dataset)

@@ -15,6 +15,9 @@ class AuditRow(Base):
     __tablename__ = "audits"
 
     job_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    #: The result is deleted with its data set, some of whose cells it repeats; None if that was deleted by an earlier
+    #: version, which kept results.
+    dataset_id: Mapped[uuid.UUID | None] = mapped_column(ForeignKey("datasets.id", ondelete="CASCADE"), index=True)
     #: Labels in class order.
     classes: Mapped[list[Any]]
     n_rows: Mapped[int] = mapped_column(BigInteger)

@@ -15,11 +15,17 @@ from app.datasets.datetime_text import datetime_text
 from app.datasets.errors import UnknownColumn
 from app.datasets.records import DatasetRecord
 from app.datasets.store import DatasetStore
+from app.datasets.text_limits import shortened
 from app.errors import some_of
+from app.settings import MEBIBYTE
 
 #: Quantiles, histograms and levels of a larger table are those of so many rows, evenly spread.
 MAX_PROFILED_ROWS = 100_000
+#: About as much as the profile of one column is made from.
+PROFILED_BYTES = 4 * MEBIBYTE
 MAX_LEVELS = 20
+#: Longer levels are cut, and end with "…".
+MAX_LEVEL_CHARACTERS = 200
 #: The most frequent classes, for which a column is profiled apart.
 MAX_CLASSES = 20
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
@@ -74,13 +80,14 @@ class _Classes:
 def profile_columns(dataset: DatasetRecord, store: DatasetStore, positions: Sequence[int]) -> TableProfile:
     """Return the profiles of the features at these positions. Raises DatasetFileMissing, DatasetFileDamaged."""
     names = [feature_column(position) for position in positions]
-    table = store.sample(dataset.fingerprint, [*names, TARGET], MAX_PROFILED_ROWS)
-    classes = _classes(dataset, table.column(TARGET))
+    samples = store.samples(dataset.fingerprint, [TARGET, *names], MAX_PROFILED_ROWS, MAX_LEVEL_CHARACTERS)
+    target = next(samples)
+    classes = _classes(dataset, target)
     columns = [
-        _profile(dataset.features[position], table.column(name), classes)
-        for position, name in zip(positions, names, strict=True)
+        _profile(dataset.features[position], values, classes)
+        for position, values in zip(positions, samples, strict=True)
     ]
-    return TableProfile(table.num_rows, classes.numbers, columns)
+    return TableProfile(len(target), classes.numbers, columns)
 
 
 def _classes(dataset: DatasetRecord, target: pa.ChunkedArray) -> _Classes:
@@ -110,7 +117,7 @@ def _levels(values: pa.ChunkedArray, categories: Sequence[str] | None, classes: 
     by_class = classes.counts(cells, len(top))
     names = [categories[code] for code in top.to_pylist()] if categories is not None else top.to_pylist()
     return [
-        {"level": name[:200], "count": int(count), "by_class": by_class[:, cell].tolist()}
+        {"level": shortened(name, MAX_LEVEL_CHARACTERS), "count": int(count), "by_class": by_class[:, cell].tolist()}
         for cell, (name, count) in enumerate(zip(names, counts, strict=True))
     ]
 

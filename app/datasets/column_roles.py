@@ -1,7 +1,7 @@
 """Roles of the columns of an upload: target, weight, group, features, and those that are left out."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from app.datasets.canonical import GROUP, WEIGHT
@@ -18,6 +18,9 @@ from app.datasets.errors import (
     column_pointer,
 )
 from app.datasets.options import UploadOptions
+
+_MAX_COMPARED = 1_000
+_MAX_COMPARED_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,14 @@ def column_roles(names: Sequence[str], options: UploadOptions) -> ColumnRoles:
         UnsupportedColumnType: the target is to be a date, or ignored.
         NoFeatures: no other column is left.
     """
-    if options.target not in names:
+    known = frozenset(names)
+    if options.target not in known:
         raise UnknownTarget.at("/target", _unknown(options.target, names))
-    _check_exclude(names, options)
+    _check_exclude(names, known, options)
     others = {role: name for role, name in ((WEIGHT, options.weight), (GROUP, options.group)) if name is not None}
     for role, name in others.items():
         _check_role(role, name, names, options)
-    _check_types(names, options)
+    _check_types(names, known, options)
     left_out = {options.target, *options.exclude, *others.values()}
     features = [name for name in names if name not in left_out]
     if not features:
@@ -58,9 +62,9 @@ def column_roles(names: Sequence[str], options: UploadOptions) -> ColumnRoles:
     return ColumnRoles(features, others, options.target)
 
 
-def _check_exclude(names: Sequence[str], options: UploadOptions) -> None:
+def _check_exclude(names: Sequence[str], known: Set[str], options: UploadOptions) -> None:
     for index, name in enumerate(options.exclude):
-        if name not in names:
+        if name not in known:
             raise UnknownExclude.at(f"/exclude/{index}", _unknown(name, names))
         if name == options.target:
             detail = f"{name!r} is the target and cannot be excluded; choose another target or keep the column"
@@ -79,35 +83,45 @@ def _check_role(role: str, name: str, names: Sequence[str], options: UploadOptio
             raise ConflictingRoles.at(f"/{role}", detail)
 
 
-def _check_types(names: Sequence[str], options: UploadOptions) -> None:
+def _check_types(names: Sequence[str], known: Set[str], options: UploadOptions) -> None:
     for name in options.types:
-        if name not in names:
+        if name not in known:
             raise UnknownTypedColumn.at(column_pointer("types", name), _unknown(name, names))
     for name in options.reading.date_columns:
-        if name not in names:
+        if name not in known:
             raise UnknownTypedColumn.at(column_pointer("dates", name), _unknown(name, names))
+    fixed = _fixed_kinds(options)
     for name in options.types:
-        _check_type_of_role(name, options)
+        _check_type_of_role(name, fixed.get(name), options)
     target_kind = options.types.get(options.target)
     if target_kind in (ColumnKind.DATETIME, ColumnKind.IGNORED):
         detail = f"the target {options.target!r} cannot be {target_kind}; make it categorical, or choose another target"
         raise UnsupportedColumnType.at(column_pointer("types", options.target), detail)
 
 
-def _check_type_of_role(name: str, options: UploadOptions) -> None:
-    """Raise ConflictingRoles if `types` asks for a kind that the role of the column does not allow."""
+def _fixed_kinds(options: UploadOptions) -> Mapping[str | None, ColumnKind]:
+    """Return the kinds of columns that have a role."""
     kinds: dict[str | None, ColumnKind] = dict.fromkeys(options.exclude, ColumnKind.IGNORED)
-    kinds |= {options.weight: ColumnKind.NUMERIC, options.group: ColumnKind.CATEGORICAL}
-    asked, fixed = options.types[name], kinds.get(name)
+    return kinds | {options.weight: ColumnKind.NUMERIC, options.group: ColumnKind.CATEGORICAL}
+
+
+def _check_type_of_role(name: str, fixed: ColumnKind | None, options: UploadOptions) -> None:
+    """Raise ConflictingRoles if `types` asks for another kind than `fixed`, that of the role of the column."""
+    asked = options.types[name]
     if fixed not in (None, asked):
         role = "excluded" if fixed is ColumnKind.IGNORED else f"the {WEIGHT if name == options.weight else GROUP}"
         detail = f"{name[:80]!r} cannot be {asked}, because it is {role} and so {fixed}; remove it from types"
         raise ConflictingRoles.at(column_pointer("types", name), detail)
 
 
+def _comparable(names: Sequence[str]) -> list[str]:
+    """Return names that a misspelled one is compared with, so few and short that it takes no time."""
+    return [name for name in names if len(name) <= _MAX_COMPARED_CHARACTERS][:_MAX_COMPARED]
+
+
 def _unknown(name: str, names: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     folded = [other for other in names if other.casefold() == name.strip().casefold()]
+    near = difflib.get_close_matches(name[:_MAX_COMPARED_CHARACTERS], _comparable(names), n=3, cutoff=0.5)
     if not names:
         return f"the file has no column {name[:80]!r}, because it has no columns; upload a table with named columns"
     shown = list(dict.fromkeys([*folded, *near])) or list(names[:5])

@@ -76,7 +76,11 @@ class Column:
             case ValueType.REAL:
                 return _null_instead_of_nan(self._number(array, pa.float64()))
             case ValueType.BOOLEAN:
-                return array if pa.types.is_boolean(array.type) else parse_booleans(array, self.reading).values
+                return (
+                    array
+                    if pa.types.is_boolean(array.type)
+                    else parse_booleans(plain_array(array), self.reading).values
+                )
             case ValueType.DATETIME:
                 return self._seconds(array)
         return self._text(array)
@@ -100,7 +104,8 @@ class Column:
 
     def _text(self, array: pa.Array) -> pa.Array:
         text = as_text(array)
-        return clean_texts(text, self.reading.nulls) if is_text(plain_array(array).type) else text
+        stored = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+        return clean_texts(text, self.reading.nulls) if is_text(stored) else text
 
 
 def is_plain(reading: TextReading) -> bool:
@@ -149,6 +154,13 @@ def as_text(array: pa.Array) -> pa.Array:
     if pa.types.is_floating(array.type):
         array = _null_instead_of_nan(array)
     return array.cast(pa.string())
+
+
+def distinct_text(array: pa.Array) -> pa.Array:
+    """Return the values as text; those of a dictionary only once each."""
+    if pa.types.is_dictionary(array.type):
+        array = plain_array(array.dictionary).take(pc.unique(array.indices))
+    return as_text(array)
 
 
 def _require_utf8(array: pa.Array) -> None:

@@ -1,11 +1,14 @@
 """Resources that endpoints which read or write data sets depend on."""
 
+import uuid
 from typing import Annotated, Protocol
 
-from fastapi import Depends
+from fastapi import Depends, Path
 
+from app.datasets.service import id_of
 from app.datasets.store import DatasetStore
 from app.http.dependencies import Resources, resources
+from app.requests.dataset_reference import REFERENCE_FORMS, DatasetReference
 
 
 class DatasetResources(Resources, Protocol):
@@ -16,3 +19,13 @@ class DatasetResources(Resources, Protocol):
 
 
 Context = Annotated[DatasetResources, Depends(resources)]
+
+
+def _dataset_id(
+    dataset_id: Annotated[DatasetReference, Path(description=REFERENCE_FORMS)], context: Context
+) -> uuid.UUID:
+    return id_of(context.sessions, dataset_id)
+
+
+#: The data set of the path, which may be named.
+DatasetId = Annotated[uuid.UUID, Depends(_dataset_id)]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.datasets.column_types import Column, ColumnKind, ValueType, as_text, declared_values
+from app.datasets.column_types import Column, ColumnKind, ValueType, as_text, declared_values, distinct_text
 from app.datasets.errors import NotDatetime, NotNumeric, column_pointer
 from app.datasets.options import ReadingOptions, UploadOptions
 from app.datasets.plain_scans import PlainScan
@@ -106,7 +106,7 @@ class _Detection:
         if scans:
             for batch in self._reader.batches(names):
                 for scan, array in zip(scans.values(), batch.columns, strict=True):
-                    scan.add(as_text(array))
+                    scan.add(distinct_text(array))
         return scans
 
     def _may_be_plain(self, name: str) -> bool:

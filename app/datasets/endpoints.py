@@ -5,15 +5,18 @@ import uuid
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from pydantic import AfterValidator
 from sqlalchemy.orm import Session
 
-from app.datasets.column_profiles import QUANTILES, ColumnSelection
-from app.datasets.dependencies import Context, DatasetResources
+from app.access.scopes import Scope, needs
+from app.datasets import service
+from app.datasets.column_profiles import PROFILED_BYTES, QUANTILES, ColumnSelection
+from app.datasets.dependencies import Context, DatasetId, DatasetResources
 from app.datasets.errors import UPLOAD_ERRORS, DatasetInUse, DatasetNotFound, UnknownColumn, UnknownRow, repoint
-from app.datasets.formats import decompressed, stem
-from app.datasets.receiving import ReceivedUpload, is_form, receive
+from app.datasets.formats import stem
+from app.datasets.receiving import ReceivedUpload, in_own_thread, is_form, receive
+from app.datasets.registration import StoredDataset
+from app.datasets.remote_reader import refuse_when_full
 from app.datasets.row_texts import RowSelection
 from app.datasets.schemas import (
     ClassCount,
@@ -24,14 +27,16 @@ from app.datasets.schemas import (
     DatasetProfile,
     DatasetRows,
 )
-from app.datasets.service import DatasetService, StoredDataset, delete_dataset, profile, read_rows, store_upload
-from app.datasets.upload_fields import UploadFields, upload_request_body
-from app.errors import Invalid, ServiceError
+from app.datasets.service import DatasetService, delete_dataset, profile, read_rows, store_upload
+from app.datasets.upload_fields import UploadFields, upload_query_parameters, upload_request_body
+from app.errors import Invalid, ServiceError, StorageFull
 from app.http.error_handlers import responses
-from app.http.pagination import FilterText, Page, PageParameters
+from app.http.json_body import JSON_ERRORS, json_body, json_request_body
+from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer
+from app.http.pagination import FilterText, NameContains, Page, PageParameters
 from app.http.query_names import own_query
 from app.settings import Limits
-from app.storage.database import reading, writing
+from app.storage.database import reading
 from app.storage.pages import InvalidCursor, UnknownSort
 
 MAX_ROWS = 1_000
@@ -53,12 +58,12 @@ def router(limits: Limits) -> APIRouter:
         summary="Upload a table",
         description=_upload_description(limits),
         response_model=Dataset,
-        dependencies=[own_query(_query_names)],
+        dependencies=[own_query(_query_names, finds_repeated=True)],
         responses={
             200: {"model": Dataset, "description": "The same content, roles, types and reading exist as a data set"},
-            **responses(*UPLOAD_ERRORS),
+            **responses(*UPLOAD_ERRORS, *LARGE_ANSWER_ERRORS),
         },
-        openapi_extra={"requestBody": upload_request_body()},
+        openapi_extra={"requestBody": upload_request_body(), "parameters": upload_query_parameters()},
         # The size is counted while the body is received, so that the answer can name the limit.
         max_body_size=sys.maxsize,
     )
@@ -66,28 +71,37 @@ def router(limits: Limits) -> APIRouter:
         "", list_datasets, methods=["GET"], summary="List data sets", responses=responses(InvalidCursor, UnknownSort)
     )
     routes.add_api_route(
-        "/{dataset_id}", get_dataset, methods=["GET"], summary="Get a data set", responses=responses(DatasetNotFound)
+        "/{dataset_id}",
+        get_dataset,
+        methods=["GET"],
+        summary="Get a data set",
+        response_model=Dataset,
+        responses=responses(DatasetNotFound, *LARGE_ANSWER_ERRORS),
     )
     routes.add_api_route(
         "/{dataset_id}/rows",
         get_rows,
         methods=["GET"],
         summary="Get rows of a data set as they were uploaded",
-        responses=responses(DatasetNotFound, UnknownRow),
+        response_model=DatasetRows,
+        responses=responses(DatasetNotFound, UnknownRow, *LARGE_ANSWER_ERRORS),
     )
     routes.add_api_route(
         "/{dataset_id}/profile",
         get_profile,
         methods=["GET"],
         summary="Get the distribution of columns, also by class",
-        responses=responses(DatasetNotFound, UnknownColumn),
+        response_model=DatasetProfile,
+        responses=responses(DatasetNotFound, UnknownColumn, *LARGE_ANSWER_ERRORS),
     )
     routes.add_api_route(
         "/{dataset_id}",
         change_dataset,
         methods=["PATCH"],
         summary="Rename a data set, describe or tag it",
-        responses=responses(DatasetNotFound),
+        response_model=Dataset,
+        responses=responses(*JSON_ERRORS, DatasetNotFound),
+        openapi_extra=json_request_body(DatasetChanges, {}),
     )
     routes.add_api_route(
         "/{dataset_id}",
@@ -95,7 +109,7 @@ def router(limits: Limits) -> APIRouter:
         methods=["DELETE"],
         status_code=204,
         summary="Delete a data set that no job and no model uses",
-        responses=responses(DatasetNotFound, DatasetInUse),
+        responses=responses(DatasetNotFound, DatasetInUse, StorageFull),
     )
     return routes
 
@@ -112,27 +126,33 @@ def _upload_description(limits: Limits) -> str:
     )
 
 
-async def upload_dataset(request: Request, response: Response, context: Context) -> Dataset:
+@needs(Scope.TRAIN)
+async def upload_dataset(request: Request, context: Context, answer: Answer) -> Response:
+    limits, space = context.settings.limits, context.dataset_store.space
     try:
+        refuse_when_full(limits)
+        space.require(int(request.headers.get("content-length") or 0))
         with context.dataset_store.staged() as path:
-            upload = await receive(request, path, context.settings.limits.max_upload_bytes)
+            upload = await receive(request, path, limits.max_upload_bytes, space)
             fields = UploadFields.from_fields(upload.fields, upload.fields_in)
-            stored = await run_in_threadpool(_store, context, upload, fields)
+            stored = await in_own_thread(_store, context, upload, fields)
     except ServiceError as error:
         if not is_form(request):
             repoint(error, _query_pointer)
         raise
-    response.status_code = 201 if stored.created else 200
-    response.headers["Location"] = f"/datasets/{stored.dataset.id}"
-    return Dataset.model_validate(stored.under_name(fields.name))
+    dataset_id = stored.dataset.id
+    return await answer.of(
+        lambda: _stored_bytes(context, dataset_id),
+        lambda: Dataset.model_validate(stored.under_name(fields.name)),
+        201 if stored.created else 200,
+        {"Location": f"/datasets/{dataset_id}"},
+    )
 
 
 def _store(context: DatasetResources, upload: ReceivedUpload, fields: UploadFields) -> StoredDataset:
-    store, limits = context.dataset_store, context.settings.limits
     options = fields.options(stem(upload.file_name)[:200].replace("\0", "") or "dataset")
-    with store.staged() as path:
-        file = decompressed(upload.file, path, limits.max_upload_bytes)
-        return store_upload(context.sessions, store, limits, file, upload.declared, options)
+    store, limits = context.dataset_store, context.settings.limits
+    return store_upload(context.sessions, store, limits, upload.file, upload.declared, options)
 
 
 def _query_names(request: Request) -> frozenset[str]:
@@ -147,23 +167,25 @@ def _query_pointer(pointer: str) -> str:
     return pointer
 
 
+@needs(Scope.READ)
 def list_datasets(
     context: Context,
     page: PageParameters,
     name: Annotated[FilterText | None, Query(description="return only data sets with this name")] = None,
     sha256: Annotated[FilterText | None, Query(description="return only data sets with this content")] = None,
     target: Annotated[FilterText | None, Query(description="return only data sets with this label column")] = None,
+    name_contains: NameContains = None,
 ) -> Page[DatasetItem]:
     fields = {"name": name, "sha256": sha256, "target": target}
     filters = {field: value for field, value in fields.items() if value is not None}
     with reading(context.sessions) as session:
-        rows, next_cursor = _service(session, context).page(page, filters)
-    return Page(items=[DatasetItem.from_record(row) for row in rows], next_cursor=next_cursor)
+        listed = _service(session, context).page(page, filters, name_contains)
+    return Page.of(listed, DatasetItem.from_record)
 
 
-def get_dataset(dataset_id: uuid.UUID, context: Context) -> Dataset:
-    with reading(context.sessions) as session:
-        return Dataset.model_validate(_service(session, context).get(dataset_id))
+@needs(Scope.READ)
+async def get_dataset(dataset_id: DatasetId, context: Context, answer: Answer) -> Response:
+    return await answer.of(lambda: _stored_bytes(context, dataset_id), lambda: _dataset(context, dataset_id))
 
 
 def _row_numbers(text: str | None) -> str | None:
@@ -176,9 +198,11 @@ def _row_numbers(text: str | None) -> str | None:
     return text
 
 
-def get_rows(
-    dataset_id: uuid.UUID,
+@needs(Scope.READ)
+async def get_rows(
+    dataset_id: DatasetId,
     context: Context,
+    answer: Answer,
     offset: Annotated[
         int | None, Query(ge=0, le=2**62, description="first row to return, from 0 in file order")
     ] = None,
@@ -188,19 +212,29 @@ def get_rows(
         AfterValidator(_row_numbers),
         Query(description="numbers of the rows to return, in place of `offset` and `limit`", examples=["3,17"]),
     ] = None,
-) -> DatasetRows:
+) -> Response:
     numbered = None if rows is None else [int(row) for row in rows.split(",")]
     if numbered is not None and (offset is not None or limit is not None):
         detail = "rows is given together with offset or limit, which it replaces; send either rows or the others"
         raise Invalid.at("query/rows", detail)
     selection = RowSelection(numbered, offset or 0, _DEFAULT_ROWS if limit is None else limit)
-    found = read_rows(context.sessions, context.dataset_store, context.settings.limits, dataset_id, selection)
-    return DatasetRows(columns=found.columns, rows=found.rows, row_numbers=found.row_numbers)
+
+    def count_bytes() -> int:
+        with reading(context.sessions) as session:
+            return _service(session, context).shown_bytes(dataset_id, selection.max_rows)
+
+    def shown() -> DatasetRows:
+        found = read_rows(context.sessions, context.dataset_store, dataset_id, selection)
+        return DatasetRows(columns=found.columns, rows=found.rows, row_numbers=found.row_numbers)
+
+    return await answer.of(count_bytes, shown)
 
 
-def get_profile(
-    dataset_id: uuid.UUID,
+@needs(Scope.READ)
+async def get_profile(
+    dataset_id: DatasetId,
     context: Context,
+    answer: Answer,
     column: Annotated[
         list[str] | None,
         Query(max_length=MAX_PROFILES, description="feature to return; repeatable; in place of `offset` and `limit`"),
@@ -209,12 +243,18 @@ def get_profile(
     limit: Annotated[
         int | None, Query(ge=1, le=MAX_PROFILES, description="most features to return; default: 100")
     ] = None,
-) -> DatasetProfile:
+) -> Response:
     if column and (offset is not None or limit is not None):
         detail = "column is given together with offset or limit, which it replaces; send either columns or the others"
         raise Invalid.at("query/column", detail)
     selection = ColumnSelection(column or [], offset or 0, _DEFAULT_PROFILES if limit is None else limit)
-    dataset, found = profile(context.sessions, context.dataset_store, context.settings.limits, dataset_id, selection)
+    return await answer.of(
+        lambda: _stored_bytes(context, dataset_id) + PROFILED_BYTES, lambda: _profile(context, dataset_id, selection)
+    )
+
+
+def _profile(context: DatasetResources, dataset_id: uuid.UUID, selection: ColumnSelection) -> DatasetProfile:
+    dataset, found = profile(context.sessions, context.dataset_store, dataset_id, selection)
     return DatasetProfile(
         n_rows=dataset.n_rows,
         n_profiled=found.n_profiled,
@@ -225,14 +265,35 @@ def get_profile(
     )
 
 
-def change_dataset(dataset_id: uuid.UUID, changes: DatasetChanges, context: Context) -> Dataset:
-    with writing(context.sessions) as session:
-        return Dataset.model_validate(_service(session, context).update(dataset_id, changes.values()))
+@needs(Scope.TRAIN)
+async def change_dataset(
+    dataset_id: DatasetId,
+    changes: Annotated[DatasetChanges, json_body(DatasetChanges, own_limits=[("description",)])],
+    context: Context,
+    answer: Answer,
+) -> Response:
+    def changed() -> Dataset:
+        # Only now, because a request that finds no memory must change nothing, and SQLite rewrites the whole row.
+        service.change_dataset(context.sessions, context.dataset_store, dataset_id, changes.values())
+        return _dataset(context, dataset_id)
+
+    return await answer.of(lambda: _stored_bytes(context, dataset_id), changed)
 
 
-def remove_dataset(dataset_id: uuid.UUID, context: Context) -> None:
-    delete_dataset(context.sessions, context.dataset_store, context.settings.limits, dataset_id)
+@needs(Scope.ADMIN)
+def remove_dataset(dataset_id: DatasetId, context: Context) -> None:
+    delete_dataset(context.sessions, context.dataset_store, dataset_id)
+
+
+def _stored_bytes(context: DatasetResources, dataset_id: uuid.UUID) -> int:
+    with reading(context.sessions) as session:
+        return _service(session, context).stored_bytes(dataset_id)
+
+
+def _dataset(context: DatasetResources, dataset_id: uuid.UUID) -> Dataset:
+    with reading(context.sessions) as session:
+        return Dataset.model_validate(_service(session, context).get(dataset_id))
 
 
 def _service(session: Session, context: DatasetResources) -> DatasetService:
-    return DatasetService(session, context.dataset_store, context.settings.limits)
+    return DatasetService(session, context.dataset_store)

@@ -5,18 +5,26 @@ DatasetFileDamaged       500
 DatasetNotFound          404   Invalid (422)
 DatasetInUse             409   ├── about the request: UnknownTarget, UnknownExclude, TargetExcluded, …
 UploadTooLarge           413   ├── about the file: EmptyFile, NoRows, FileTypeMismatch, UnreadableFile, NotUtf8, …
-UploadInterrupted        400   └── about its values: MissingLabel, SingleClass, NotNumeric, InfiniteValue, …
+UploadTooSlow            413   └── about its values: MissingLabel, SingleClass, NotNumeric, InfiniteValue, …
+UploadInterrupted        400
+TooManyUploads           429
+UploadReaderLost         503
 """
 
 from collections.abc import Callable
 
 from app.errors import (
     Conflict,
+    DecodedTooLarge,
     FieldError,
     Invalid,
     NotFound,
     ServiceError,
+    StoredFileMissing,
+    TextTooLong,
     TooLarge,
+    TooManyRequests,
+    Unavailable,
     UnsupportedMediaType,
     pointer_token,
 )
@@ -30,7 +38,7 @@ class DatasetInUse(Conflict):
     code, title = "dataset_in_use", "The data set is in use"
 
 
-class DatasetFileMissing(ServiceError):
+class DatasetFileMissing(StoredFileMissing):
     code, title = "dataset_file_missing", "The stored file is missing"
 
 
@@ -48,6 +56,20 @@ class MalformedMultipart(ServiceError):
 
 class UploadTooLarge(TooLarge):
     code, title = "upload_too_large", "The upload is too large"
+
+
+class UploadTooSlow(TooLarge):
+    code, title = "upload_too_slow", "The table takes too long to read"
+
+
+class TooManyUploads(TooManyRequests):
+    code, title = "too_many_uploads", "Too many uploads at the same time"
+    retry_after_seconds = 5
+
+
+class UploadReaderLost(Unavailable):
+    code, title = "upload_reader_lost", "The process that read the upload was lost"
+    retry_after_seconds = 5
 
 
 class UnsupportedUploadType(UnsupportedMediaType):
@@ -205,7 +227,8 @@ UPLOAD_ERRORS: tuple[type[ServiceError], ...] = (
     InvalidColumnName, UnknownTarget, UnknownExclude, UnknownTypedColumn, TargetExcluded, NoFeatures, MissingLabel,
     SingleClass, TooManyClasses, TooManyCategories, TooManyRows, TooManyColumns, NotNumeric, InfiniteValue,
     UnsupportedColumnType, UndecodableText, UnknownEncoding, InvalidReading, UnknownRole, ConflictingRoles,
-    InvalidWeight, NotDatetime, ContinuousTarget, NearlyUniqueTarget,
+    InvalidWeight, NotDatetime, ContinuousTarget, NearlyUniqueTarget, DecodedTooLarge, UploadTooSlow, TextTooLong,
+    TooManyUploads, UploadReaderLost,
 )  # fmt: skip
 
 

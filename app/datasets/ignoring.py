@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from app.datasets.column_types import Column, ColumnKind, ValueType
-from app.datasets.errors import TooManyCategories
+from app.datasets.errors import TooManyCategories, column_pointer
+from app.datasets.text_limits import longest_bytes, text_too_long
 from app.datasets.upload_warnings import UploadWarning
 from app.errors import some_of
 
@@ -86,10 +87,13 @@ class NumberFacts:
 class TextFacts:
     """Distinct values of a column of text, up to a limit, and how often the values seen by then repeat."""
 
-    def __init__(self, max_categories: int) -> None:
+    def __init__(self, max_categories: int, max_text_bytes: int) -> None:
         self.categories: set[str] = set()
         self.n_missing = self.n_present = 0
         self.has_nul = False
+        #: Whether a value is too long for a category.
+        self.too_long = False
+        self.max_text_bytes = max_text_bytes
         self.max_categories = max_categories
         #: Values that were seen when the limit was passed, or all.
         self._n_compared = 0
@@ -102,13 +106,22 @@ class TextFacts:
         """Add a batch of text or booleans."""
         self.n_missing += values.null_count
         self.n_present += len(values) - values.null_count
-        if self.too_many:
-            self.has_nul = bool(pc.any(pc.match_substring(values, "\0")).as_py())
+        texts = values.cast(pa.string())
+        if not self.too_long and longest_bytes(texts) > self.max_text_bytes:
+            self.too_long = True
+            self.categories.clear()
+        if self.too_many or self.too_long:
+            self.has_nul = bool(pc.any(pc.match_substring(texts, "\0")).as_py())
             return
-        distinct: Sequence[str] = pc.unique(values.cast(pa.string()).drop_null()).to_pylist()
+        distinct: Sequence[str] = pc.unique(texts.drop_null()).to_pylist()
         self.has_nul = any("\0" in text for text in distinct)
         self.categories.update(distinct)
         self._n_compared += len(values) - values.null_count
+
+    @property
+    def n_distinct(self) -> int | None:
+        """Number of distinct values; None if they were not counted to the end."""
+        return None if self.too_many or self.too_long else len(self.categories)
 
     @property
     def distinct_share(self) -> float:
@@ -138,10 +151,12 @@ def reason_for_text(column: Column, facts: TextFacts, requested: ColumnKind | No
     """Return why a column of text or booleans is left out, or None.
 
     Raises:
-        TooManyCategories: the column is not left out, and has too many.
+        TooManyCategories, TextTooLong: the column is not left out, and has too many or too long categories.
     """
     if requested is ColumnKind.IGNORED:
         return "requested"
+    if facts.too_long:
+        return _reason_for_long_text(column, facts, requested)
     reason = _text_reason(column, facts) if requested is None else None
     hardly_repeats = facts.n_present >= _MIN_VALUES and facts.distinct_share > _FREE_TEXT_SHARE
     if unread and (facts.too_many or hardly_repeats):
@@ -149,6 +164,14 @@ def reason_for_text(column: Column, facts: TextFacts, requested: ColumnKind | No
     if reason is None and facts.too_many:
         raise _too_many(column.name, facts.max_categories)
     return reason
+
+
+def _reason_for_long_text(column: Column, facts: TextFacts, requested: ColumnKind | None) -> Reason:
+    if requested is None:
+        return "free_text"
+    finding = f"column {column.name!r:.100} has a category"
+    way_out = "shorten it, or leave the column out with the type `ignored`"
+    raise text_too_long(column_pointer("types", column.name), finding, facts.max_text_bytes, way_out)
 
 
 def _text_reason(column: Column, facts: TextFacts) -> Reason | None:

@@ -19,9 +19,11 @@ from app.datasets.options import UploadOptions
 from app.datasets.profiling import FeatureProfile, FeatureRules, feature_profiler
 from app.datasets.reading import TableReader
 from app.datasets.role_profiling import GroupProfiler, WeightProfiler
+from app.datasets.table_summary import TableSummary
 from app.datasets.target_profiling import TargetProfile, TargetProfiler, target_warnings
 from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
 from app.settings import Limits
+from app.storage.database import refuse_in_transaction
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,17 @@ class IngestedTable:
     reading: dict[str, Any]
     warnings: list[UploadWarning]
 
+    def summary(self) -> TableSummary:
+        """Return what the data set remembers of the table."""
+        return TableSummary(
+            n_rows=self.n_rows,
+            n_labeled=self.target.n_labeled,
+            classes=self.target.as_json(),
+            features=[feature.as_json() for feature in self.features],
+            reading=self.reading,
+            warnings=[warning.as_json() for warning in self.warnings],
+        )
+
 
 def ingest(
     file: PlainFile, declared: FileFormat | None, options: UploadOptions, limits: Limits, canonical: Path
@@ -43,10 +56,13 @@ def ingest(
     Raises:
         app.errors.Invalid: an error of `app.datasets.errors` that points at the field of the upload that has to change.
     """
+    refuse_in_transaction("reading a table")
     with open_table(file.path, declared, options.reading, limits, canonical) as table:
         roles = column_roles(table.reader.schema.names, options)
-        detected = detect_columns(table.reader, roles.names, options)
-        profile = _Profiler(table.reader, roles, detected, options, limits).run()
+        # What is longer than a category can be is free text, whatever follows.
+        reader = table.reader.with_texts_cut(limits.max_text_bytes + 1)
+        detected = detect_columns(reader, roles.names, options)
+        profile = _Profiler(reader, roles, detected, options, limits).run()
         _require_features(profile.features, detected.warnings)
         columns = [detected.columns[name] for name in roles.names]
         encoder = Encoder(columns, profile.features, list(roles.others), profile.target)
@@ -89,8 +105,8 @@ class _Profiler:
             feature_profiler(column, rules[name], n_columns, limits, reader.place) for name, column in features
         ]
         self._weight = WeightProfiler(roles.others[WEIGHT], reader.place) if WEIGHT in roles.others else None
-        self._group = GroupProfiler(roles.others[GROUP]) if GROUP in roles.others else None
-        self._target = TargetProfiler(self._columns[-1], limits.max_classes, chosen=roles.target in options.types)
+        self._group = GroupProfiler(roles.others[GROUP], limits.max_text_bytes) if GROUP in roles.others else None
+        self._target = TargetProfiler(self._columns[-1], limits, chosen=roles.target in options.types)
 
     def run(self) -> _TableProfile:
         others = [profiler for profiler in (self._weight, self._group) if profiler is not None]

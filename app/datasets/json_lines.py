@@ -72,7 +72,7 @@ def _parsed(line: int, text: bytes) -> dict[str, Any]:
             json.dumps(item, ensure_ascii=False).encode()
     except UnclearJson as error:
         raise UnreadableFile.at("/file", f"line {line} has {error}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         detail = f'line {line} is not a JSON object in UTF-8; write one object per line, such as {{"age": 41}}'
         raise UnreadableFile.at("/file", detail) from error
     if not isinstance(item, dict):

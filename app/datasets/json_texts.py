@@ -8,10 +8,13 @@ def parse_json(text: str) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        UnclearJson: an object has a key twice, or a number is NaN or infinite.
+        UnclearJson: an object has a key twice, a number is NaN or infinite, or the text is nested too deeply.
         ValueError: the text is not JSON.
     """
-    return _DECODER.decode(text)
+    try:
+        return _DECODER.decode(text)
+    except RecursionError as error:
+        raise UnclearJson("too many levels; write fewer arrays and objects inside each other") from error
 
 
 class UnclearJson(ValueError):

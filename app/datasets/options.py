@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
 from app.datasets.column_types import ColumnKind
 
@@ -45,6 +46,12 @@ class UploadOptions:
     weight: str | None = None
     group: str | None = None
     reading: ReadingOptions = ReadingOptions()
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Return the options that `dataclasses.asdict` made, after their way through JSON."""
+        types = {name: ColumnKind(kind) for name, kind in values["types"].items()}
+        return cls(**{**values, "types": types, "reading": ReadingOptions(**values["reading"])})
 
     @property
     def roles(self) -> dict[str, str | None]:

@@ -96,7 +96,7 @@ def feature_profiler(
 ) -> FeatureProfiler:
     """Return a profiler for a feature of a table with `n_columns` columns."""
     if column.kind is ColumnKind.CATEGORICAL:
-        return CategoricalProfiler(column, rules, limits.max_categories)
+        return CategoricalProfiler(column, rules, limits)
     return NumericProfiler(column, rules, min(MAX_DISTINCT, _MAX_DISTINCT_IN_TOTAL // n_columns), place)
 
 
@@ -200,9 +200,9 @@ def _can_represent(bits: int, low: int, high: int) -> bool:
 class CategoricalProfiler:
     """Computes the profile of a feature of text or booleans."""
 
-    def __init__(self, column: Column, rules: FeatureRules, max_categories: int) -> None:
+    def __init__(self, column: Column, rules: FeatureRules, limits: Limits) -> None:
         self._column, self._rules = column, rules
-        self._facts = TextFacts(max_categories)
+        self._facts = TextFacts(limits.max_categories, limits.max_text_bytes)
 
     def add(self, values: pa.Array, first_row: int) -> None:
         """Add a batch. values: text or booleans with nulls, from `Column.convert`."""
@@ -221,7 +221,7 @@ class CategoricalProfiler:
         return FeatureProfile(
             column=column,
             missing=facts.n_missing,
-            distinct=None if facts.too_many else len(facts.categories),
+            distinct=facts.n_distinct,
             categories=categories,
             reason=reason,
             storage=pa.string() if stored_as_text else narrowest_integer(0, max(0, n_codes - 1)),

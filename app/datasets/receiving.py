@@ -2,12 +2,15 @@
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, TypeVar
 
+import anyio.to_thread
+from anyio import CapacityLimiter
 from fastapi import Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -23,6 +26,7 @@ from app.datasets.formats import (
     too_large,
 )
 from app.settings import MEBIBYTE
+from app.storage.disk_space import DiskSpace
 
 #: Most bytes beside the file in a multipart body, including headers and boundaries.
 MAX_FORM_BYTES = 4 * MEBIBYTE
@@ -30,7 +34,11 @@ MAX_FORM_BYTES = 4 * MEBIBYTE
 #: Each part counts as this many bytes more, so that empty parts count as well.
 PART_BYTES = 64
 
+#: The free space is checked again whenever so much of a file has been written: its length may not have been declared.
+SPACE_CHECK_BYTES = 64 * MEBIBYTE
+
 Fields = dict[str, list[str]]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -50,15 +58,15 @@ class _Body(Protocol):
     def finish(self) -> ReceivedUpload: ...
 
 
-async def receive(request: Request, path: Path, max_bytes: int) -> ReceivedUpload:
+async def receive(request: Request, path: Path, max_bytes: int, space: DiskSpace) -> ReceivedUpload:
     """Write the file of the request body to the new file `path`, which the caller removes.
 
     Raises:
-        UploadTooLarge, UploadInterrupted, UnsupportedUploadType, MalformedMultipart.
+        UploadTooLarge, UploadInterrupted, UnsupportedUploadType, MalformedMultipart, StorageFull.
         RequestValidationError: a multipart body without a file, or with two.
     """
     with path.open("xb") as out:
-        body = _body(request, _FileSink(path, out, max_bytes))
+        body = _body(request, _FileSink(path, out, max_bytes, space))
         if int(request.headers.get("content-length") or 0) > max_bytes + MAX_FORM_BYTES:
             raise too_large(max_bytes)
         try:
@@ -66,6 +74,11 @@ async def receive(request: Request, path: Path, max_bytes: int) -> ReceivedUploa
         except ClientDisconnect as error:
             raise UploadInterrupted("the connection was closed before the file was complete; send it again") from error
         return body.finish()
+
+
+async def in_own_thread(function: Callable[..., _T], *arguments: Any) -> _T:
+    """Return the result of a function that runs in a thread beside the pool that all other requests share."""
+    return await anyio.to_thread.run_sync(function, *arguments, limiter=CapacityLimiter(1))
 
 
 def is_form(request: Request) -> bool:
@@ -83,22 +96,26 @@ async def _pump(request: Request, body: _Body) -> None:
     async for chunk in request.stream():
         pending += chunk
         if len(pending) >= CHUNK_BYTES:
-            await run_in_threadpool(body.write, bytes(pending))
+            await in_own_thread(body.write, bytes(pending))
             pending.clear()
-    await run_in_threadpool(body.write, bytes(pending))
+    await in_own_thread(body.write, bytes(pending))
 
 
 class _FileSink:
     """Writer of the file, which also counts and hashes its bytes."""
 
-    def __init__(self, path: Path, out: BinaryIO, max_bytes: int) -> None:
-        self._path, self._out, self._max_bytes = path, out, max_bytes
+    def __init__(self, path: Path, out: BinaryIO, max_bytes: int, space: DiskSpace) -> None:
+        self._path, self._out, self._max_bytes, self._space = path, out, max_bytes, space
         self._digest, self._n_bytes = hashlib.sha256(), 0
+        self._next_check = SPACE_CHECK_BYTES
 
     def write(self, data: bytes) -> None:
         self._n_bytes += len(data)
         if self._n_bytes > self._max_bytes:
             raise too_large(self._max_bytes)
+        if self._n_bytes >= self._next_check:
+            self._space.require()
+            self._next_check = self._n_bytes + SPACE_CHECK_BYTES
         self._digest.update(data)
         self._out.write(data)
 
@@ -135,6 +152,14 @@ class _RawBody:
         return ReceivedUpload(self._sink.finish(), "", self._declared, self._fields, fields_in="query")
 
 
+@contextmanager
+def _explained_errors() -> Iterator[None]:
+    try:
+        yield
+    except FormParserError as error:
+        raise MalformedMultipart(f"the multipart body is malformed: {str(error)[:200]}") from error
+
+
 class _MultipartBody:
     """Multipart body. The part `file` is written to the sink; every other part is a short text field."""
 
@@ -147,7 +172,8 @@ class _MultipartBody:
         self._headers: dict[bytes, bytes] = {}
         self._field: tuple[str, bytearray] | None = None
         self._complete = False
-        self._parser = MultipartParser(boundary, self._callbacks())  # type: ignore[arg-type]
+        with _explained_errors():
+            self._parser = MultipartParser(boundary, self._callbacks())  # type: ignore[arg-type]
 
     def _callbacks(self) -> dict[str, Any]:
         return {
@@ -162,10 +188,8 @@ class _MultipartBody:
         }
 
     def write(self, data: bytes) -> None:
-        try:
+        with _explained_errors():
             self._parser.write(data)
-        except FormParserError as error:
-            raise MalformedMultipart(f"the multipart body is malformed: {str(error)[:200]}") from error
 
     def finish(self) -> ReceivedUpload:
         if not self._complete:

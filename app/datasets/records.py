@@ -10,22 +10,43 @@ from numpy.typing import NDArray
 
 from core import Column
 
+#: Most classes, and most excluded columns, that an item of a list has, so that pages stay small.
+MAX_LISTED = 10
+
 
 @dataclass(frozen=True)
-class DatasetRecord:
-    """Data set at the moment it was read; `DatasetRow` explains the fields."""
+class _DatasetHead:
+    """What lists of data sets and single ones have in common; `DatasetRow` explains the fields."""
 
     id: uuid.UUID
     created_at: datetime
     name: str
     sha256: str
-    fingerprint: str
     description: str | None
     tags: list[Any]
     n_rows: int
     n_labeled: int
     n_bytes: int
     target: str
+
+
+@dataclass(frozen=True)
+class DatasetItemRecord(_DatasetHead):
+    """Data set in a list: counts, which the database computes, in place of what can be large."""
+
+    few_classes: list[Any] | None
+    few_roles: dict[str, Any]
+    n_classes: int
+    n_excluded: int | None
+    n_features: dict[str, int] | None
+    n_warnings: int
+
+
+@dataclass(frozen=True)
+class DatasetRecord(_DatasetHead):
+    """Data set at the moment it was read; `DatasetRow` explains the fields."""
+
+    fingerprint: str
     roles: dict[str, Any]
     reading: dict[str, Any]
     warnings: list[Any]

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from app.datasets.errors import InvalidWeight
+from app.datasets.text_limits import longest_bytes, text_too_long
 from app.datasets.upload_warnings import MAX_ROWS, Place, UploadWarning
 from core.service_api import MAX_TOTAL_WEIGHT, MIN_TOTAL_WEIGHT
 
@@ -55,15 +56,19 @@ class WeightProfiler:
 class GroupProfiler:
     """Counts rows without a group, and notes whether there are two groups at least."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, max_text_bytes: int) -> None:
+        self._name, self._max_text_bytes = name, max_text_bytes
         self._n_missing = 0
         self._missing: list[int] = []
         self._first: str | None = None
         self._several = False
 
     def add(self, values: pa.Array, first_row: int) -> None:
-        """Add a batch. values: from `Column.convert`."""
+        """Add a batch. values: from `Column.convert`. Raises TextTooLong."""
+        if pa.types.is_string(values.type) and longest_bytes(values) > self._max_text_bytes:
+            finding = f"column {self._name!r:.100} has a group"
+            way_out = "shorten it, or name another column as `group`, or none"
+            raise text_too_long("/group", finding, self._max_text_bytes, way_out)
         self._n_missing += values.null_count
         if values.null_count and len(self._missing) < MAX_ROWS:
             rows = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False)) + first_row

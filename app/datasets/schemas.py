@@ -4,13 +4,14 @@ import uuid
 from datetime import datetime
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from app.datasets.column_types import ColumnKind
-from app.datasets.records import DatasetRecord
-from app.datasets.upload_fields import NameText
-from app.http.pagination import without_nul
+from app.datasets.records import MAX_LISTED, DatasetItemRecord
+from app.http.descriptions import DescriptionText, TagList
+from app.requests.dataset_reference import NameText
+from app.requests.request_model import RequestModel
 
 Label = bool | int | float | str
 
@@ -44,8 +45,6 @@ _CLASSES = Field(
     description="in class order: sorted, numerically if all labels are numbers",
     examples=[[{"label": "bad", "count": 300}, {"label": "good", "count": 700}]],
 )
-#: Most classes that an item of a list shows, so that pages stay small.
-MAX_LISTED_CLASSES = 10
 
 
 class Feature(BaseModel):
@@ -102,41 +101,52 @@ class DatasetHead(BaseModel):
     n_labeled: Annotated[int, Field(description="rows with a label; models are trained on these", examples=[1000])]
     n_bytes: Annotated[int, Field(description="size of the uploaded file after decompression", examples=[52143])]
     target: Annotated[str, Field(examples=["risk"])]
-    roles: Roles
     created_at: datetime
+
+
+class RolesItem(BaseModel):
+    """Roles of a data set in a list."""
+
+    weight: str | None = None
+    group: str | None = None
+    exclude: Annotated[
+        list[str] | None,
+        Field(description=f"columns that the upload left out; null if there are more than {MAX_LISTED}"),
+    ] = []
 
 
 class DatasetItem(DatasetHead):
     """Data set in a list: counts in place of features, and of classes if there are many."""
 
+    roles: RolesItem
     n_classes: int
     classes: Annotated[
         list[ClassCount] | None,
-        Field(description=f"in class order; null if there are more than {MAX_LISTED_CLASSES}"),
+        Field(description=f"in class order; null if there are more than {MAX_LISTED}"),
     ]
     n_features: Annotated[dict[ColumnKind, int], Field(description="number of features of each kind")]
     n_warnings: int
 
     @classmethod
-    def from_record(cls, record: DatasetRecord) -> Self:
+    def from_record(cls, record: DatasetItemRecord) -> Self:
         """Return the item of a list."""
-        kinds = [feature["kind"] for feature in record.features]
-        counts = {kind: kinds.count(kind) for kind in ColumnKind if kind in kinds}
         values = {name: getattr(record, name) for name in DatasetHead.model_fields}
-        n_classes = len(record.classes)
-        classes = record.classes if n_classes <= MAX_LISTED_CLASSES else None
+        counts = record.n_features or {}
+        too_many = record.n_excluded is not None and "exclude" not in record.few_roles
         return cls(
             **values,
-            n_classes=n_classes,
-            classes=classes,
-            n_features=counts,
-            n_warnings=len(record.warnings),
+            roles=RolesItem(**record.few_roles | ({"exclude": None} if too_many else {})),
+            n_classes=record.n_classes,
+            classes=record.few_classes,
+            n_features={kind: counts[kind] for kind in ColumnKind if kind in counts},
+            n_warnings=record.n_warnings,
         )
 
 
 class Dataset(DatasetHead):
     """Uploaded table with its roles and the profiles of its columns."""
 
+    roles: Roles
     classes: Annotated[list[ClassCount], _CLASSES]
     reading: Annotated[
         dict[str, Any],
@@ -149,7 +159,7 @@ class Dataset(DatasetHead):
 class Level(BaseModel):
     """Value of a column of text."""
 
-    level: str
+    level: Annotated[str, Field(description="cut after 200 characters; then it ends with …")]
     count: int
     by_class: Annotated[list[int], Field(description="rows of each of `classes`")]
 
@@ -197,32 +207,20 @@ class DatasetProfile(BaseModel):
     columns: list[ColumnProfile]
 
 
-TagText = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterValidator(without_nul)]
-DescriptionText = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(without_nul)]
-
-
 def _named(name: str | None) -> str:
     if name is None:
         raise ValueError("name is null; it must be text, leave the key out to keep the name")
     return name
 
 
-def _listed(tags: list[str] | None) -> list[str]:
-    if tags is None:
-        raise ValueError("tags is null; it must be a list, send [] to remove all tags, or leave the key out")
-    return tags
-
-
-class DatasetChanges(BaseModel):
+class DatasetChanges(RequestModel):
     """Changes to a data set; what is not named stays as it is."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[NameText | SkipJsonSchema[None], AfterValidator(_named)] = None
     description: DescriptionText | None = None
-    tags: Annotated[Annotated[list[TagText], Field(max_length=100)] | SkipJsonSchema[None], AfterValidator(_listed)] = (
-        None
-    )
+    tags: TagList = None
 
     def values(self) -> dict[str, Any]:
         """Return the values that were named. A description of null removes it."""
@@ -236,5 +234,8 @@ class DatasetRows(BaseModel):
         list[str],
         Field(description="the features, weight and group, then the target", examples=[["age", "risk"]]),
     ]
-    rows: Annotated[list[list[Label | None]], Field(description="null = missing", examples=[[[41, "good"]]])]
+    rows: Annotated[
+        list[list[Label | None]],
+        Field(description="null = missing; long texts are cut and end with …", examples=[[[41, "good"]]]),
+    ]
     row_numbers: Annotated[list[int], Field(description="from 0 in file order", examples=[[0]])]

@@ -4,155 +4,92 @@ The file is stored before the row is committed, and deleted after the deletion o
 a row wastes space, but a row without a file is a loss.
 """
 
+import threading
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.datasets.column_profiles import ColumnSelection, TableProfile, profile_columns
-from app.datasets.column_types import ColumnKind
-from app.datasets.errors import DatasetFileMissing, DatasetInUse, DatasetNotFound, repoint
-from app.datasets.formats import FileFormat, PlainFile, detect_format
-from app.datasets.ingestion import IngestedTable, ingest
-from app.datasets.inline import INLINE_FORMAT, inline_pointer, write_columns
+from app.datasets.errors import DatasetFileMissing, DatasetInUse, DatasetNotFound
+from app.datasets.formats import FileFormat, PlainFile
 from app.datasets.options import UploadOptions
-from app.datasets.records import DatasetRecord
+from app.datasets.records import DatasetItemRecord, DatasetRecord
+from app.datasets.registration import StagedDataset, StoredDataset
+from app.datasets.remote_reader import remote_reader
 from app.datasets.repository import DatasetRepository
-from app.datasets.row_texts import RowSelection, UploadedRows, uploaded_rows
+from app.datasets.row_texts import (
+    MAX_SHOWN_CHARACTERS,
+    RowSelection,
+    UploadedRows,
+    check_size,
+    shown_bytes,
+    uploaded_rows,
+)
 from app.datasets.store import DatasetStore
 from app.datasets.tables import DatasetRow
-from app.datasets.upload_warnings import UploadWarning
-from app.errors import ServiceError
+from app.datasets.text_limits import require_short_options
+from app.requests.dataset_reference import DatasetReference
 from app.settings import Limits
 from app.storage import garbage
 from app.storage.database import SessionFactory, lock, reading, writing
-from app.storage.garbage import delete_if_unreferenced
-from app.storage.pages import PageQuery
+from app.storage.pages import Listed, PageQuery
 from app.storage.staging import ORPHAN_AFTER_SECONDS
 
-
-@dataclass(frozen=True)
-class StoredDataset:
-    """Data set, and whether this upload created it."""
-
-    dataset: DatasetRecord
-    created: bool
-
-    def under_name(self, name: str | None) -> DatasetRecord:
-        """Return the data set, with a warning if the upload gave another name than the one that it has."""
-        if self.created or name in (None, self.dataset.name):
-            return self.dataset
-        detail = (
-            f"the same content is stored as {self.dataset.name!r}, and keeps this name instead of {name!r}; "
-            f"PATCH /datasets/{self.dataset.id} renames it"
-        )
-        warning = UploadWarning(None, "known_content", detail).as_json()
-        return replace(self.dataset, warnings=[*self.dataset.warnings, warning])
+#: SQLite, which runs in this process, takes several times the memory of a row to leave a part of it out.
+_leaving_out = threading.Lock()
 
 
 class DatasetService:
     """Data sets within one transaction."""
 
-    def __init__(self, session: Session, store: DatasetStore, limits: Limits) -> None:
+    def __init__(self, session: Session, store: DatasetStore) -> None:
         self._session = session
         self._repository = DatasetRepository(session)
         self._store = store
-        self._limits = limits
 
-    def get(self, dataset_id: uuid.UUID) -> DatasetRecord:
+    def get(self, reference: DatasetReference) -> DatasetRecord:
         """Return the data set. Raises DatasetNotFound."""
-        dataset = self._repository.get(dataset_id)
+        dataset_id = self._repository.id_of(reference)
+        dataset = None if dataset_id is None else self._repository.get(dataset_id)
         if dataset is None:
-            raise _not_found(dataset_id)
+            raise _not_found(reference)
         return dataset
 
-    def named_at(self, pointer: str, dataset_id: uuid.UUID) -> DatasetRecord:
-        """Return the data set that a request names at `pointer`. Raises DatasetNotFound, which has that pointer."""
-        try:
-            return self.get(dataset_id)
-        except DatasetNotFound as error:
-            raise DatasetNotFound.at(pointer, error.detail) from error
+    def stored_bytes(self, dataset_id: uuid.UUID) -> int:
+        """Return the bytes of JSON that a data set is shown from; 0 if there is no such data set."""
+        return self._repository.stored_bytes(dataset_id)
 
-    def page(self, page: PageQuery, filters: dict[str, str]) -> tuple[list[DatasetRecord], str | None]:
-        """Return one page of the data sets with these values, and the cursor of the next page."""
-        return self._repository.page(page, filters)
+    def shown_bytes(self, dataset_id: uuid.UUID, n_rows: int) -> int:
+        """Return about how many bytes so many of its rows are shown from; 0 if there is no such data set."""
+        return self.stored_bytes(dataset_id) + shown_bytes(n_rows, self._repository.n_features(dataset_id) + 1)
+
+    def page(self, page: PageQuery, filters: dict[str, str], name_contains: str | None) -> Listed[DatasetItemRecord]:
+        """Return one page of the data sets with these values, whose name has this part (None = any)."""
+        return self._repository.page(page, filters, name_contains)
 
     def stored(self, fingerprint: str) -> DatasetRecord | None:
         """Return the data set with this fingerprint, or None if its row or its file does not exist."""
         return self._repository.by_fingerprint(fingerprint) if self._store.holds(fingerprint) else None
 
-    def register(self, file: PlainFile, options: UploadOptions, table: IngestedTable, canonical: Path) -> StoredDataset:
-        """Move the file into the store and insert its row, unless another upload has stored the data set already."""
-        with self._registering(file, options, table, canonical) as stored:
-            return stored
-
-    @contextmanager
-    def _registering(
-        self, file: PlainFile, options: UploadOptions, table: IngestedTable, canonical: Path
-    ) -> Iterator[StoredDataset]:
-        """Insert the row before the block, and store the file after the block unless it raises."""
-        fingerprint = options.fingerprint(file.sha256)
-        lock(self._session, fingerprint)
-        dataset, created = self._repository.by_fingerprint(fingerprint), False
-        if dataset is None:
-            dataset, created = self._repository.add(_row(file, fingerprint, options, table)), True
-        yield StoredDataset(dataset, created)
-        if created or not self._store.holds(fingerprint):
-            self._store.publish(canonical, fingerprint)
-
-    @contextmanager
-    def storing_columns(
-        self,
-        columns: Mapping[str, list[Any]],
-        target: str,
-        name: str,
-        types: Mapping[str, str] = MappingProxyType({}),
-        weight: str | None = None,
-        group: str | None = None,
-    ) -> Iterator[DatasetRecord]:
-        """Store columns of JSON values as a data set. If the block raises, nothing is stored.
-
-        types: names of a `ColumnKind` that replace detected ones.
-
-        Raises:
-            app.errors.Invalid: the errors of an upload, with pointers below `/data`.
-        """
-        kinds = {column: ColumnKind(kind) for column, kind in types.items()}
-        options = UploadOptions(target=target, name=name, types=kinds, weight=weight, group=group)
-        with self._store.staged() as staged, self._store.staged() as canonical:
-            try:
-                file = write_columns(staged, columns)
-                read = ingest(file, FileFormat.ARROW_STREAM, options, self._limits, canonical)
-            except ServiceError as error:
-                repoint(error, inline_pointer)
-                raise
-            table = replace(read, reading=read.reading | {"format": INLINE_FORMAT})
-            with self._registering(file, options, table, canonical) as stored:
-                yield stored.dataset
-
-    def update(self, dataset_id: uuid.UUID, values: dict[str, Any]) -> DatasetRecord:
-        """Change name, description or tags, and return the data set. Raises DatasetNotFound."""
-        dataset = self._repository.update(dataset_id, values)
-        if dataset is None:
+    def update(self, dataset_id: uuid.UUID, values: dict[str, Any]) -> None:
+        """Change name, description or tags. Raises DatasetNotFound."""
+        if not self._repository.update(dataset_id, values):
             raise _not_found(dataset_id)
-        return dataset
 
     def delete(self, dataset_id: uuid.UUID) -> str:
         """Delete the row and return its fingerprint. Raises DatasetNotFound, DatasetInUse."""
-        dataset = self.get(dataset_id)
-        lock(self._session, dataset.fingerprint)
+        fingerprint = self._repository.fingerprint(dataset_id)
+        if fingerprint is None:
+            raise _not_found(dataset_id)
+        lock(self._session, fingerprint)
         try:
             if not self._repository.delete(dataset_id):
                 raise _not_found(dataset_id)
         except IntegrityError as error:
             raise self._in_use(dataset_id) from error
-        return dataset.fingerprint
+        return fingerprint
 
     def _in_use(self, dataset_id: uuid.UUID) -> DatasetInUse:
         references = self._repository.references(dataset_id)
@@ -162,34 +99,78 @@ class DatasetService:
         return DatasetInUse.at("path/dataset_id", detail)
 
 
+def id_of(sessions: SessionFactory, reference: DatasetReference) -> uuid.UUID:
+    """Return the id that is given, or that of the newest data set with this name. Raises DatasetNotFound."""
+    if isinstance(reference, uuid.UUID):
+        return reference
+    with reading(sessions) as session:
+        dataset_id = DatasetRepository(session).id_of(reference)
+    if dataset_id is None:
+        raise _not_found(reference)
+    return dataset_id
+
+
+def dataset_named_at(sessions: SessionFactory, pointer: str, reference: DatasetReference) -> DatasetRecord:
+    """Return the data set that a request names at `pointer`, without the categories of its features.
+
+    Raises:
+        DatasetNotFound: with that pointer.
+    """
+    with reading(sessions) as session:
+        datasets = DatasetRepository(session)
+        # Before the lock, so that nobody waits for it while its holder waits for a connection.
+        dataset_id = datasets.id_of(reference)
+        session.connection()
+        with _leaving_out:
+            dataset = None if dataset_id is None else datasets.without_categories(dataset_id)
+    if dataset is None:
+        raise DatasetNotFound.at(pointer, _no_dataset(reference))
+    return dataset
+
+
+def change_dataset(
+    sessions: SessionFactory, store: DatasetStore, dataset_id: uuid.UUID, values: dict[str, Any]
+) -> None:
+    """Change name, description or tags. Raises DatasetNotFound."""
+    with writing(sessions) as session:
+        DatasetService(session, store).update(dataset_id, values)
+
+
 def store_upload(
     sessions: SessionFactory,
     store: DatasetStore,
     limits: Limits,
-    file: PlainFile,
+    received: PlainFile,
     declared: FileFormat | None,
     options: UploadOptions,
 ) -> StoredDataset:
-    """Store a decompressed upload and commit it. No transaction is open while the file is read."""
-    # Checked before the fingerprint, so that a wrong name is refused whether or not the content is known.
-    file_format = detect_format(file.path, declared, options.reading.encoding)
-    with reading(sessions) as session:
-        existing = DatasetService(session, store, limits).stored(options.fingerprint(file.sha256))
-    # Text that was stored as another format is read again, so that its errors do not depend on what is known.
-    if existing is not None and existing.reading.get("format") == file_format:
-        return StoredDataset(existing, created=False)
-    with store.staged() as canonical:
-        table = ingest(file, declared, options, limits, canonical)
-        with writing(sessions) as session:
-            return DatasetService(session, store, limits).register(file, options, table, canonical)
+    """Store an upload, which may be compressed, and commit it. No transaction is open while the file is read.
+
+    Raises:
+        app.errors.ServiceError: the errors of an upload in `app.datasets.errors`.
+    """
+    require_short_options(options, limits.max_text_bytes)
+    with store.staged() as plain, store.staged() as canonical:
+        with remote_reader(limits) as reader:
+            # Checked before the fingerprint, so that a wrong name is refused whether or not the content is known.
+            prepared = reader.prepare(received, plain, declared, options.reading.encoding)
+            file = prepared.file
+            with reading(sessions) as session:
+                existing = DatasetService(session, store).stored(options.fingerprint(file.sha256))
+            # Text that was stored as another format is read again, so that its errors do not depend on what is known.
+            if existing is not None and existing.reading.get("format") == prepared.file_format:
+                return StoredDataset(existing, created=False)
+            table = reader.ingest(file, declared, options, canonical)
+        staged = StagedDataset(sessions, file, options, table, canonical)
+        with writing(sessions) as session, staged.registered(session, store) as stored:
+            return stored
 
 
-def delete_dataset(sessions: SessionFactory, store: DatasetStore, limits: Limits, dataset_id: uuid.UUID) -> None:
-    """Delete a data set and its file. Raises DatasetNotFound, DatasetInUse."""
+def delete_dataset(sessions: SessionFactory, store: DatasetStore, dataset_id: uuid.UUID) -> None:
+    """Delete a data set and then its file. Raises DatasetNotFound, DatasetInUse."""
     with writing(sessions) as session:
-        fingerprint = DatasetService(session, store, limits).delete(dataset_id)
-    with writing(sessions) as session:
-        delete_if_unreferenced(session, store, DatasetRow.fingerprint, fingerprint)
+        fingerprint = DatasetService(session, store).delete(dataset_id)
+    garbage.drop_file(sessions, store, DatasetRow.fingerprint, fingerprint)
 
 
 def remove_unreferenced(
@@ -200,7 +181,7 @@ def remove_unreferenced(
 
 
 def read_rows(
-    sessions: SessionFactory, store: DatasetStore, limits: Limits, dataset_id: uuid.UUID, selection: RowSelection
+    sessions: SessionFactory, store: DatasetStore, dataset_id: uuid.UUID, selection: RowSelection
 ) -> UploadedRows:
     """Return rows as they were uploaded.
 
@@ -208,19 +189,20 @@ def read_rows(
         DatasetNotFound, DatasetFileMissing, DatasetFileDamaged, UnknownRow.
     """
     with reading(sessions) as session:
-        dataset = DatasetService(session, store, limits).get(dataset_id)
+        dataset = DatasetService(session, store).get(dataset_id)
     rows = selection.rows(dataset.n_rows)
+    check_size(len(rows), len(dataset.features) + 1)
     try:
-        return uploaded_rows(dataset, store.rows(dataset.fingerprint, rows), rows)
+        return uploaded_rows(dataset, store.rows(dataset.fingerprint, rows, MAX_SHOWN_CHARACTERS), rows)
     except DatasetFileMissing:
         # If the data set was deleted since its row was read, this raises DatasetNotFound. Otherwise the file is lost.
         with reading(sessions) as session:
-            DatasetService(session, store, limits).get(dataset_id)
+            DatasetService(session, store).get(dataset_id)
         raise
 
 
 def profile(
-    sessions: SessionFactory, store: DatasetStore, limits: Limits, dataset_id: uuid.UUID, selection: ColumnSelection
+    sessions: SessionFactory, store: DatasetStore, dataset_id: uuid.UUID, selection: ColumnSelection
 ) -> tuple[DatasetRecord, TableProfile]:
     """Return a data set and the profiles of some of its columns.
 
@@ -228,27 +210,14 @@ def profile(
         DatasetNotFound, DatasetFileMissing, DatasetFileDamaged, UnknownColumn.
     """
     with reading(sessions) as session:
-        dataset = DatasetService(session, store, limits).get(dataset_id)
+        dataset = DatasetService(session, store).get(dataset_id)
     return dataset, profile_columns(dataset, store, selection.positions(dataset))
 
 
-def _not_found(dataset_id: uuid.UUID) -> DatasetNotFound:
-    detail = f"there is no data set {dataset_id}; GET /datasets lists all data sets"
-    return DatasetNotFound.at("path/dataset_id", detail)
+def _not_found(dataset_id: DatasetReference) -> DatasetNotFound:
+    return DatasetNotFound.at("path/dataset_id", _no_dataset(dataset_id))
 
 
-def _row(file: PlainFile, fingerprint: str, options: UploadOptions, table: IngestedTable) -> DatasetRow:
-    return DatasetRow(
-        name=options.name,
-        sha256=file.sha256,
-        fingerprint=fingerprint,
-        n_rows=table.n_rows,
-        n_bytes=file.n_bytes,
-        n_labeled=table.target.n_labeled,
-        target=options.target,
-        roles=options.roles | {"exclude": list(dict.fromkeys(options.exclude))},
-        reading=table.reading,
-        warnings=[warning.as_json() for warning in table.warnings],
-        classes=table.target.as_json(),
-        features=[feature.as_json() for feature in table.features],
-    )
+def _no_dataset(reference: DatasetReference) -> str:
+    named = f"with the id {reference}" if isinstance(reference, uuid.UUID) else f"named {reference!r:.200}"
+    return f"there is no data set {named}; GET /datasets lists all data sets"

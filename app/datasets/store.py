@@ -6,7 +6,8 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from app.datasets.errors import DatasetFileDamaged, DatasetFileMissing
-from app.datasets.stored_table import TrainingTable, read_column, read_rows, read_sample, read_table
+from app.datasets.stored_table import TrainingTable, read_column, read_rows, read_samples, read_table
+from app.storage.database import refuse_in_transaction
 from app.storage.file_store import FileStore
 
 
@@ -25,19 +26,22 @@ class DatasetStore(FileStore):
         with _explained_errors():
             return read_column(self._file(fingerprint), name)
 
-    def sample(self, fingerprint: str, columns: Sequence[str], max_rows: int) -> pa.Table:
-        """Return stored columns of at most `max_rows` rows, evenly spread over the table."""
+    def samples(
+        self, fingerprint: str, columns: Sequence[str], max_rows: int, max_characters: int
+    ) -> Iterator[pa.ChunkedArray]:
+        """Yield stored columns of at most `max_rows` rows, evenly spread over the table; texts are cut."""
         with _explained_errors():
-            return read_sample(self._file(fingerprint), columns, max_rows)
+            yield from read_samples(self._file(fingerprint), columns, max_rows, max_characters)
 
-    def rows(self, fingerprint: str, rows: Sequence[int]) -> pa.Table:
-        """Return the stored rows with these 0-based numbers, in ascending order."""
+    def rows(self, fingerprint: str, rows: Sequence[int], max_characters: int) -> pa.Table:
+        """Return the stored rows with these 0-based numbers, in ascending order; texts are cut."""
         with _explained_errors():
-            return read_rows(self._file(fingerprint), rows)
+            return read_rows(self._file(fingerprint), rows, max_characters)
 
 
 @contextmanager
 def _explained_errors() -> Iterator[None]:
+    refuse_in_transaction("reading the file of a data set")
     try:
         yield
     except FileNotFoundError as error:

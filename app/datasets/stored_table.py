@@ -102,10 +102,11 @@ def read_column(path: Path, name: str) -> pa.ChunkedArray:
         return file.read([name], use_threads=False).column(0)
 
 
-def read_sample(path: Path, columns: Sequence[str], max_rows: int) -> pa.Table:
-    """Return columns of at most `max_rows` rows, evenly spread over the table; of all rows if there are no more.
+def read_samples(path: Path, columns: Sequence[str], max_rows: int, max_characters: int) -> Iterator[pa.ChunkedArray]:
+    """Yield columns of at most `max_rows` rows, evenly spread over the table; of all rows if there are no more.
 
-    At most `_MAX_SAMPLED_GROUPS` row groups are read, one at a time.
+    At most `_MAX_SAMPLED_GROUPS` row groups are read, and one column of one of them at a time. max_characters: length
+    at which texts are cut.
     """
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         metadata = file.metadata
@@ -113,20 +114,37 @@ def read_sample(path: Path, columns: Sequence[str], max_rows: int) -> pa.Table:
         groups = [number * metadata.num_row_groups // n_groups for number in range(n_groups)]
         n_rows = sum(metadata.row_group(group).num_rows for group in groups)
         stride = max(1, -(-n_rows // max_rows))
-        tables, start = [], 0
-        for group in groups:
-            rows = file.read_row_group(group, columns=list(columns), use_threads=False)
-            wanted = pa.array(range(-start % stride, rows.num_rows, stride), pa.int64())
-            tables.append(rows.take(wanted))
-            start += rows.num_rows
-        return pa.concat_tables(tables).combine_chunks()
+        for column in columns:
+            found, start = [], 0
+            for group in groups:
+                rows = file.read_row_group(group, columns=[column], use_threads=False)
+                wanted = pa.array(range(-start % stride, rows.num_rows, stride), pa.int64())
+                found.append(_with_short_texts(rows.take(wanted), max_characters))
+                start += rows.num_rows
+            yield pa.concat_tables(found).combine_chunks().column(0)
 
 
-def read_rows(path: Path, rows: Sequence[int]) -> pa.Table:
-    """Return the rows with these 0-based numbers, in ascending order. Only row groups that have one are read."""
+def _with_short_texts(table: pa.Table, max_characters: int) -> pa.Table:
+    """Return the table, whose texts are cut after so many characters; "…" is the last of those that are."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            texts = table.column(index)
+            cut = pc.binary_join_element_wise(pc.utf8_slice_codeunits(texts, 0, max_characters - 1), "…", "")
+            is_long = pc.greater(pc.utf8_length(texts), max_characters)
+            table = table.set_column(index, field, pc.if_else(is_long, cut, texts))
+    return table
+
+
+def read_rows(path: Path, rows: Sequence[int], max_characters: int) -> pa.Table:
+    """Return the rows with these 0-based numbers, in ascending order. Only row groups that have one are read.
+
+    max_characters: length at which texts are cut.
+    """
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         found = [
-            file.read_row_group(group, use_threads=False).take(pa.array(wanted, pa.int64()))
+            _with_short_texts(
+                file.read_row_group(group, use_threads=False).take(pa.array(wanted, pa.int64())), max_characters
+            )
             for group, wanted in _rows_per_group(file.metadata, sorted(set(rows)))
         ]
         return pa.concat_tables(found) if found else file.schema_arrow.empty_table()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sqlalchemy import BigInteger, String, Text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, query_expression
 
 from app.storage.orm import Base, CreatedMixin, IdMixin
 
@@ -36,3 +36,13 @@ class DatasetRow(IdMixin, CreatedMixin, Base):
     classes: Mapped[list[Any]]
     #: Entries of `app.datasets.profiling.FeatureProfile` in column order, ignored columns included.
     features: Mapped[list[Any]]
+
+    # Computed by queries that do not load what can be large; None elsewhere.
+    few_classes: Mapped[list[Any] | None] = query_expression()
+    few_roles: Mapped[dict[str, Any] | None] = query_expression()
+    n_classes: Mapped[int | None] = query_expression()
+    n_excluded: Mapped[int | None] = query_expression()
+    n_features: Mapped[dict[str, Any] | None] = query_expression()
+    n_warnings: Mapped[int | None] = query_expression()
+    #: The features without their categories.
+    few_features: Mapped[list[Any] | None] = query_expression()

@@ -22,8 +22,10 @@ from app.datasets.errors import (
 from app.datasets.options import ReadingOptions
 from app.datasets.profiling import nul_character
 from app.datasets.text_families import number_readings
+from app.datasets.text_limits import longest_bytes, text_too_long
 from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
 from app.errors import some_of
+from app.settings import Limits
 from core.service_api import parse_numbers
 
 Label = int | float | bool | str
@@ -63,8 +65,9 @@ class TargetProfile:
 class TargetProfiler:
     """Computes the profile of the target. chosen: whether the upload names its type, and so means it as a target."""
 
-    def __init__(self, column: Column, max_classes: int, chosen: bool) -> None:
-        self._column, self._max_classes, self._chosen = column, max_classes, chosen
+    def __init__(self, column: Column, limits: Limits, chosen: bool) -> None:
+        self._column, self._chosen = column, chosen
+        self._max_classes, self._max_text_bytes = limits.max_classes, limits.max_text_bytes
         self._counts: Counter[Label] = Counter()
         self._first_rows: dict[Label, int] = {}
         self._n_unlabeled = 0
@@ -74,6 +77,9 @@ class TargetProfiler:
         """Add a batch. values: from `Column.convert`. first_row: 0-based number of its first row."""
         if values.null_count:
             self._note_unlabeled(values, first_row)
+        if pa.types.is_string(values.type) and longest_bytes(values) > self._max_text_bytes:
+            finding = f"the target {self._column.name!r:.100} has a label"
+            raise text_too_long("/target", finding, self._max_text_bytes, "shorten it, or choose another target")
         for entry in pc.value_counts(values.drop_null()):
             label = entry["values"].as_py()
             self._counts[label] += entry["counts"].as_py()

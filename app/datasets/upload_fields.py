@@ -1,14 +1,11 @@
 """Fields of an upload beside the file, from the form or from the query."""
 
-import json
 from typing import Annotated, Any, Literal, Self
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     Json,
     StringConstraints,
@@ -20,10 +17,10 @@ from app.datasets.column_types import ColumnKind
 from app.datasets.json_texts import UnclearJson, parse_json
 from app.datasets.options import ReadingOptions, UploadOptions
 from app.datasets.receiving import Fields
-from app.http.pagination import without_nul
+from app.requests.dataset_reference import NameText
+from app.requests.request_model import RequestModel
 from core import InvalidParameter, TextReading
 
-NameText = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(without_nul)]
 ColumnName = Annotated[str, StringConstraints(min_length=1)]
 
 _REPEATABLE = ("exclude", "nulls")
@@ -69,7 +66,7 @@ def _clear_json(value: Any) -> Any:
             parse_json(value)
     except UnclearJson as error:
         raise ValueError(f"types has {error}") from error
-    except (ValueError, RecursionError):
+    except ValueError:
         pass  # The validation of the field says what is wrong.
     return value
 
@@ -77,14 +74,12 @@ def _clear_json(value: Any) -> Any:
 DateForm = Annotated[str, StringConstraints(min_length=1), AfterValidator(_date_form)]
 
 
-class UploadFields(BaseModel):
+class UploadFields(RequestModel):
     """Fields of an upload beside the file, from the form or from the query."""
-
-    model_config = ConfigDict(extra="forbid")
 
     target: Annotated[str, Field(min_length=1, description="column with the labels")]
     name: Annotated[NameText | None, Field(description="name of the data set; default: the name of the file")] = None
-    exclude: Annotated[list[str], Field(description="columns to leave out; repeatable")] = []
+    exclude: Annotated[list[str], Field(description="columns to leave out; repeatable")] = []  # noqa: RUF012 (pydantic copies it)
     weight: Annotated[ColumnName | None, Field(description="column with the sample weights")] = None
     group: Annotated[
         ColumnName | None,
@@ -166,7 +161,7 @@ class UploadFields(BaseModel):
 def _parsed(text: str | list[str] | None) -> Any:
     """Return JSON text as an object, so that a pointer to an error inside it can be found."""
     try:
-        return json.loads(text) if isinstance(text, str) else text
+        return parse_json(text) if isinstance(text, str) else text
     except ValueError:
         return text
 
@@ -195,3 +190,23 @@ def upload_request_body() -> dict[str, Any]:
             "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": {"schema": binary},
         },
     }
+
+
+def upload_query_parameters() -> list[dict[str, Any]]:
+    """Return the OpenAPI description of the fields that the query has if the body is the file itself."""
+    properties = UploadFields.model_json_schema(ref_template="#/components/schemas/{model}")["properties"]
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "description": f"if the body is the file itself: {schema.pop('description')}",
+            "schema": _without_null(schema),
+        }
+        for name, schema in properties.items()
+    ]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema without its null member: a parameter that is not given is left out."""
+    members = [member for member in schema.pop("anyOf", [schema]) if member != {"type": "null"}]
+    return {**schema, **members[0]} if len(members) == 1 else {**schema, "anyOf": members}

@@ -12,12 +12,11 @@ import openpyxl
 
 from app.datasets.cells import CellsReader, Fraction, Row, write_cells
 from app.datasets.errors import NoRows, TooManyRows, UnreadableFile, UploadTooLarge
+from app.datasets.reader_faults import decoded_too_large
 from app.datasets.reading import check_names
 from app.errors import ServiceError
-from app.settings import MEBIBYTE, Limits
+from app.settings import Limits
 
-#: Parts of a workbook that are read as a whole, such as its texts, may have so many bytes; sheets are read by rows.
-MAX_PART_BYTES = 256 * MEBIBYTE
 #: Formulas are looked for in so many rows; they usually fill a column.
 _FORMULA_ROWS = 1_000
 _MIDNIGHT = datetime.time()
@@ -40,21 +39,14 @@ def read_workbook(path: Path, target: Path, limits: Limits) -> Workbook:
     """Convert the first visible sheet to the new file `target`. Its first row that is not empty is the header.
 
     Raises:
-        UploadTooLarge: the parts of the workbook are too large after decompression.
+        UploadTooLarge, DecodedTooLarge: the parts of the workbook are too large after decompression.
         UnreadableFile, NoRows, TooManyRows, TooManyColumns, InvalidColumnName, DuplicateColumn.
     """
     with _explained_errors():
         _check_sizes(path, limits)
         # An open file, because the library refuses names without the extension of a workbook.
         with path.open("rb") as source, closing(_load(source)) as book:
-            visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
-            if not visible:
-                raise NoRows.at(
-                    "/file", "the workbook has no visible sheet with cells; save the table in its first sheet"
-                )
-            sheet = visible[0]
-            # The size that a file declares for a sheet may be wrong.
-            sheet.reset_dimensions()
+            sheet = _first_visible(book)
             header_line, names = _header(sheet)
             check_names(names, limits)
             reader = write_cells(target, names, _rows(sheet, header_line, len(names), limits))
@@ -63,6 +55,16 @@ def read_workbook(path: Path, target: Path, limits: Limits) -> Workbook:
                 raise NoRows.at("/file", detail)
             uncalculated = _uncalculated(source, sheet.title, header_line, reader)
             return Workbook(reader, sheet.title, book.sheetnames, uncalculated)
+
+
+def _first_visible(book: Any) -> Any:
+    """Return the sheet that is read. Raises NoRows."""
+    visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+    if not visible:
+        raise NoRows.at("/file", "the workbook has no visible sheet with cells; save the table in its first sheet")
+    # The size that a file declares for a sheet may be wrong.
+    visible[0].reset_dimensions()
+    return visible[0]
 
 
 def _load(source: BinaryIO, formulas: bool = False) -> Any:
@@ -109,12 +111,10 @@ def _check_sizes(path: Path, limits: Limits) -> None:
     if sum(part.file_size for part in parts) > limits.max_upload_bytes:
         limit = f"{limits.max_upload_bytes} bytes after decompression, the limit BRISTLECONE_MAX_UPLOAD_BYTES"
         raise UploadTooLarge.at("/file", f"the workbook has more than {limit}; upload fewer rows, or raise the limit")
-    for part in parts:
-        if part.file_size > MAX_PART_BYTES and not part.filename.startswith("xl/worksheets/"):
-            detail = (
-                f"the part {part.filename[:80]!r} of the workbook has more than {MAX_PART_BYTES} bytes; save it as CSV"
-            )
-            raise UploadTooLarge.at("/file", detail)
+    # Parts other than sheets, such as the texts of all cells, are read as a whole.
+    whole = [part.file_size for part in parts if not part.filename.startswith("xl/worksheets/")]
+    if whole and max(whole) > limits.max_decoded_bytes:
+        raise decoded_too_large(limits)
 
 
 def _header(sheet: Any) -> tuple[int, list[str]]:

@@ -18,10 +18,14 @@ class DemoFailed(Exception):
 
 
 class DemoClient:
-    """Client of a service on this machine; a refused request raises DemoFailed."""
+    """Client of a service on this machine; a refused request raises DemoFailed.
 
-    def __init__(self, url: str) -> None:
+    key: API key, which a service wants once it has keys.
+    """
+
+    def __init__(self, url: str, key: str | None = None) -> None:
         self.url = url
+        self._authorization = {"Authorization": f"Bearer {key}"} if key else {}
 
     def ready(self) -> bool:
         """Return whether the service accepts requests; False while it starts."""
@@ -52,7 +56,7 @@ class DemoClient:
         content_type: str | None,
     ) -> bytes:
         address = f"{self.url}{path}?{urllib.parse.urlencode(query)}" if query else f"{self.url}{path}"
-        headers = {"Content-Type": content_type} if content_type else {}
+        headers = self._authorization | ({"Content-Type": content_type} if content_type else {})
         request = urllib.request.Request(address, body, headers, method=method)
         try:
             with open_loopback(request, timeout=TIMEOUT_SECONDS) as response:

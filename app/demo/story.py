@@ -61,7 +61,7 @@ def run_demo(settings: Settings, *, exit_when_done: bool) -> None:
         DemoFailed: the service did not start, or refused a request.
     """
     require_free_port(settings)
-    client = DemoClient(service_url(settings))
+    client = DemoClient(service_url(settings), os.environ.get("BRISTLECONE_API_KEY"))
     with _compilation(settings), _service(settings, client):
         _tell_story(client)
         print(f"\nAPI   {client.url}\nDocs  {client.url}/docs")

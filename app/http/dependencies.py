@@ -33,3 +33,13 @@ async def resources(request: Request) -> Any:
 
 
 Context = Annotated[Resources, Depends(resources)]
+
+
+async def _actor(request: Request) -> str | None:
+    # Nothing sets it in an application without authorization.
+    actor: str | None = getattr(request.state, "actor", None)
+    return actor
+
+
+#: Name of the API key of the request, for logs of what was done; None without a key.
+Actor = Annotated[str | None, Depends(_actor)]

@@ -3,31 +3,33 @@
 Only known exception classes become 4xx answers. Any other exception becomes a 500 answer, and its trace is logged.
 """
 
-import json
 import logging
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
+from starlette.types import Scope
 
-from app.errors import FieldError, Invalid, InvalidJson, ServiceError, Unavailable, UnsupportedMediaType
+from app.errors import FieldError, Invalid, ServiceError, StorageFull, Unavailable, few_errors, shortened
 from app.http.validation_sentences import field_errors
+from app.storage.database import changes
+from app.storage.disk_space import is_full
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 
-#: Most fields that one answer lists, so that it never grows with the request.
-MAX_FIELD_ERRORS = 100
+#: Most characters of a path in a line of the log.
+MAX_SHOWN_PATH = 300
 
 
 class ProblemError(BaseModel):
@@ -52,12 +54,19 @@ def problem_response(
     status: int, code: str, title: str, detail: str, errors: Iterable[FieldError] = ()
 ) -> JSONResponse:
     body: dict[str, Any] = {
-        "type": "about:blank", "title": title, "status": status, "detail": detail, "code": code,
+        "type": "about:blank", "title": title, "status": status, "detail": shortened(detail), "code": code,
     }  # fmt: skip
-    listed = [{"pointer": error.pointer, "detail": error.detail} for error in errors]
+    listed = [{"pointer": error.pointer, "detail": error.detail} for error in few_errors(errors)]
     if listed:
         body["errors"] = listed
     return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE)
+
+
+def error_response(error: ServiceError) -> JSONResponse:
+    response = problem_response(error.status, error.code, error.title, error.detail, error.errors)
+    if error.retry_after_seconds is not None:
+        response.headers["Retry-After"] = str(error.retry_after_seconds)
+    return response
 
 
 def responses(*errors: type[ServiceError]) -> dict[int | str, dict[str, Any]]:
@@ -81,30 +90,25 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _http_exception)
     for unavailable in (OperationalError, NoFreeConnection):
         app.add_exception_handler(unavailable, _database_unavailable)
+    app.add_exception_handler(OSError, _file_error)
 
 
 def _service_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, ServiceError)
-    return problem_response(error.status, error.code, error.title, error.detail, error.errors)
+    return error_response(error)
 
 
 def _request_validation_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    if isinstance(error.__cause__, json.JSONDecodeError):
-        return _service_error(request, InvalidJson.because(error.__cause__))
-    if isinstance(error.body, bytes) and error.body:  # FastAPI does not parse a body without a JSON content type
-        media_type = request.headers.get("content-type", "")
-        detail = f"{media_type!r:.100} cannot be read here; send JSON with Content-Type: application/json"
-        return _service_error(request, UnsupportedMediaType.at("header/Content-Type", detail))
     errors = field_errors(error.errors(), error.body)
     first, others = errors[0], len(errors) - 1
     more = f" ({others} further faults; see errors)" if others else ""
-    detail = f"At {first.pointer}: {first.detail}{more}."
-    return problem_response(422, Invalid.code, Invalid.title, detail, errors[:MAX_FIELD_ERRORS])
+    detail = f"At {first.pointer}: {first.detail.removesuffix('.')}{more}."
+    return problem_response(422, Invalid.code, Invalid.title, detail, errors)
 
 
 #: Codes of errors that the framework raises.
-HTTP_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
+HTTP_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 408: "request_timeout"}
 
 
 _ROUTE_DETAILS = {
@@ -119,24 +123,39 @@ def _route_detail(request: Request, error: HTTPException, phrase: str) -> str:
         return error.detail
     template = _ROUTE_DETAILS.get(error.status_code, f"{phrase}: {{method}} {{path}}")
     path = quote(request.url.path)[:200]
-    return template.format(method=request.method, path=path, allowed=_allowed_methods(request))
+    return template.format(method=request.method[:20], path=path, allowed=_allowed_methods(request))
+
+
+def _without_slash(request: Request) -> str | None:
+    """Return the path and query of the route whose path differs by slashes at the end, if there is one.
+
+    Without a host: the one of the request may be a name that the client alone knows.
+    """
+    path = request.scope["path"].rstrip("/")
+    if path == request.scope["path"] or not _methods_at(request, path):
+        return None
+    query = request.scope["query_string"].decode("ascii", "replace")
+    return quote(path) + (f"?{query}" if query else "")
 
 
 def _allowed_methods(request: Request) -> str:
     """Return the methods of all routes with the path of the request; the framework names those of the first only."""
+    return ", ".join(_methods_at(request, request.scope["path"]))
+
+
+def _methods_at(request: Request, path: str) -> list[str]:
     methods = set()
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
-        scope = {**request.scope, "method": method}
+        scope = {**request.scope, "method": method, "path": path}
         if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
             methods |= {method, "HEAD"} if method == "GET" else {method}
-    return ", ".join(sorted(methods))
+    return sorted(methods)
 
 
-def _http_exception(request: Request, error: Exception) -> JSONResponse:
+def _http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if error.status_code == 400 and isinstance(error.__cause__, ValueError | RecursionError):
-        # The framework only says that it could not parse the body.
-        return _service_error(request, InvalidJson.because(error.__cause__))
+    if error.status_code == 404 and (location := _without_slash(request)):
+        return RedirectResponse(location)
     phrase = HTTPStatus(error.status_code).phrase
     code = HTTP_CODES.get(error.status_code, HTTP_CODES[400])
     response = problem_response(error.status_code, code, phrase, _route_detail(request, error, phrase))
@@ -146,16 +165,46 @@ def _http_exception(request: Request, error: Exception) -> JSONResponse:
     return response
 
 
+UNCHANGED = "The database does not answer. Nothing was changed; try again later."
+MAYBE_CHANGED = (
+    "The database stopped answering while the change was being stored, so it may have been made. Read what you wanted "
+    "to change before you repeat the request; a request with an Idempotency-Key can be repeated safely."
+)
+
+
+DISK_FULL = "There is no disk space left. Nothing was stored; free some space, and send the request again."
+
+
+def _storage_full() -> JSONResponse:
+    return problem_response(StorageFull.status, StorageFull.code, StorageFull.title, DISK_FULL)
+
+
+def _file_error(request: Request, error: Exception) -> JSONResponse:
+    if not is_full(error):
+        raise error
+    log.error("the disk is full: %s", type(error).__name__)
+    return _storage_full()
+
+
 def _database_unavailable(request: Request, error: Exception) -> JSONResponse:
+    if is_full(error):
+        log.error("the disk of the database is full")
+        return _storage_full()
     log.error("the database did not answer", exc_info=error)
-    detail = "The database does not answer. Nothing was changed; try again later."
+    record = changes.get()
+    detail = MAYBE_CHANGED if record is None or record.possible else UNCHANGED
     response = problem_response(503, "database_unavailable", Unavailable.title, detail)
     response.headers["Retry-After"] = "5"
     return response
 
 
+def shown_target(scope: Scope) -> str:
+    """Return method and path for a line of the log, which no client can break or make long. Queries are not logged."""
+    return f"{scope['method']:.20} {quote(scope['path'][:MAX_SHOWN_PATH])}"
+
+
 def bug_response(request: Request, error: Exception) -> JSONResponse:
     """Log an exception that no handler knows, and return the 500 answer."""
-    log.error("unhandled error in %s %s", request.method, quote(request.url.path), exc_info=error)
+    log.error("unhandled error in %s", shown_target(request.scope), exc_info=error)
     detail = "An internal error occurred. The log has the details under the X-Request-Id of this answer."
     return problem_response(500, ServiceError.code, ServiceError.title, detail)

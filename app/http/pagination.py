@@ -1,24 +1,22 @@
 """Query parameters of paged lists; `app.storage.pages` makes the pages."""
 
-from typing import Annotated, Generic, TypeVar
+from collections.abc import Callable
+from typing import Annotated, Generic, Self, TypeVar
 
 from fastapi import Depends, Query
 from pydantic import AfterValidator, BaseModel, Field
 
-from app.storage.pages import PageQuery, SliceQuery
-
-
-def without_nul(text: str) -> str:
-    """Return the text. Raises ValueError if it has a NUL character."""
-    if "\0" in text:
-        raise ValueError("text cannot contain a NUL character; remove it")
-    return text
-
+from app.storage.pages import Listed, PageQuery, SliceQuery
+from app.storage.plain_text import without_nul
 
 #: Text to filter a list by. PostgreSQL cannot store a NUL character in text, nor compare text with one.
 FilterText = Annotated[str, AfterValidator(without_nul)]
+NameContains = Annotated[
+    FilterText | None, Query(description="return only items whose name has this part, in upper or lower case")
+]
 
 T = TypeVar("T")
+Record = TypeVar("Record")
 
 MAX_LIMIT = 200
 
@@ -28,6 +26,12 @@ class Page(BaseModel, Generic[T]):
 
     items: list[T]
     next_cursor: str | None = Field(description="`cursor` of the next page; null on the last page")
+    total: int = Field(description="number of items on all pages")
+
+    @classmethod
+    def of(cls, listed: Listed[Record], item: Callable[[Record], T]) -> Self:
+        """Return the page of records, each shown as `item` does."""
+        return cls(**listed.map(item)._asdict())
 
 
 def _page_query(

@@ -7,25 +7,31 @@ from typing import Any, get_args, get_origin
 from fastapi import Depends, Request
 from fastapi.params import Depends as Dependency
 
-from app.errors import MAX_LISTED, FieldError, Invalid, nearest, pointer_token, some_of
+from app.errors import MAX_LISTED, FieldError, Invalid, many_unknown, nearest, pointer_token, some_of
 
 #: Returns the query parameters that a request may have beside the declared ones; None if any name can be one.
 QueryNames = Callable[[Request], frozenset[str] | None]
 
 
 class _OwnQuery:
-    """Dependency that does nothing; it marks a route that reads query parameters itself."""
+    """Dependency that does nothing; it marks a route that reads query parameters itself.
 
-    def __init__(self, names: QueryNames) -> None:
-        self.names = names
+    finds_repeated: whether the route also refuses those that are given twice.
+    """
+
+    def __init__(self, names: QueryNames, finds_repeated: bool) -> None:
+        self.names, self.finds_repeated = names, finds_repeated
 
     async def __call__(self) -> None:
         """Return None."""
 
 
-def own_query(names: QueryNames) -> Dependency:
-    """Return the dependency of a route that reads query parameters with these names itself."""
-    dependency: Dependency = Depends(_OwnQuery(names))
+def own_query(names: QueryNames, *, finds_repeated: bool = False) -> Dependency:
+    """Return the dependency of a route that reads query parameters with these names itself.
+
+    finds_repeated: whether the route knows which of them may be repeated, and refuses the others.
+    """
+    dependency: Dependency = Depends(_OwnQuery(names, finds_repeated))
     return dependency
 
 
@@ -39,6 +45,8 @@ async def refuse_ignored_parameters(request: Request) -> None:
 def _refuse_unknown(request: Request, known: set[str] | None) -> None:
     unknown = [] if known is None else [name for name in request.query_params if name not in known]
     if unknown:
+        if sentence := many_unknown(unknown, known or (), "query parameters"):
+            raise Invalid.at("query", f"{sentence}.")
         rule = f"the query parameters here are {', '.join(sorted(known or ()))}" if known else "none can be given here"
         errors = [
             FieldError(f"query/{pointer_token(name)}", f"the parameter is unknown; {rule}{nearest(name, known or ())}")
@@ -49,11 +57,9 @@ def _refuse_unknown(request: Request, known: set[str] | None) -> None:
 
 
 def _refuse_repeated(request: Request, dependant: Any) -> None:
-    """Raise Invalid for a declared parameter with several values, of which the framework would take the last.
-
-    A route that reads query parameters itself also finds those that are repeated.
-    """
-    if any(isinstance(part.call, _OwnQuery) for part in _parts(dependant)):
+    """Raise Invalid for a parameter that has one value and is given several, of which the last would be taken."""
+    own = [part.call for part in _parts(dependant) if isinstance(part.call, _OwnQuery)]
+    if any(query.finds_repeated for query in own):
         return
     single = {
         parameter.alias
@@ -61,8 +67,9 @@ def _refuse_repeated(request: Request, dependant: Any) -> None:
         for parameter in part.query_params
         if not _takes_many(parameter.field_info.annotation)
     }
+    single.update(*(query.names(request) or () for query in own))
     counts = Counter(name for name, _ in request.query_params.multi_items())
-    for name in single:
+    for name in sorted(single):
         if counts[name] > 1:
             detail = f"{name} is given {counts[name]} times; it has one value, send it once"
             raise Invalid.at(f"query/{pointer_token(name)}", detail)

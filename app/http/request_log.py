@@ -7,14 +7,14 @@ import logging
 import re
 import time
 import uuid
-from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.error_handlers import bug_response
+from app.http.error_handlers import bug_response, shown_target
 from app.logs import correlation
+from app.storage.database import Changes, changes
 
 log = logging.getLogger("app.access")
 
@@ -32,27 +32,49 @@ class RequestLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = _request_id(scope)
-        began, status = time.perf_counter(), 0
-
-        async def send_with_id(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                MutableHeaders(scope=message)[HEADER] = request_id
-            await send(message)
-
-        token = correlation.set(request_id)
+        exchange = _Exchange(_request_id(scope), receive, send)
+        token = correlation.set(exchange.request_id)
+        changes.set(Changes())
         try:
-            await self._app(scope, receive, send_with_id)
+            await self._app(scope, exchange.receive, exchange.send)
+        except ClientDisconnect:
+            exchange.client_left = True
         except Exception as error:
-            if status:
+            if exchange.status:
                 raise
-            await bug_response(Request(scope), error)(scope, receive, send_with_id)
+            await bug_response(Request(scope), error)(scope, receive, exchange.send)
         finally:
-            milliseconds = 1000 * (time.perf_counter() - began)
-            log.info("%s %s %d %.1f ms", scope["method"], quote(scope["path"]), status, milliseconds)
+            key = f" key {key_id}" if (key_id := scope.get("state", {}).get("key_id")) else ""
+            log.info("%s %s%s", shown_target(scope), exchange.outcome(), key)
             correlation.reset(token)
+
+
+class _Exchange:
+    """One request and its answer, as far as they have come."""
+
+    def __init__(self, request_id: str, receive: Receive, send: Send) -> None:
+        self.request_id = request_id
+        self.status = 0
+        self.client_left = False
+        self._receive, self._send = receive, send
+        self._began, self._complete = time.perf_counter(), False
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self.client_left |= message["type"] == "http.disconnect" and not self._complete
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            MutableHeaders(scope=message)[HEADER] = self.request_id
+        self._complete = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await self._send(message)
+
+    def outcome(self) -> str:
+        """Return the status, `-` if there is none, and the time since the request began."""
+        left = " the client left" if self.client_left else ""
+        return f"{self.status or '-'}{left} {1000 * (time.perf_counter() - self._began):.1f} ms"
 
 
 def _request_id(scope: Scope) -> str:

@@ -1,19 +1,25 @@
-"""GET /jobs, GET /jobs/{id} and POST /jobs/{id}/cancel."""
+"""GET /jobs, GET and DELETE /jobs/{id}, and POST /jobs/{id}/cancel."""
 
 import uuid
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query, Response
+from starlette.concurrency import run_in_threadpool
 
-from app.http.dependencies import Context
+from app.access.scopes import Scope, needs
+from app.errors import StorageFull
+from app.http.dependencies import Context, Resources
 from app.http.error_handlers import responses
+from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer, RowAnswer
 from app.http.pagination import Page, PageParameters
-from app.jobs.errors import JobAlreadyFinished, JobNotFound
+from app.jobs import deletion, service
+from app.jobs.dependencies import wait_for_end
+from app.jobs.errors import ChildJobNotDeletable, JobAlreadyFinished, JobNotFinished, JobNotFound
 from app.jobs.filters import JobFilter
-from app.jobs.schemas import JobOut
+from app.jobs.schemas import JobItem, JobOut, job_json
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
-from app.storage.database import reading, writing
+from app.storage.database import reading
 from app.storage.pages import InvalidCursor, UnknownSort
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
@@ -22,9 +28,11 @@ router = APIRouter(prefix="/jobs", tags=["jobs"])
 @router.get(
     "",
     summary="List jobs, newest first",
-    description="Cells of sweeps are listed only with `kind=sweep_cell` or with the id of their sweep as `parent_id`.",
+    description="Cells of sweeps are listed only with `kind=sweep_cell` or with the id of their sweep as `parent_id`. "
+    "Items have no `request`; it is in `GET /jobs/{job_id}`.",
     responses=responses(InvalidCursor, UnknownSort),
 )
+@needs(Scope.READ)
 def list_jobs(
     context: Context,
     page: PageParameters,
@@ -32,17 +40,37 @@ def list_jobs(
     state: Annotated[JobState | None, Query()] = None,
     dataset_id: Annotated[uuid.UUID | None, Query()] = None,
     parent_id: Annotated[uuid.UUID | None, Query(description="return only child jobs of this job")] = None,
-) -> Page[JobOut]:
+) -> Page[JobItem]:
     with reading(context.sessions) as session:
         filters = JobFilter(kind, state, dataset_id, parent_id)
-        jobs, next_cursor = JobService(session, context.settings.limits).page(page, filters)
-    return Page(items=[JobOut.from_record(job) for job in jobs], next_cursor=next_cursor)
+        listed = JobService(session, context.settings.limits).page(page, filters)
+    return Page.of(listed, JobItem.from_head)
 
 
-@router.get("/{job_id}", summary="Get the state, progress and result of a job", responses=responses(JobNotFound))
-def get_job(job_id: uuid.UUID, context: Context) -> JobOut:
-    with reading(context.sessions) as session:
-        return JobOut.from_record(JobService(session, context.settings.limits).get(job_id))
+@router.get(
+    "/{job_id}",
+    summary="Get the state, progress and result of a job",
+    description="With `wait`, the answer comes when the job has ended, or after so many seconds.",
+    dependencies=[Depends(wait_for_end)],
+    response_model=JobOut,
+    responses=responses(JobNotFound, *LARGE_ANSWER_ERRORS),
+)
+@needs(Scope.READ)
+async def get_job(job_id: uuid.UUID, context: Context, answer: Answer) -> Response:
+    return await _answered(answer, context, job_id)
+
+
+@router.delete(
+    "/{job_id}",
+    status_code=204,
+    summary="Delete a job that has ended",
+    description="Its events, the cells of a sweep and the result of an audit are deleted with it; a trained model "
+    "stays. Its idempotency key can be used again.",
+    responses=responses(JobNotFound, JobNotFinished, ChildJobNotDeletable, StorageFull),
+)
+@needs(Scope.ADMIN)
+def delete_job(job_id: uuid.UUID, context: Context) -> None:
+    deletion.delete_job(context.sessions, job_id)
 
 
 @router.post(
@@ -51,8 +79,23 @@ def get_job(job_id: uuid.UUID, context: Context) -> JobOut:
     summary="Cancel a job",
     description="A queued job is cancelled at once. A running job is `cancelling` until its worker has stopped. "
     "Cancelling a sweep cancels all of its cells. If only one cell is cancelled, the sweep ends as failed.",
-    responses=responses(JobNotFound, JobAlreadyFinished),
+    response_model=JobOut,
+    responses=responses(JobNotFound, JobAlreadyFinished, *LARGE_ANSWER_ERRORS),
 )
-def cancel_job(job_id: uuid.UUID, context: Context) -> JobOut:
-    with writing(context.sessions) as session:
-        return JobOut.from_record(JobService(session, context.settings.limits).cancel(job_id))
+@needs(Scope.TRAIN)
+async def cancel_job(job_id: uuid.UUID, context: Context, answer: Answer) -> Response:
+    await run_in_threadpool(service.cancel, context.sessions, context.settings.limits, job_id)
+    return await _answered(answer, context, job_id, status_code=202)
+
+
+async def _answered(answer: RowAnswer, context: Resources, job_id: uuid.UUID, status_code: int = 200) -> Response:
+    def count_bytes() -> int:
+        with reading(context.sessions) as session:
+            return JobService(session, context.settings.limits).stored_bytes(job_id)
+
+    def pieces() -> list[bytes]:
+        with reading(context.sessions) as session:
+            jobs = JobService(session, context.settings.limits)
+            return job_json(jobs.head(job_id), jobs.request_text(job_id))
+
+    return await answer.of(count_bytes, pieces, status_code)

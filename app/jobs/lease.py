@@ -1,10 +1,12 @@
 """Leases of workers on jobs: claim, renew, take back. All times are on the database's clock."""
 
+import json
 import uuid
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import Text, cast, func, select, update
 from sqlalchemy.orm import Session
 
 from app.jobs import state_machine
@@ -23,7 +25,13 @@ class Claim:
 
     job_id: uuid.UUID
     attempt: int
-    request: dict[str, Any]
+    #: In JSON. It can be large, and is not parsed inside the transaction of the claim.
+    request_text: str
+
+    @cached_property
+    def request(self) -> dict[str, Any]:
+        request: dict[str, Any] = json.loads(self.request_text)
+        return request
 
 
 def claim(session: Session, job_id: uuid.UUID, lease_seconds: float) -> Claim | None:
@@ -40,8 +48,9 @@ def claim(session: Session, job_id: uuid.UUID, lease_seconds: float) -> Claim | 
     )
     if not entered:
         return None
-    row = session.get_one(JobRow, job_id)
-    return Claim(job_id, row.attempt, dict(row.request))
+    query = select(JobRow.attempt, cast(JobRow.request, Text)).where(JobRow.id == job_id)
+    attempt, request_text = session.execute(query).one()
+    return Claim(job_id, attempt, request_text)
 
 
 def renew(session: Session, claimed: Claim, lease_seconds: float, progress: dict[str, Any] | None) -> JobState | None:

@@ -5,18 +5,19 @@ published. The transaction that queues a job leaves the column NULL, and the rel
 commit. So no job is lost between database and broker, and submitting a job does not wait for the broker.
 """
 
+import json
 import logging
 import uuid
 
 from celery import Celery
 from kombu.exceptions import OperationalError as BrokerUnavailable
 from redis.exceptions import RedisError
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import ColumnElement, Select, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.jobs.states import WORKER_KINDS, JobKind, JobState
 from app.jobs.tables import JobRow
-from app.storage.database import SessionFactory, epoch_now, reading, writing
+from app.storage.database import SessionFactory, epoch_now, epoch_of, reading, writing
 
 log = logging.getLogger(__name__)
 
@@ -84,23 +85,35 @@ def _mark_published(session: Session, job_id: uuid.UUID) -> None:
 
 
 def reset_lost_messages(sessions: SessionFactory, celery: Celery, republish_after_seconds: float) -> int:
-    """Mark messages as unpublished that were published long ago although the queue is empty: the broker lost them.
+    """Mark queued jobs as unpublished whose message the broker has lost, or may have lost. Return how many.
 
-    Return how many were marked.
+    If the broker has fewer messages than jobs are queued, it has lost some, and every job that was published long
+    enough ago is published again. Second messages can hide a loss. So each job is also published again whenever it has
+    been queued for twice as long as when it was published last: the gaps double, and a long queue makes few messages.
     """
-    stale = (JobRow.state == JobState.QUEUED) & (JobRow.published_epoch < epoch_now() - republish_after_seconds)
+    is_old = _IS_PUBLISHED & (republish_after_seconds < _SECONDS_SINCE_PUBLISHED)
     with reading(sessions) as session:
-        if not session.scalar(select(func.count()).select_from(JobRow).where(stale)):
+        if not session.scalar(_count(is_old)):
             return 0
-    if waiting_messages(celery) > 0:
-        return 0
+        now = session.scalar(select(epoch_now()))
+    # Counted before the jobs: one that is claimed meanwhile must not count as one whose message is lost.
+    n_messages, taken = waiting_messages(celery), taken_jobs(celery)
+    has_message_in_queue = _IS_PUBLISHED & (JobRow.published_epoch <= now) & JobRow.id.not_in(taken)
+    with reading(sessions) as session:
+        n_lost = (session.scalar(_count(has_message_in_queue)) or 0) - n_messages
+    is_due = is_old if n_lost > 0 else is_old & _HAS_WAITED_TWICE_AS_LONG
     with writing(sessions) as session:
         # Locked rows are skipped: waiting for the locks of several rows could deadlock.
-        unlocked = select(JobRow.id).where(stale).with_for_update(skip_locked=True)
+        unlocked = select(JobRow.id).where(is_due).with_for_update(skip_locked=True)
         query = update(JobRow).where(JobRow.id.in_(unlocked)).values(published_epoch=None).returning(JobRow.id)
-        lost = session.scalars(query.execution_options(synchronize_session=False)).all()
-    log.warning("publishing the messages of %d jobs again, which the broker has lost", len(lost))
-    return len(lost)
+        due = session.scalars(query.execution_options(synchronize_session=False)).all()
+    if due and n_lost > 0:
+        log.warning("publishing the messages of %d jobs again, because the broker has lost %d", len(due), n_lost)
+    return len(due)
+
+
+def _count(condition: ColumnElement[bool]) -> Select[int]:
+    return select(func.count()).select_from(JobRow).where(condition)
 
 
 def waiting_messages(celery: Celery) -> int:
@@ -108,6 +121,16 @@ def waiting_messages(celery: Celery) -> int:
     with celery.connection_for_write() as connection, connection.channel() as channel:
         declared = channel.queue_declare(queue=QUEUE, passive=False)
         return int(declared.message_count)
+
+
+def taken_jobs(celery: Celery) -> set[uuid.UUID]:
+    """Return the jobs whose messages workers have taken and not yet acknowledged, claimed or not."""
+    with celery.connection_for_write() as connection, connection.channel() as channel:
+        taken = [json.loads(text)[0] for text in channel.client.hvals(channel.unacked_key)]
+        # Other applications may use the same Redis.
+        ours = [raw for raw in taken if raw["headers"].get("task") in TASK_NAMES.values()]
+        bodies = [channel.decode_body(raw["body"], raw["properties"]["body_encoding"]) for raw in ours]
+    return {uuid.UUID(json.loads(body)[0][0]) for body in bodies}
 
 
 def ping_broker(celery: Celery) -> None:
@@ -122,4 +145,15 @@ _IS_UNPUBLISHED: ColumnElement[bool] = (
     & JobRow.kind.in_(WORKER_KINDS)
     & JobRow.published_epoch.is_(None)
     & (JobRow.not_before_epoch <= epoch_now())
+)
+
+_IS_PUBLISHED: ColumnElement[bool] = (
+    (JobRow.state == JobState.QUEUED) & JobRow.kind.in_(WORKER_KINDS) & JobRow.published_epoch.is_not(None)
+)
+
+_SECONDS_SINCE_PUBLISHED = epoch_now() - JobRow.published_epoch
+#: A job that returned to the queue has been queued since `not_before_epoch`, which is 0 for others.
+_HAS_WAITED_TWICE_AS_LONG: ColumnElement[bool] = or_(
+    JobRow.published_epoch - epoch_of(JobRow.created_at) <= _SECONDS_SINCE_PUBLISHED,
+    JobRow.published_epoch - JobRow.not_before_epoch <= _SECONDS_SINCE_PUBLISHED,
 )

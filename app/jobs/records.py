@@ -5,19 +5,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.jobs.states import JobKind, JobState
+from app.jobs.states import TERMINAL, JobKind, JobState
 
 
 @dataclass(frozen=True)
-class JobRecord:
-    """Job at the moment it was read; `JobRow` explains the fields."""
+class JobHead:
+    """Job without its request, at the moment it was read; `JobRow` explains the fields."""
 
     id: uuid.UUID
     created_at: datetime
     kind: JobKind
     state: JobState
     parent_id: uuid.UUID | None
-    request: dict[str, Any]
     request_sha256: str
     dataset_id: uuid.UUID
     model_id: uuid.UUID | None
@@ -27,3 +26,31 @@ class JobRecord:
     finished_at: datetime | None
     error_code: str | None
     error_message: str | None
+
+
+@dataclass(frozen=True)
+class JobPosition:
+    """State of a job and the number of its last event."""
+
+    state: JobState
+    last_event_id: int
+
+    def is_end(self, event_id: int) -> bool:
+        """Return whether no event follows this one, now or ever."""
+        return self.state in TERMINAL and event_id >= self.last_event_id
+
+
+@dataclass(frozen=True)
+class JobEvent:
+    """Change of the state or progress of a job; ids of later events of a job are higher."""
+
+    id: int
+    kind: str
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class JobRecord(JobHead):
+    """Job with its request, which can be large."""
+
+    request: dict[str, Any]

@@ -1,19 +1,20 @@
 """Queries on jobs. Changes of state are in `state_machine` and `lease`."""
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 
-from sqlalchemy import Select, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Select, Text, cast, delete, func, select
+from sqlalchemy.orm import Session, defer
 
 from app.jobs.filters import JobFilter
-from app.jobs.records import JobRecord
-from app.jobs.states import WORKER_KINDS, JobState
+from app.jobs.records import JobEvent, JobHead, JobPosition, JobRecord
+from app.jobs.states import WORKER_KINDS, JobKind, JobState
 from app.jobs.submission import QueuedJob
 from app.jobs.tables import JobEventRow, JobInputRow, JobRow
+from app.storage.json_columns import json_bytes, stored_json_bytes
 from app.storage.orm import to_record, utc_now
-from app.storage.pages import PageQuery, paginate
+from app.storage.pages import Listed, PageQuery, paginate
 
 SORTABLE = {
     "created_at": JobRow.created_at,
@@ -21,6 +22,12 @@ SORTABLE = {
     "state": JobRow.state,
     "attempt": JobRow.attempt,
 }
+
+#: Requests can have matrices of millions of numbers, and a list has up to 200 jobs.
+_WITHOUT_REQUEST = defer(JobRow.request, raiseload=True)
+
+#: Databases limit the number of parameters of a query.
+_IDS_PER_QUERY = 500
 
 _IS_WAITING = (JobRow.state == JobState.QUEUED) & JobRow.kind.in_(WORKER_KINDS)
 
@@ -55,6 +62,44 @@ class JobRepository:
         row = self._session.get(JobRow, job_id, populate_existing=True)
         return _record(row) if row else None
 
+    def head(self, job_id: uuid.UUID, *, lock: bool = False) -> JobHead | None:
+        """Return the job without its request; locked until the transaction ends if `lock`."""
+        query = select(JobRow).options(_WITHOUT_REQUEST).where(JobRow.id == job_id)
+        row = self._session.scalar(query.with_for_update() if lock else query)
+        return to_record(row, JobHead) if row else None
+
+    def positions(self, job_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, JobPosition]:
+        """Return the positions of those of the jobs that exist, by id."""
+        last = select(func.max(JobEventRow.id)).where(JobEventRow.job_id == JobRow.id).scalar_subquery()
+        positions: dict[uuid.UUID, JobPosition] = {}
+        for some in _in_parts(list(job_ids)):
+            rows = self._session.execute(select(JobRow.id, JobRow.state, last).where(JobRow.id.in_(some)))
+            positions |= {job_id: JobPosition(JobState(state), number or 0) for job_id, state, number in rows}
+        return positions
+
+    def events(self, job_id: uuid.UUID, after: int, limit: int) -> list[JobEvent]:
+        """Return the first events of a job with higher ids than `after`."""
+        query = select(JobEventRow).where(JobEventRow.job_id == job_id, JobEventRow.id > after)
+        rows = self._session.scalars(query.order_by(JobEventRow.id).limit(limit))
+        return [to_record(row, JobEvent) for row in rows]
+
+    def delete(self, job_id: uuid.UUID) -> None:
+        """Delete a job; what refers to it is deleted with it."""
+        self._session.execute(delete(JobRow).where(JobRow.id == job_id))
+
+    def request_text(self, job_id: uuid.UUID) -> str | None:
+        return self._session.scalar(select(cast(JobRow.request, Text)).where(JobRow.id == job_id))
+
+    def stored_bytes(self, job_id: uuid.UUID) -> int:
+        return self._session.scalar(select(stored_json_bytes(JobRow)).where(JobRow.id == job_id)) or 0
+
+    def request_bytes_of_children(self, parent_id: uuid.UUID) -> int:
+        query = select(func.sum(json_bytes(JobRow.request))).where(JobRow.parent_id == parent_id)
+        return int(self._session.scalar(query) or 0)
+
+    def kind(self, job_id: uuid.UUID) -> JobKind | None:
+        return self._session.scalar(select(JobRow.kind).where(JobRow.id == job_id))
+
     def children(self, parent_id: uuid.UUID) -> list[JobRecord]:
         query = select(JobRow).where(JobRow.parent_id == parent_id).order_by(JobRow.created_at, JobRow.id)
         rows = self._session.scalars(query.execution_options(populate_existing=True))
@@ -76,15 +121,19 @@ class JobRepository:
         oldest = self._session.scalar(query)
         return None if oldest is None else (utc_now() - oldest).total_seconds()
 
-    def page(self, page: PageQuery, filters: JobFilter) -> tuple[list[JobRecord], str | None]:
-        query: Select[JobRow] = select(JobRow)
+    def page(self, page: PageQuery, filters: JobFilter) -> Listed[JobHead]:
+        query: Select[JobRow] = select(JobRow).options(_WITHOUT_REQUEST)
         for name, value in vars(filters).items():
             query = query if value is None else query.where(getattr(JobRow, name) == value)
         if filters.kind is None and filters.parent_id is None:
             # Hundreds of child jobs would hide all other jobs.
             query = query.where(JobRow.parent_id.is_(None))
-        rows, next_cursor = paginate(self._session, query, page, sortable=SORTABLE, key=JobRow.id)
-        return [_record(row) for row in rows], next_cursor
+        listed = paginate(self._session, query, page, sortable=SORTABLE, key=JobRow.id)
+        return listed.map(lambda row: to_record(row, JobHead))
+
+
+def _in_parts(ids: Sequence[uuid.UUID]) -> Iterator[Sequence[uuid.UUID]]:
+    return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))
 
 
 def _record(row: JobRow) -> JobRecord:

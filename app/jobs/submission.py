@@ -2,13 +2,17 @@
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from sqlalchemy.orm import Session
 
 from app.jobs.records import JobRecord
 from app.jobs.states import JobKind
+from app.storage.json_pieces import canonical_sha256
+from app.storage.json_text import serialized
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,11 @@ class NewChild:
 
     kind: JobKind
     request: dict[str, Any]
+    request_sha256: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "request_sha256", canonical_sha256(self.request))
+        _serialize(self)
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,14 @@ class NewJob:
     dataset_ids: Sequence[uuid.UUID]
     children: Sequence[NewChild] = ()
 
+    def __post_init__(self) -> None:
+        _serialize(self)
+
+
+def _serialize(job: NewJob | NewChild) -> None:
+    """Convert the request to JSON now, before the transaction, because a large matrix takes long."""
+    object.__setattr__(job, "request", serialized(job.request))
+
 
 @dataclass(frozen=True)
 class QueuedJob:
@@ -39,19 +56,24 @@ class QueuedJob:
     children: list[JobRecord]
 
 
+#: Stores what a job needs in the transaction that queues it, and yields the job. What it has stored outside of the
+#: database is undone if the block raises.
+StoreInputs = Callable[[Session], AbstractContextManager[NewJob]]
+
+
 class JobSubmission(ABC):
-    """Request of a client for a job. `JobService.submit` calls its methods, all of them in one transaction."""
+    """Request of a client for a job. `app.jobs.service.submit` calls its methods."""
 
     @abstractmethod
     def body(self) -> dict[str, Any]:
         """Return the body of the request with defaults filled in. An idempotency key belongs to this body."""
 
     @abstractmethod
-    def prepare(self) -> AbstractContextManager[NewJob]:
-        """Check the request against its data sets and yield the job. What it has stored is undone if the block raises.
+    def prepare(self) -> AbstractContextManager[StoreInputs]:
+        """Check the request against its data sets, read inline data, and yield what the transaction has to do.
 
-        Use `contextlib.nullcontext` if nothing has to be undone. Not called if the idempotency key is known already.
+        It runs while no transaction is open. Not called if the idempotency key is known already.
         """
 
-    def store_children(self, children: Sequence[JobRecord]) -> None:  # noqa: B027 (most kinds have no children)
-        """Store what belongs to the child jobs that have just been queued."""
+    def store_children(self, session: Session, children: Sequence[JobRecord]) -> None:  # noqa: B027
+        """Store what belongs to the child jobs that have just been queued; most kinds have no children."""

@@ -2,26 +2,13 @@
 
 import uuid
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import BigInteger, Enum, ForeignKey, Integer, String, Text
+from sqlalchemy import BigInteger, ForeignKey, Integer, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.jobs.states import JobKind, JobState
-from app.storage.orm import Base, CreatedMixin, IdMixin
-
-
-def _stored(values: type[StrEnum], name: str) -> Enum:
-    """Return a column type that stores the values of an enum as text with a check constraint."""
-    return Enum(
-        values,
-        native_enum=False,
-        create_constraint=True,
-        length=20,
-        name=name,
-        values_callable=lambda members: [member.value for member in members],
-    )
+from app.storage.orm import Base, CreatedMixin, IdMixin, stored_enum
 
 
 class JobRow(IdMixin, CreatedMixin, Base):
@@ -29,8 +16,8 @@ class JobRow(IdMixin, CreatedMixin, Base):
 
     __tablename__ = "jobs"
 
-    kind: Mapped[JobKind] = mapped_column(_stored(JobKind, "kind"), index=True)
-    state: Mapped[JobState] = mapped_column(_stored(JobState, "state"), index=True, default=JobState.QUEUED)
+    kind: Mapped[JobKind] = mapped_column(stored_enum(JobKind, "kind"), index=True)
+    state: Mapped[JobState] = mapped_column(stored_enum(JobState, "state"), index=True, default=JobState.QUEUED)
     #: The parent of a child job.
     parent_id: Mapped[uuid.UUID | None] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), index=True)
     #: The request with defaults filled in.

@@ -3,29 +3,81 @@
 import contextlib
 import fcntl
 import ipaddress
+import logging
 import os
 import socket
 from collections.abc import Iterator
 
+from sqlalchemy.exc import OperationalError
+
+from app.access.service import has_keys
 from app.settings import Settings
+from app.storage.database import own_sessions
+from app.storage.schema import schema_fault
+from app.storage.store_id import OtherStore, join_store
+
+log = logging.getLogger(__name__)
 
 
 class StartRefused(Exception):
     """The service cannot start with these settings. The message is shown on the terminal."""
 
 
-def require_private_address(settings: Settings) -> None:
-    """Refuse an address that other machines can reach, because the service answers requests without API keys.
+def unreachable(error: OperationalError) -> str:
+    """Return one line about a database that does not answer."""
+    reason = " ".join(str(error.orig).split())
+    return f"the database does not answer ({reason:.300}); start it, or correct DATABASE_URL"
+
+
+def require_migrated(settings: Settings) -> None:
+    """Refuse a database whose schema is not the one of this version.
 
     Raises:
-        StartRefused: the address is not a loopback address and BRISTLECONE_ALLOW_OPEN_NETWORK is not set.
+        StartRefused: the newest migration was not run, or a newer one was.
     """
-    if settings.allow_open_network or is_loopback(settings.host):
+    if fault := schema_fault(settings):
+        raise StartRefused(fault)
+
+
+def require_own_state(settings: Settings) -> None:
+    """Refuse a database that was not migrated, or that belongs to another folder.
+
+    Raises:
+        StartRefused: either is the case.
+    """
+    require_migrated(settings)
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folders = (settings.datasets_folder, settings.artifacts_folder, settings.issues_folder)
+    with own_sessions(settings.database) as sessions:
+        try:
+            join_store(sessions, settings.home, folders)
+        except OtherStore as error:
+            raise StartRefused(str(error)) from error
+
+
+def require_private_address(settings: Settings) -> None:
+    """Refuse an address that other machines can reach while the service answers requests without API keys.
+
+    Raises:
+        StartRefused: the address is not a loopback address, there are no keys, and BRISTLECONE_ALLOW_OPEN_NETWORK is
+            not set.
+    """
+    if settings.allow_open_network or is_loopback(settings.host) or has_keys(settings.database):
         return
     raise StartRefused(
-        f"BRISTLECONE_HOST={settings.host} would open the service, which needs no API key, to the network; use "
-        "127.0.0.1, or set BRISTLECONE_ALLOW_OPEN_NETWORK=1 if a reverse proxy authenticates all requests"
+        f"BRISTLECONE_HOST={settings.host} would open the service to the network, and no API key exists, so that "
+        "everybody may do everything; run bristlecone migrate and bristlecone keys create first, or use 127.0.0.1, or "
+        "set BRISTLECONE_ALLOW_OPEN_NETWORK=1 if a reverse proxy authenticates all requests"
     )
+
+
+def warn_if_open(settings: Settings) -> None:
+    """Log that requests need no key, if none exists."""
+    if not has_keys(settings.database):
+        where = "on the loopback interface only" if is_loopback(settings.host) else f"on {settings.host}"
+        log.warning(
+            "no API key exists, so that every request is answered, %s; bristlecone keys create makes a key", where
+        )
 
 
 def is_loopback(host: str) -> bool:

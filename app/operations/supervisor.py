@@ -4,6 +4,7 @@ It starts the processes in the order in which they need each other, restarts a p
 reverse order. It does not handle requests or jobs itself.
 """
 
+import json
 import logging
 import os
 import signal
@@ -15,7 +16,13 @@ from types import FrameType
 from app.operations.child_process import ChildCommand, ChildProcess, describe_exit
 from app.operations.embedded_redis import prepare_socket, redis_command, wait_until_loaded
 from app.operations.loopback import open_loopback
-from app.operations.startup_checks import StartRefused, exclusive_home, require_free_port, require_private_address
+from app.operations.startup_checks import (
+    StartRefused,
+    exclusive_home,
+    require_free_port,
+    require_own_state,
+    require_private_address,
+)
 from app.settings import Settings
 from app.storage.schema import upgrade_to_head
 
@@ -75,6 +82,7 @@ class Supervisor:
         self._settings.logs_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._start_redis()
         upgrade_to_head(self._settings)
+        require_own_state(self._settings)
         self._start_python("api", ["-m", "app.cli", "api"], API_STOP_SECONDS)
         self._wait_until_ready()
         if not self._stop_requests:
@@ -123,8 +131,7 @@ class Supervisor:
         log.info("API   %s", url)
         log.info("Docs  %s/docs", url)
         log.info("State %s", self._settings.home)
-        if not self._settings.allow_open_network:
-            log.info("Without API keys the service listens on the loopback interface only. Press Ctrl-C to stop it.")
+        log.info("Press Ctrl-C to stop the service.")
 
     def _request_stop(self, number: int, frame: FrameType | None) -> None:
         self._stop_requests += 1
@@ -138,8 +145,20 @@ class Supervisor:
 
 
 def _answers(url: str) -> bool:
+    """Return whether the API is ready, or only lacks disk space: the data to delete is deleted through the API."""
     try:
         with open_loopback(url, timeout=2.0) as response:
             return int(response.status) == 200
+    except urllib.error.HTTPError as error:
+        with error:
+            return _lacks_only_space(error.read())
     except (urllib.error.URLError, OSError):
         return False
+
+
+def _lacks_only_space(answer: bytes) -> bool:
+    try:
+        checks: dict[str, str] = json.loads(answer)["checks"]
+    except (ValueError, KeyError, TypeError):
+        return False
+    return {name for name, outcome in checks.items() if outcome != "ok"} == {"storage"}

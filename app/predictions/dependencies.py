@@ -1,10 +1,14 @@
 """Resources that endpoints of predictions depend on."""
 
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from typing import Annotated, Protocol
 
-from fastapi import Depends
+from fastapi import Depends, Request
 
 from app.http.dependencies import resources
+from app.http.memory_budget import MemoryBudget
+from app.predictions.answer_cost import AnswerCost
 from app.predictions.cache import LeastRecentlyUsed
 from app.predictions.service import PredictionService, ServedModel
 from app.trained_models.dependencies import ModelResources
@@ -17,6 +21,25 @@ class PredictionResources(ModelResources, Protocol):
     def served_models(self) -> LeastRecentlyUsed[ServedModel]: ...
 
 
+async def _answer_memory(request: Request) -> AsyncIterator["AnswerMemory"]:
+    async with AsyncExitStack() as taken:
+        yield AnswerMemory(request.app.state.answer_memory, taken)
+
+
+class AnswerMemory:
+    """Memory for a large answer, which is given back when the answer was sent."""
+
+    def __init__(self, budget: MemoryBudget, taken: AsyncExitStack) -> None:
+        self._budget = budget
+        self._taken = taken
+
+    async def take(self, cost: AnswerCost) -> None:
+        """Take the memory of an answer. Small answers need none. Raises MemoryBusy."""
+        if cost.memory_bytes:
+            await self._taken.enter_async_context(self._budget.taken(cost.memory_bytes))
+
+
+Memory = Annotated[AnswerMemory, Depends(_answer_memory)]
 Context = Annotated[PredictionResources, Depends(resources)]
 
 

@@ -1,21 +1,27 @@
 """Routes of predictions: GET /predict for one row, POST /predict for many rows."""
 
-import sys
 from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from pydantic import BeforeValidator
+from starlette.concurrency import run_in_threadpool
 
+from app.access.scopes import Scope, needs
+from app.errors import MemoryBusy
 from app.http.entity_tags import names_tag, not_modified
 from app.http.error_handlers import responses
+from app.http.json_body import JSON_ERRORS, json_document
 from app.http.query_names import own_query
-from app.predictions.body import RawBody, parse_document
+from app.predictions.answer_cost import AnswerCost
+from app.predictions.answers import answer
+from app.predictions.body import with_parameters
 from app.predictions.coercion import Leniency
-from app.predictions.dependencies import Service
-from app.predictions.errors import FORM_ERRORS, INPUT_ERRORS, Faults
+from app.predictions.dependencies import Context, Memory, Service
+from app.predictions.errors import FORM_ERRORS, INPUT_ERRORS, SIZE_ERRORS, DuplicateName, Faults
 from app.predictions.forms import RESERVED, from_columns, from_query, from_rows
 from app.predictions.schemas import (
+    MODEL_DESCRIPTION,
     REQUEST_EXAMPLES,
     Extra,
     OnMissing,
@@ -24,6 +30,7 @@ from app.predictions.schemas import (
     PredictRequest,
     SinglePrediction,
 )
+from app.predictions.service import ServedModel
 from app.trained_models.errors import ArtifactDamaged, ArtifactMissing, ArtifactUnsupported, ModelNotFound
 
 router = APIRouter(prefix="/predict", tags=["predictions"])
@@ -58,31 +65,38 @@ def _choice(name: str, choices: Any) -> BeforeValidator:
     description="All other query parameters are features: `GET /predict?model=credit-risk&age=41&job=skilled`. "
     f"{RULES} A feature that has the name of a parameter of this route is written `x.NAME`.",
     response_model=SinglePrediction,
-    dependencies=[own_query(lambda _: None)],
+    dependencies=[own_query(lambda _: None, finds_repeated=True)],
     responses={
         304: {"description": "The prediction is the one that `If-None-Match` names"},
-        **responses(*MODEL_ERRORS, *INPUT_ERRORS),
+        **responses(*MODEL_ERRORS, *SIZE_ERRORS, MemoryBusy, *INPUT_ERRORS),
     },
 )
-def predict_one(
+@needs(Scope.PREDICT)
+async def predict_one(
     request: Request,
+    context: Context,
     predictions: Service,
-    model: Annotated[
-        str, Query(description="Id of a model, its name (latest version), or `name:version`.", examples=["credit-risk"])
-    ],
+    memory: Memory,
+    model: Annotated[str, Query(description=MODEL_DESCRIPTION, examples=["credit-risk"])],
     on_unknown: Annotated[OnUnknown, _choice("on_unknown", OnUnknown)] = "error",
     on_missing: Annotated[OnMissing, _choice("on_missing", OnMissing)] = "error",
     extra: Annotated[Extra, _choice("extra", Extra)] = "error",
 ) -> Response:
+    served = await run_in_threadpool(predictions.open, model)
+    cost = served.cost(1, context.settings.limits)
+    await memory.take(cost)
+    return await run_in_threadpool(_one_answered, request, served, Leniency(on_unknown, on_missing, extra), cost)
+
+
+def _one_answered(request: Request, served: ServedModel, leniency: Leniency, cost: AnswerCost) -> Response:
     faults = Faults()
-    served = predictions.open(model)
     table = from_query(request.query_params.multi_items(), served.encoder.known, faults)
-    X = served.encoder.matrix(table, Leniency(on_unknown, on_missing, extra), faults)
+    X = served.encoder.matrix(table, leniency, faults)
     etag = served.etag(X)
     if names_tag(request.headers.get("if-none-match"), etag):
         return not_modified(etag, CACHING)
-    [prediction] = served.predictions(X)
-    return JSONResponse({"model": served.reference(), **prediction}, headers={"ETag": etag, **CACHING})
+    pieces = served.predict(X).json_pieces_of_one(served.reference())
+    return answer(pieces, cost, {"ETag": etag, **CACHING})
 
 
 @router.post(
@@ -92,7 +106,7 @@ def predict_one(
     "the query.",
     response_model=Predictions,
     dependencies=[own_query(lambda _: frozenset(RESERVED))],
-    responses=responses(*MODEL_ERRORS, *FORM_ERRORS, *INPUT_ERRORS),
+    responses=responses(*JSON_ERRORS, *SIZE_ERRORS, *MODEL_ERRORS, *FORM_ERRORS, *INPUT_ERRORS),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -101,17 +115,28 @@ def predict_one(
             },
         }
     },
-    # The limit is checked while the body is received, so that the error names it; the framework's is plain text.
-    max_body_size=sys.maxsize,
 )
-def predict_many(request: Request, body: RawBody, predictions: Service) -> Response:
-    requested = PredictRequest.from_document(parse_document(body, request.query_params))
-    faults = Faults()
-    served = predictions.open(requested.model)
-    encoder = served.encoder
+@needs(Scope.PREDICT)
+async def predict_many(
+    request: Request,
+    document: Annotated[Any, json_document(DuplicateName)],
+    context: Context,
+    predictions: Service,
+    memory: Memory,
+) -> Response:
+    requested = PredictRequest.from_document(with_parameters(document, request.query_params))
+    served = await run_in_threadpool(predictions.open, requested.model)
+    cost = served.cost(requested.n_rows, context.settings.limits)
+    await memory.take(cost)
+    return await run_in_threadpool(_many_answered, served, requested, cost)
+
+
+def _many_answered(served: ServedModel, requested: PredictRequest, cost: AnswerCost) -> Response:
+    encoder, faults = served.encoder, Faults()
     if requested.columns is not None:
         table = from_columns(requested.columns, encoder.known, faults)
     else:
         table = from_rows(requested.rows or [], encoder.names, faults)
-    X = encoder.matrix(table, Leniency(requested.on_unknown, requested.on_missing, requested.extra), faults)
-    return JSONResponse({"model": served.reference(), "predictions": served.predictions(X)})
+    leniency = Leniency(requested.on_unknown, requested.on_missing, requested.extra)
+    predicted = served.predict(encoder.matrix(table, leniency, faults))
+    return answer(predicted.json_pieces(served.reference()), cost)

@@ -1,30 +1,25 @@
 """Errors in the inputs of a prediction.
 
 ServiceError
-├── TooLarge 413               BodyTooLarge, TooManyCells
-├── UnsupportedMediaType 415   UnsupportedBody
+├── TooLarge 413               TooManyCells, AnswerTooLarge
 └── Invalid 422
-    ├── about the form         InvalidJson, NoRows, RaggedColumns
+    ├── about the form         NoRows, RaggedColumns
     ├── about a name           MissingFeature, UnknownFeature, DuplicateName
     └── about a value          UnknownCategory, NotANumber, NotADate
 """
 
-from app.errors import FieldError, Invalid, InvalidJson, TooLarge, UnsupportedMediaType, pointer_token
+from app.errors import FieldError, Invalid, TooLarge, pointer_token
 
 #: Limits the size of an error response; a file in which every cell is wrong would otherwise get one of its own size.
 MAX_REPORTED = 20
-
-
-class BodyTooLarge(TooLarge):
-    code, title = "body_too_large", "Body too large"
 
 
 class TooManyCells(TooLarge):
     code, title = "too_many_cells", "Too many cells"
 
 
-class UnsupportedBody(UnsupportedMediaType):
-    pass
+class AnswerTooLarge(TooLarge):
+    code, title = "answer_too_large", "Answer too large"
 
 
 class NoRows(Invalid):
@@ -60,7 +55,8 @@ class NotADate(Invalid):
 
 
 INPUT_ERRORS = (MissingFeature, UnknownFeature, DuplicateName, UnknownCategory, NotANumber, NotADate)
-FORM_ERRORS = (BodyTooLarge, TooManyCells, UnsupportedBody, InvalidJson, NoRows, RaggedColumns)
+SIZE_ERRORS = (TooManyCells, AnswerTooLarge)
+FORM_ERRORS = (NoRows, RaggedColumns)
 
 
 class Faults:

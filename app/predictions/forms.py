@@ -1,19 +1,15 @@
 """Conversion of the forms in which rows arrive to a `Table`; `coercion` interprets the cells."""
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from app.errors import Invalid
-from app.predictions.errors import DuplicateName, Faults, NoRows, RaggedColumns, TooManyCells, pointer, query_pointer
+from app.predictions.errors import DuplicateName, Faults, NoRows, RaggedColumns, pointer, query_pointer
 
 #: Names in a query string that are not features.
 RESERVED = ("model", "on_unknown", "on_missing", "extra")
-
-#: Half a gigabyte of float64. A small body can expand to far more cells if its rows leave out many features.
-MAX_CELLS = 2**26
 
 _ESCAPED = re.compile(rf"x\.((?:x\.)*(?:{'|'.join(RESERVED)}))")
 
@@ -40,23 +36,6 @@ class Table:
     unknown: Iterable[tuple[str, str]]
     pointer_to: Callable[[str, int | None], str]
     spelling: Callable[[str], str] = lambda name: ""
-
-
-class RepeatedKeys(dict[str, Any]):
-    """JSON object with keys that occur twice, which are in `repeated`."""
-
-    repeated: tuple[str, ...] = ()
-
-
-def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object that keeps track of repeated keys; an `object_pairs_hook` of the `json` module."""
-    values = dict(pairs)
-    if len(values) == len(pairs):
-        return values
-    counts = Counter(key for key, _ in pairs)
-    with_repeated = RepeatedKeys(values)
-    with_repeated.repeated = tuple(key for key, n in counts.items() if n > 1)
-    return with_repeated
 
 
 def shown(cell: Any) -> str:
@@ -113,22 +92,14 @@ def from_rows(rows: Sequence[Any], known: Sequence[str], faults: Faults) -> Tabl
     if not rows:
         faults.add(NoRows, "/rows", "the list has no rows; give at least one row")
     for i, row in enumerate(rows):
-        if type(row) is not dict:
-            _add_row_fault(i, row, faults)
+        if not isinstance(row, dict):
+            detail = f"{shown(row)} is not a row; write an object such as {{feature: value}}"
+            faults.add(Invalid, pointer("rows", i), detail)
+            if faults.full:
+                break
     faults.raise_if_any()
-    _check_size(len(rows), len(known))
     columns = {name: [row.get(name, ABSENT) for row in rows] for name in known}
     return Table(len(rows), columns, _unknown_in_rows(rows, frozenset(known)), _in_rows)
-
-
-def _add_row_fault(i: int, row: Any, faults: Faults) -> None:
-    if isinstance(row, RepeatedKeys):
-        for name in row.repeated:
-            faults.add(DuplicateName, pointer("rows", i, name), f"{name!r:.100} occurs twice; give it once")
-    elif not isinstance(row, dict):
-        faults.add(
-            Invalid, pointer("rows", i), f"{shown(row)} is not a row; write an object such as {{feature: value}}"
-        )
 
 
 def _unknown_in_rows(rows: Sequence[dict[str, Any]], known: frozenset[str]) -> Iterable[tuple[str, str]]:
@@ -143,24 +114,14 @@ def _in_rows(name: str, row: int | None) -> str:
 
 def from_columns(columns: dict[str, Any], known: frozenset[str], faults: Faults) -> Table:
     """Return the rows that a JSON object of lists holds, one list per feature."""
-    for name in getattr(columns, "repeated", ()):
-        faults.add(DuplicateName, pointer("columns", name), f"{name!r:.100} occurs twice; give it once")
     for name, cells in columns.items():
         if not isinstance(cells, list):
             faults.add(Invalid, pointer("columns", name), f"{shown(cells)} is not a column; write a list of values")
     faults.raise_if_any()
     n_rows = _common_length(columns, faults)
-    _check_size(n_rows, len(known))
     unknown = ((pointer("columns", name), name) for name in columns if name not in known)
     features = {name: cells for name, cells in columns.items() if name in known}
     return Table(n_rows, features, unknown, _in_columns)
-
-
-def _check_size(n_rows: int, n_features: int) -> None:
-    if n_rows * n_features > MAX_CELLS:
-        raise TooManyCells(
-            f"{n_rows} rows of {n_features} features exceed the limit of {MAX_CELLS} cells; send fewer rows at a time."
-        )
 
 
 def _common_length(columns: Mapping[str, list[Any]], faults: Faults) -> int:

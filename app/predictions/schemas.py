@@ -4,10 +4,12 @@ import uuid
 from typing import Annotated, Any, Literal, Self
 
 from fastapi import Query
-from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, ValidationError, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, WithJsonSchema
 
 from app.errors import Invalid
+from app.http.json_body import validated
+from app.requests.request_model import RequestModel
+from app.trained_models.names import REFERENCE_FORMS
 
 
 def _check_object(value: Any) -> Any:
@@ -41,6 +43,7 @@ Extra = Annotated[
     Query(description="How to handle a name that is not a feature of the model: refuse it, or ignore it."),
 ]
 
+MODEL_DESCRIPTION = f"{REFERENCE_FORMS[0].upper()}{REFERENCE_FORMS[1:]}."
 REQUEST_EXAMPLES = {
     "rows": {
         "value": {"model": "credit-risk", "rows": [{"age": 41, "job": "skilled"}, {"age": 23, "job": "unskilled"}]}
@@ -51,17 +54,32 @@ _MODEL: dict[str, JsonValue] = {"id": "5b0e1a5e-6a55-4b8e-9f0c-3f5f3f2d9f10", "n
 _PREDICTION: dict[str, JsonValue] = {"label": "good", "probabilities": {"bad": 0.2, "good": 0.8}}
 
 
-class PredictRequest(BaseModel):
+def _given(name: str, other: str) -> dict[str, JsonValue]:
+    """Return the schema of an object in which the first field is given and the other is not."""
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}, other: {"type": "null"}}}
+
+
+_EITHER_FORM: list[JsonValue] = [_given("rows", "columns"), _given("columns", "rows")]
+
+
+class PredictRequest(RequestModel):
     """Rows to predict, given as either `rows` or `columns`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra={"oneOf": _EITHER_FORM})
 
-    model: str = Field(description="Id of a model, its name (latest version), or `name:version`.")
+    model: str = Field(description=MODEL_DESCRIPTION)
     rows: Rows | None = None
     columns: Columns | None = None
     on_unknown: OnUnknown = "error"
     on_missing: OnMissing = "error"
     extra: Extra = "error"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, by the longest list if there are columns."""
+        if self.rows is not None:
+            return len(self.rows)
+        return max((len(cells) for cells in (self.columns or {}).values() if isinstance(cells, list)), default=0)
 
     @classmethod
     def from_document(cls, document: Any) -> Self:
@@ -71,12 +89,7 @@ class PredictRequest(BaseModel):
             RequestValidationError: a key is unknown, or a value has the wrong type.
             Invalid: the document has both rows and columns, or neither.
         """
-        try:
-            request = cls.model_validate(document)
-        except ValidationError as error:
-            errors = error.errors(include_url=False)
-            located = [{**item, "loc": ("body", *item["loc"])} for item in errors]
-            raise RequestValidationError(located, body=document) from error
+        request = validated(cls, document)
         if (request.rows is None) == (request.columns is None):
             both = "neither rows nor columns are" if request.rows is None else "both rows and columns are"
             raise Invalid.at("/rows", f"{both} given; give one of the two")

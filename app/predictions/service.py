@@ -9,15 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 import core
+from app.predictions.answer_cost import AnswerCost, bytes_per_row, check
 from app.predictions.cache import LeastRecentlyUsed
 from app.predictions.coercion import FeatureEncoder
+from app.predictions.predicted_rows import PredictedRows
 from app.requests.label_text import label_text
+from app.settings import Limits
 from app.storage.database import SessionFactory, reading
-from app.trained_models.errors import ArtifactDamaged, ArtifactMissing, ArtifactUnsupported
-from app.trained_models.records import TrainedModelRecord
+from app.trained_models.errors import ArtifactDamaged, ArtifactMissing, ArtifactUnsupported, ModelNotFound
+from app.trained_models.records import ModelIdentity
 from app.trained_models.service import TrainedModelService
 from app.trained_models.store import ArtifactStore
-from core.service_api import winning_classes
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +29,10 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True)
 class ServedModel:
-    """Trained model in memory. `labels[k]` is the class of column k of the estimator's probabilities."""
+    """Trained model in memory. `labels[k]` is the class of column k of the estimator's probabilities.
+
+    bytes_per_row: a bound on the JSON text of one prediction.
+    """
 
     id: str
     name: str
@@ -37,19 +42,28 @@ class ServedModel:
     encoder: FeatureEncoder
     labels: tuple[bool | int | float | str, ...]
     label_texts: tuple[str, ...]
+    bytes_per_row: int
 
     def reference(self) -> dict[str, Any]:
         """Return the id, name and version, as responses show them."""
         return {"id": self.id, "name": self.name, "version": self.version}
 
-    def predictions(self, X: NDArray[np.float64]) -> list[dict[str, Any]]:
-        """Return label and class probabilities of each row of X; ties go to the first class."""
+    def cost(self, n_rows: int, limits: Limits) -> AnswerCost:
+        """Return the cost of an answer to so many rows.
+
+        Raises:
+            TooManyCells, AnswerTooLarge: it exceeds a limit.
+        """
+        n_features, n_classes = len(self.encoder.columns), len(self.labels)
+        cost = AnswerCost(n_rows * (n_features + n_classes), n_rows * self.bytes_per_row)
+        check(cost, n_rows, f"{n_features} features and {n_classes} classes", limits)
+        return cost
+
+    def predict(self, X: NDArray[np.float64]) -> PredictedRows:
+        """Return the class probabilities of each row of X."""
         columns = self.estimator.columns_
         probabilities = self.estimator.predict_proba(X if columns is None else core.EncodedTable(X, columns))
-        return [
-            {"label": self.labels[k], "probabilities": dict(zip(self.label_texts, row, strict=True))}
-            for k, row in zip(winning_classes(probabilities).tolist(), probabilities.tolist(), strict=True)
-        ]
+        return PredictedRows(self.labels, self.label_texts, self.bytes_per_row, probabilities)
 
     def etag(self, X: NDArray[np.float64]) -> str:
         """Return the ETag of the predictions of X, equal for the same model and inputs however they are written."""
@@ -70,55 +84,61 @@ class PredictionService:
         Raises:
             ModelNotFound, ArtifactMissing, ArtifactDamaged, ArtifactUnsupported.
         """
-        row = self._row(reference)
+        model = self._identity(reference)
         try:
-            return self._opened(row)
-        except ArtifactMissing:
+            return self._opened(model)
+        except (ArtifactMissing, ModelNotFound):
             # If the model was deleted since it was looked up, the reference now means another version, or nothing.
-            newest = self._row(reference)
-            if newest.id == row.id:
+            newest = self._identity(reference)
+            if newest.id == model.id:
                 raise
             return self._opened(newest)
 
-    def _row(self, reference: str) -> TrainedModelRecord:
+    def _identity(self, reference: str) -> ModelIdentity:
         with reading(self._sessions) as session:
-            return TrainedModelService(session, self._store).resolve(reference)
+            return TrainedModelService(session, self._store).identify(reference)
 
-    def _opened(self, row: TrainedModelRecord) -> ServedModel:
+    def _feature_schema(self, model: ModelIdentity) -> dict[str, Any]:
+        with reading(self._sessions) as session:
+            return TrainedModelService(session, self._store).feature_schema(model.id)
+
+    def _opened(self, model: ModelIdentity) -> ServedModel:
         # The key is the id: models with files of the same digest may differ in the names of their categories.
-        return self._cache.get(row.id, row.size_bytes, lambda: self._load(row))
+        return self._cache.get(model.id, model.size_bytes, lambda: self._load(model))
 
-    def _load(self, row: TrainedModelRecord) -> ServedModel:
-        estimator = self._estimator(row)
-        labels = tuple(row.feature_schema["classes"])
+    def _load(self, model: ModelIdentity) -> ServedModel:
+        estimator, schema = self._estimator(model), self._feature_schema(model)
+        labels = tuple(schema["classes"])
+        label_texts = tuple(map(label_text, labels))
         return ServedModel(
-            id=str(row.id),
-            name=row.name,
-            version=row.version,
-            artifact_sha256=row.artifact_sha256,
+            id=str(model.id),
+            name=model.name,
+            version=model.version,
+            artifact_sha256=model.artifact_sha256,
             estimator=estimator,
-            encoder=FeatureEncoder(_columns(estimator, row), estimator.left_out_),
+            encoder=FeatureEncoder(_columns(estimator, schema), estimator.left_out_),
             labels=labels,
-            label_texts=tuple(map(label_text, labels)),
+            label_texts=label_texts,
+            bytes_per_row=bytes_per_row(labels, label_texts),
         )
 
-    def _estimator(self, row: TrainedModelRecord) -> Any:
+    def _estimator(self, model: ModelIdentity) -> Any:
         try:
-            return core.load(self._store.path(row.artifact_sha256))
+            return core.load(self._store.path(model.artifact_sha256))
         except core.ArtifactError as error:
-            log.error("artifact %s of model %s cannot be read", row.artifact_sha256, row.id, exc_info=error)
+            log.error("artifact %s of model %s cannot be read", model.artifact_sha256, model.id, exc_info=error)
             if isinstance(error, core.UnsupportedArtifact):
                 raise ArtifactUnsupported(
-                    f"The file of model {row.name}:{row.version} was written by a newer version of the service; "
+                    f"The file of model {model.name}:{model.version} was written by a newer version of the service; "
                     "upgrade this service, or train the model again."
                 ) from error
             raise ArtifactDamaged(
-                f"The file of model {row.name}:{row.version} is damaged; restore it, or train the model again."
+                f"The file of model {model.name}:{model.version} is damaged; restore it, or train the model again."
             ) from error
 
 
-def _columns(estimator: Any, row: TrainedModelRecord) -> tuple[core.Column, ...]:
-    """Return the columns of the fit. The files of earlier versions have none; those are in the row of the model."""
+def _columns(estimator: Any, schema: dict[str, Any]) -> tuple[core.Column, ...]:
+    """Return the columns of the fit. The files of earlier versions have none; those are in the schema of the model."""
     if estimator.columns_ is not None:
         return tuple(estimator.columns_)
-    return tuple(core.Column.from_json(entry) for entry in row.feature_schema["features"])
+    return tuple(core.Column.from_json(entry) for entry in schema["features"])

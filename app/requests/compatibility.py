@@ -16,6 +16,8 @@ from core.service_api import holdout_size
 
 #: Each fold stores two confusion matrices in the row of the model; this bounds the number of their cells.
 MAX_CONFUSION_CELLS = 5_000_000
+#: Parameters of models that are numbers of trees: of the whole model, and per class.
+TREE_COUNTS = ("n_estimators", "n_rounds")
 #: A class with this many rows occurs in two folds or more, and so in every training part.
 MIN_ROWS_PER_CLASS = 2
 #: Rows times classes of the votes that noise is estimated from, which take about ten times their 8 bytes each.
@@ -83,7 +85,7 @@ def _tree_count_problems(
 ) -> Iterator[FieldError]:
     n_classes, limit = len(dataset.classes), limits.max_trees
     n_problems = n_classes if n_classes > 2 else 1
-    for field, trees_per_unit in (("n_estimators", 1), ("n_rounds", n_problems)):
+    for field, trees_per_unit in zip(TREE_COUNTS, (1, n_problems), strict=True):
         n_trees = trees_per_unit * getattr(model, field, 0)
         if n_trees > limit:
             reason = f", one per round for each of the {n_classes} classes," if trees_per_unit > 1 else ""
@@ -96,9 +98,10 @@ def _tree_count_problems(
 
 def _unknown_class_problems(model: EstimatorSpec, dataset: DatasetSummary, pointer: str) -> Iterator[FieldError]:
     labels = [label_text(entry["label"]) for entry in dataset.classes]
+    known = frozenset(labels)
     for label in class_weights(model):
-        if label not in labels:
-            detail = f"the data set has no class {label!r}; its classes are {', '.join(labels[:20])}"
+        if label not in known:
+            detail = f"the data set has no class {label!r:.100}; its classes are {some_of(labels)}"
             yield FieldError(f"{pointer}/class_weight/{pointer_token(label)}", detail)
 
 

@@ -10,6 +10,10 @@ class DatasetSummary(Protocol):
     """Size, classes and features of a data set, which are known without reading its rows."""
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows, with a label or without; all of them are loaded."""
+
+    @property
     def n_labeled(self) -> int:
         """Number of rows with a label; models are trained and scored on these."""
 

@@ -5,8 +5,9 @@ import types
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
+from app.requests.request_model import RequestModel
 from core.service_api import Bounds, Parameter
 
 MAX_LIST_LENGTH = 100
@@ -15,7 +16,7 @@ MAX_CLASSES = 1000
 _MATRIX_EXAMPLE = [[0.8, 0.2], [0.3, 0.7]]
 
 
-class DerivedSpec(BaseModel):
+class DerivedSpec(RequestModel):
     """One kind of estimator, loss or noise, as a request names it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
@@ -73,7 +74,8 @@ def _request_type(annotation: Any) -> Any:
     if origin is Sequence:
         return _matrix(arguments[0])
     if origin is Mapping:
-        return Annotated[dict[str, _request_type(arguments[1])], Field(min_length=1)]  # type: ignore[misc]
+        values: Any = dict[str, _request_type(arguments[1])]  # type: ignore[misc]
+        return Annotated[values, Field(min_length=1, max_length=MAX_CLASSES), BeforeValidator(_few_entries)]
     if annotation is float:
         return Annotated[float, Field(strict=True, allow_inf_nan=False)]
     return Annotated[annotation, Field(strict=True)] if annotation in (int, bool) else annotation
@@ -95,8 +97,16 @@ def _list(arguments: tuple[Any, ...]) -> Any:
 def _matrix(row: Any) -> Any:
     """Return the type of a matrix: a list of rows of numbers, one row per class."""
     number: Any = _request_type(get_args(row)[0])
-    rows: Any = Annotated[list[number], Field(max_length=MAX_CLASSES)]
+    # An error of each of a million numbers would take a gigabyte; the first one of each row is enough.
+    rows: Any = Annotated[list[number], Field(max_length=MAX_CLASSES, fail_fast=True)]
     return Annotated[list[rows], Field(min_length=1, max_length=MAX_CLASSES, examples=[_MATRIX_EXAMPLE])]
+
+
+def _few_entries(value: Any) -> Any:
+    """Raise ValueError for an object with more entries than there can be classes, before each of them is validated."""
+    if isinstance(value, dict) and len(value) > MAX_CLASSES:
+        raise ValueError(f"the object has {len(value):,} entries; it can have at most {MAX_CLASSES}, one per class")
+    return value
 
 
 def _bounded(annotation: Any, bounds: Bounds) -> Any:

@@ -9,6 +9,12 @@ class InvalidTrainingRequest(Invalid):
     code, title = "invalid_training_request", "Invalid training request"
 
 
+class JobTooLarge(Invalid):
+    """Job that may need more memory than a job may have."""
+
+    code, title = "job_too_large", "Job too large"
+
+
 class InvalidNoiseRequest(Invalid):
     """Injected noise or correction that is incompatible with the data set or the model."""
 

@@ -1,17 +1,21 @@
 """Request fields of the ways to score a model."""
 
-import uuid
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from app.requests.dataset_reference import REFERENCE_FORMS, DatasetReference
+from app.requests.request_model import RequestModel
 
 #: Every fold costs a fit.
 MAX_FOLDS = 100
+#: Scores are corrected for up to this many classes: the time of the estimate grows with the square of their number.
+MAX_CORRECTED_CLASSES = 50
 
 TestFraction = Annotated[float, Field(gt=0, lt=1, strict=True, allow_inf_nan=False)]
 
 
-class _EvaluationKind(BaseModel):
+class _EvaluationKind(RequestModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -25,7 +29,7 @@ class Holdout(_EvaluationKind):
     """Score on rows that are held out before noise is injected into the others."""
 
     kind: Literal["holdout"]
-    test_fraction: TestFraction = 0.2
+    test_fraction: TestFraction = Field(0.2, description="Share of the rows that is held out.")
     stratify: bool = Field(
         True, strict=True, description="Whether the training and test rows have the same shares of the classes."
     )
@@ -53,7 +57,7 @@ class TestDataset(_EvaluationKind):
     __test__ = False  # Keeps pytest from collecting the class as a test.
 
     kind: Literal["dataset"]
-    dataset_id: uuid.UUID
+    dataset_id: DatasetReference = Field(description=f"The data set to score on. {REFERENCE_FORMS}")
 
 
 EvaluationSpec = Annotated[NoEvaluation | Holdout | CrossValidation | TestDataset, Field(discriminator="kind")]

@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
+
+from app.requests.request_model import RequestModel
 
 #: Larger integers lose digits in JSON readers that only have doubles.
 MAX_SEED = 2**53 - 1
 
 
-class JobSpec(BaseModel):
+class JobSpec(RequestModel):
     """Specification of a job, complete with defaults: stored as JSON in the job's row and read by the worker."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

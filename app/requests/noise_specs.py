@@ -6,9 +6,10 @@ is known: `app.requests.noise_compatibility`.
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.requests.derived_specs import DerivedSpec, create_spec, kind_field, union_by_kind
+from app.requests.request_model import RequestModel
 from core import ESTIMATORS, NOISE_KINDS
 from core.service_api import correction_parameters, estimator_parameters, noise_parameters
 
@@ -40,7 +41,7 @@ _CORRECTED_KINDS = ", ".join(
 )
 
 
-class NoiseSpec(BaseModel):
+class NoiseSpec(RequestModel):
     """Noise that is injected into the training labels, never into test labels, and correction for noise in the data."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -12,11 +13,23 @@ from app.storage.file_store import FileStore
 
 
 @dataclass(frozen=True)
-class StoredFile:
-    """File in a content store."""
+class StagedFile:
+    """Complete file in the staging folder, on disk, whose row has yet to be inserted."""
 
+    store: FileStore
+    path: Path
     sha256: str
     size_bytes: int
+    #: Remove the file from the staging folder.
+    discard: Callable[[], None]
+
+    def publish(self) -> None:
+        """Move the file into the store.
+
+        Called at the end of the transaction that inserts its row and holds the lock of its SHA-256. So no deletion of
+        another row with the same bytes can come between.
+        """
+        self.store.publish(self.path, self.sha256)
 
 
 class ContentStore(FileStore):
@@ -26,16 +39,13 @@ class ContentStore(FileStore):
     missing: ClassVar[type[ServiceError]]
     way_out: ClassVar[str]
 
-    def put(self, write: Callable[[Path], None]) -> StoredFile:
-        """Store the file that `write` writes to the path it is given. Storing the same bytes again is harmless.
-
-        The file is stored completely, and is on disk, or not at all. If `write` raises, nothing is left behind.
-        """
-        with self.staged() as staged:
-            write(staged)
-            stored = _digest(staged)
-            self.publish(staged, stored.sha256)
-        return stored
+    def stage(self, write: Callable[[Path], object]) -> StagedFile:
+        """Return a file that `write` writes to the path it is given. If `write` raises, nothing is left behind."""
+        with ExitStack() as stack:
+            path = stack.enter_context(self.staged())
+            write(path)
+            sha256, size_bytes = _flushed(path)
+            return StagedFile(self, path, sha256, size_bytes, stack.pop_all().close)
 
     def path(self, sha256: str) -> Path:
         """Return the path of the file. Raises `missing` if the store does not have it."""
@@ -44,8 +54,9 @@ class ContentStore(FileStore):
         return self._file(sha256)
 
 
-def _digest(path: Path) -> StoredFile:
+def _flushed(path: Path) -> tuple[str, int]:
+    """Force the file to disk, and return the SHA-256 and number of its bytes."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         digest = hashlib.file_digest(file, "sha256")
-        return StoredFile(digest.hexdigest(), file.tell())
+        return digest.hexdigest(), file.tell()

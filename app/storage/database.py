@@ -1,10 +1,17 @@
-"""Engines, sessions, transactions and locks for SQLite and PostgreSQL. No other module commits."""
+"""Engines, sessions, transactions and locks for SQLite and PostgreSQL. No other module commits.
 
+SQLite has one write transaction at a time: while one is open, all other requests, jobs and leases wait. So nothing slow
+runs inside `writing`: no file is read, written, parsed or hashed. What could be slow calls `refuse_in_transaction`.
+"""
+
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Float, create_engine, event, func, select
+from sqlalchemy import Connection, Engine, Float, create_engine, event, func, make_url, select
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session, sessionmaker
@@ -13,6 +20,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from app.settings import DatabaseSettings
+from app.storage.error_messages import hide_row_data
+from app.storage.json_text import to_json_text
 
 SessionFactory = sessionmaker[Session]
 
@@ -42,17 +51,44 @@ def _epoch_now_sqlite(element: epoch_now, compiler: SQLCompiler, **kw: Any) -> s
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 
+class epoch_of(FunctionElement[float]):
+    """Time in a column, in seconds since 1970."""
+
+    type = Float()
+    inherit_cache = True
+    name = "epoch_of"
+
+
+@compiles(epoch_of, "postgresql")
+def _epoch_of_postgresql(element: epoch_of, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"extract(epoch from {compiler.process(element.clauses, **kw)})::double precision"
+
+
+@compiles(epoch_of, "sqlite")
+def _epoch_of_sqlite(element: epoch_of, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"((julianday({compiler.process(element.clauses, **kw)}) - 2440587.5) * 86400.0)"
+
+
 def build_engine(settings: DatabaseSettings) -> Engine:
     """Return an engine with safe defaults for its dialect. Engines must not cross a fork: build one per process."""
-    pool = {"pool_size": settings.pool_size, "max_overflow": 0, "pool_timeout": POOL_TIMEOUT_SECONDS}
+    options: dict[str, Any] = {
+        "pool_size": settings.pool_size,
+        "max_overflow": 0,
+        "pool_timeout": POOL_TIMEOUT_SECONDS,
+        "json_serializer": to_json_text,
+        # Parameters are data of users, which must not appear in logs of failed statements.
+        "hide_parameters": True,
+    }
     if settings.url.startswith("sqlite"):
-        engine = create_engine(settings.url, connect_args={"timeout": settings.busy_timeout_seconds}, **pool)
+        engine = create_engine(settings.url, connect_args={"timeout": settings.busy_timeout_seconds}, **options)
         event.listen(engine, "connect", _prepare_sqlite_connection)
         event.listen(engine, "begin", _begin_sqlite_transaction)
         return engine
     # A host that drops packets must not block a heartbeat for longer than its lease.
     timeouts = {"connect_timeout": CONNECT_TIMEOUT_SECONDS, "tcp_user_timeout": 1000 * CONNECT_TIMEOUT_SECONDS}
-    return create_engine(settings.url, pool_pre_ping=True, connect_args=timeouts, **pool)
+    engine = create_engine(settings.url, pool_pre_ping=True, connect_args=timeouts, **options)
+    event.listen(engine, "handle_error", hide_row_data)
+    return engine
 
 
 def _prepare_sqlite_connection(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
@@ -76,10 +112,60 @@ def session_factory(engine: Engine) -> SessionFactory:
 
 
 @contextmanager
+def own_sessions(database: DatabaseSettings) -> Iterator[SessionFactory]:
+    """Yield sessions of a connection that nothing else uses, for a command or at the start of a process."""
+    engine = build_engine(database.model_copy(update={"pool_size": 1}))
+    try:
+        yield session_factory(engine)
+    finally:
+        engine.dispose()
+
+
+def may_exist(database: DatabaseSettings) -> bool:
+    """Return False if there is no database yet, as SQLite would otherwise create an empty one."""
+    url = make_url(database.url)
+    return url.get_backend_name() != "sqlite" or Path(url.database or "").exists()
+
+
+class Changes:
+    """Record of one request: whether it may have changed the database. Set it as `changes` when the request begins."""
+
+    possible = False
+
+
+changes: ContextVar[Changes | None] = ContextVar("changes", default=None)
+
+
+class _Thread(threading.local):
+    is_writing = False
+
+
+_thread = _Thread()
+
+
+@contextmanager
 def writing(sessions: SessionFactory) -> Iterator[Session]:
     """Yield a session that commits when the block ends and rolls back if it raises."""
+    refuse_in_transaction("a second write transaction")
     with sessions() as session, session.begin():
-        yield session
+        _thread.is_writing = True
+        try:
+            yield session
+            session.flush()
+        finally:
+            _thread.is_writing = False
+        # If the connection is lost during the commit, it is not known whether the changes were made.
+        if (record := changes.get()) is not None:
+            record.possible = True
+
+
+def refuse_in_transaction(work: str) -> None:
+    """Raise RuntimeError if this thread has a write transaction open.
+
+    work: noun phrase for what is about to run, which can be slow.
+    """
+    if _thread.is_writing:
+        raise RuntimeError(f"{work} inside a write transaction, which keeps all others waiting; do it before or after")
 
 
 @contextmanager

@@ -1,17 +1,22 @@
 """Garbage collection: removal of stored files that no row refers to."""
 
+import logging
 import time
 
 from sqlalchemy import select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
+from sqlalchemy.orm import InstrumentedAttribute
 
 from app.storage.database import SessionFactory, lock, reading, writing
 from app.storage.file_store import FileStore
 from app.storage.staging import ORPHAN_AFTER_SECONDS
 
+log = logging.getLogger(__name__)
+
 
 def delete_if_unreferenced(
-    session: Session,
+    sessions: SessionFactory,
     store: FileStore,
     column: InstrumentedAttribute[str],
     key: str,
@@ -19,13 +24,25 @@ def delete_if_unreferenced(
 ) -> bool:
     """Delete the file if no row has its key in `column` and it is that old. Return whether it is gone.
 
-    After the deletion of a row, call this in a later transaction: a file without a row wastes space, but a row without
-    a file is a loss.
+    It has a transaction of its own, after the one that deleted the row: a file without a row wastes space, but a row
+    without a file is a loss.
     """
-    lock(session, key)
-    if session.scalar(select(column).where(column == key).limit(1)) is not None:
-        return False
-    return store.delete(key, older_than_seconds)
+    with store.discarding() as discarded, writing(sessions) as session:
+        lock(session, key)
+        if session.scalar(select(column).where(column == key).limit(1)) is not None:
+            return False
+        return store.withdraw(key, discarded, older_than_seconds)
+
+
+def drop_file(sessions: SessionFactory, store: FileStore, column: InstrumentedAttribute[str], key: str) -> None:
+    """Delete the file of a row that has just been deleted, unless another row needs it.
+
+    The row is gone whatever happens to the file: a file that cannot be deleted now is garbage, and is collected later.
+    """
+    try:
+        delete_if_unreferenced(sessions, store, column, key)
+    except (OperationalError, NoFreeConnection, OSError):
+        log.warning("file %s stays until garbage is collected", key, exc_info=True)
 
 
 def remove_unreferenced(
@@ -46,7 +63,6 @@ def remove_unreferenced(
     n_removed = 0
     for key in old:
         if key not in referenced:
-            with writing(sessions) as session:
-                # The age is checked again: a job may have stored the same bytes since, and is about to refer to them.
-                n_removed += delete_if_unreferenced(session, store, column, key, older_than_seconds)
+            # The age is checked again: the same bytes may have been stored since.
+            n_removed += delete_if_unreferenced(sessions, store, column, key, older_than_seconds)
     return n_removed

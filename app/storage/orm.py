@@ -3,11 +3,14 @@
 import uuid
 from dataclasses import fields
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, TypeVar
 
-from sqlalchemy import JSON, DateTime, Dialect, MetaData, TypeDecorator, Uuid
+from sqlalchemy import JSON, DateTime, Dialect, Enum, MetaData, TypeDecorator, Uuid, inspect
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from app.storage.json_text import serialized
 
 #: All constraints have names, because Alembic can only alter constraints with names.
 NAMING = {
@@ -46,6 +49,18 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def stored_enum(values: type[StrEnum], name: str) -> Enum:
+    """Return a column type that stores the values of an enum as text with a check constraint."""
+    return Enum(
+        values,
+        native_enum=False,
+        create_constraint=True,
+        length=20,
+        name=name,
+        values_callable=lambda members: [member.value for member in members],
+    )
+
+
 class Base(DeclarativeBase):
     """Base class of all tables."""
 
@@ -77,3 +92,10 @@ def to_record(row: Base, record_type: type[Record]) -> Record:
     """Return a copy of `row` that needs no session. record_type: a dataclass whose fields are columns of the row."""
     values = {field.name: getattr(row, field.name) for field in fields(record_type)}  # type: ignore[arg-type]
     return record_type(**values)
+
+
+def serialize_json(row: Base) -> None:
+    """Convert the JSON columns of a new row to text now, so that the transaction which inserts it does not do it."""
+    for attribute in inspect(type(row)).column_attrs:
+        if isinstance(attribute.columns[0].type, JSON):
+            setattr(row, attribute.key, serialized(getattr(row, attribute.key)))

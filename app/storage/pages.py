@@ -6,17 +6,19 @@ A cursor contains the sort field, its value in the last row of the page, and the
 import base64
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict
-from sqlalchemy import BigInteger, ColumnElement, Select, and_, or_
+from sqlalchemy import BigInteger, ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.errors import Invalid
 
 Row = TypeVar("Row")
+T = TypeVar("T")
+U = TypeVar("U")
 
 _MAX_OFFSET = 2**62
 
@@ -31,6 +33,18 @@ class UnknownSort(Invalid):
     """The list cannot be sorted by this field."""
 
     code, title = "unknown_sort", "Unknown sort field"
+
+
+class Listed(NamedTuple, Generic[T]):
+    """Part of a list: its items, the cursor of the next part (None = the last), and the length of the whole list."""
+
+    items: list[T]
+    next_cursor: str | None
+    total: int
+
+    def map(self, convert: Callable[[T], U]) -> "Listed[U]":
+        """Return the same part of the list with each item converted."""
+        return Listed([convert(item) for item in self.items], self.next_cursor, self.total)
 
 
 class PageQuery(BaseModel):
@@ -64,7 +78,11 @@ class SliceQuery(BaseModel):
 
     def next_cursor(self, list_name: str, n_found: int) -> str | None:
         """Return the cursor of the next page, if a query for `limit + 1` items returned `n_found`."""
-        return _encoded(list_name, self.offset(list_name) + self.limit) if n_found > self.limit else None
+        return self.cursor_at(list_name, self.offset(list_name) + self.limit) if n_found > self.limit else None
+
+    def cursor_at(self, list_name: str, position: int) -> str:
+        """Return the cursor of a page that starts at this position."""
+        return _encoded(list_name, position)
 
 
 def paginate(
@@ -74,10 +92,12 @@ def paginate(
     *,
     sortable: Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]],
     key: InstrumentedAttribute[Any],
-) -> tuple[list[Row], str | None]:
-    """Return one page of `query` and the cursor of the next one. Rows without a value come last in both directions.
+) -> Listed[Row]:
+    """Return one page of `query`, the cursor of the next one, and the number of rows of all pages.
 
-    sortable: columns by public field name. key: a unique column, which breaks ties.
+    Rows without a value come last in both directions.
+
+    query: of one table. sortable: columns by public field name. key: a unique column, which breaks ties.
 
     Raises:
         UnknownSort: `page.sort` is not a sortable field.
@@ -86,8 +106,11 @@ def paginate(
     name, descending = page.sort.removeprefix("-"), page.sort.startswith("-")
     if name not in sortable:
         fields = ", ".join(sorted(sortable))
-        raise UnknownSort.at("query/sort", f"the list cannot be sorted by {name!r}; the fields to sort by are {fields}")
+        raise UnknownSort.at(
+            "query/sort", f"the list cannot be sorted by {name!r:.100}; the fields to sort by are {fields}"
+        )
     column = sortable[name]
+    total = _count(session, query, key)
     if page.cursor is not None:
         query = query.where(_after(_decoded(page.cursor, page.sort, column, key), column, key, descending))
     order = [column.desc(), key.desc()] if descending else [column.asc(), key.asc()]
@@ -96,9 +119,21 @@ def paginate(
     selected = session.execute(query.add_columns(column, key).order_by(*order).limit(page.limit + 1)).all()
     rows = [row[0] for row in selected[: page.limit]]
     if len(selected) <= page.limit:
-        return rows, None
+        return Listed(rows, None, total)
     value, last_key = selected[page.limit - 1][-2:]
-    return rows, _encoded(page.sort, _plain(value), str(last_key))
+    return Listed(rows, _encoded(page.sort, _plain(value), str(last_key)), total)
+
+
+def _count(session: Session, query: Select[Any], key: InstrumentedAttribute[Any]) -> int:
+    """Return the number of rows of a query of one table."""
+    # The options of the query, which say what is loaded of a row, do not go with a count.
+    counted, condition = select(func.count()).select_from(key.class_), query.whereclause
+    return session.scalar(counted if condition is None else counted.where(condition)) or 0
+
+
+def contains(column: InstrumentedAttribute[str], part: str | None) -> list[ColumnElement[bool]]:
+    """Return the condition that a text has this part, in upper or lower case, or no condition if `part` is None."""
+    return [] if part is None else [column.icontains(part, autoescape=True)]
 
 
 def _nullable(column: ColumnElement[Any] | InstrumentedAttribute[Any]) -> bool:

@@ -1,23 +1,32 @@
-"""Routes of sweeps: POST /sweeps and GET /sweeps/{id}."""
+"""Routes of sweeps: POST and GET /sweeps, GET and DELETE /sweeps/{id}."""
 
 import uuid
 from typing import Annotated
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Query, Response
+from sqlalchemy.orm import Session
 
+from app.access.scopes import Scope, needs
 from app.datasets.dependencies import Context
 from app.datasets.errors import DatasetNotFound
-from app.datasets.service import DatasetService
-from app.errors import InvalidJson, UnsupportedMediaType
+from app.errors import StorageFull
+from app.http.dependencies import Resources
 from app.http.error_handlers import responses
+from app.http.json_body import JSON_ERRORS, json_body, json_request_body
+from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer
+from app.http.pagination import Page, PageParameters
 from app.jobs.accepted import Accepted, IdempotencyKey
-from app.jobs.errors import IdempotencyKeyReused, TooManyQueuedJobs
+from app.jobs.deletion import delete_job
+from app.jobs.errors import IdempotencyKeyReused, JobNotFinished, TooManyQueuedJobs
+from app.jobs.filters import JobFilter
 from app.jobs.schemas import JobOut
-from app.jobs.service import JobService
-from app.requests.errors import InvalidNoiseRequest, InvalidTrainingRequest
-from app.storage.database import reading, writing
+from app.jobs.service import JobService, submit
+from app.jobs.states import JobKind, JobState
+from app.requests.errors import InvalidNoiseRequest, InvalidTrainingRequest, JobTooLarge
+from app.storage.database import reading
+from app.storage.pages import InvalidCursor, UnknownSort
 from app.sweeps.errors import InvalidSweep, SweepNotFound
-from app.sweeps.schemas import EXAMPLES, SweepOut
+from app.sweeps.schemas import EXAMPLES, SweepItem, SweepOut
 from app.sweeps.service import SweepService
 from app.sweeps.specs import SweepSpec
 from app.sweeps.submission import SweepSubmission
@@ -33,35 +42,72 @@ router = APIRouter(prefix="/sweeps", tags=["sweeps"])
     "Each model under each noise is a cell, which is a child job. `POST /jobs/{id}/cancel` of the sweep stops all of "
     "its cells.",
     responses=responses(
-        InvalidJson,
-        UnsupportedMediaType,
+        *JSON_ERRORS,
         DatasetNotFound,
         InvalidSweep,
         InvalidNoiseRequest,
         InvalidTrainingRequest,
+        JobTooLarge,
         IdempotencyKeyReused,
         TooManyQueuedJobs,
     ),
+    openapi_extra=json_request_body(SweepSpec, EXAMPLES),
 )
+@needs(Scope.TRAIN)
 def sweep(
-    body: Annotated[SweepSpec, Body(openapi_examples=EXAMPLES)],
+    body: Annotated[SweepSpec, json_body(SweepSpec)],
     context: Context,
     accepted: Accepted,
     idempotency_key: IdempotencyKey = None,
 ) -> JobOut:
     limits = context.settings.limits
-    with writing(context.sessions) as session:
-        datasets = DatasetService(session, context.dataset_store, limits)
-        submission = SweepSubmission(body, session, datasets, limits)
-        job = JobService(session, limits).submit(submission, idempotency_key)
-    return accepted.answer(job)
+    submission = SweepSubmission(body, context.sessions, limits)
+    return accepted.answer(submit(context.sessions, limits, submission, idempotency_key))
+
+
+@router.get("", summary="List sweeps, newest first", responses=responses(InvalidCursor, UnknownSort))
+@needs(Scope.READ)
+def list_sweeps(
+    context: Context,
+    page: PageParameters,
+    state: Annotated[JobState | None, Query()] = None,
+    dataset_id: Annotated[uuid.UUID | None, Query()] = None,
+) -> Page[SweepItem]:
+    with reading(context.sessions) as session:
+        filters = JobFilter(JobKind.SWEEP, state, dataset_id)
+        listed = JobService(session, context.settings.limits).page(page, filters)
+    return Page.of(listed, SweepItem.from_head)
+
+
+@router.delete(
+    "/{sweep_id}",
+    status_code=204,
+    summary="Delete a sweep that has ended, with its cells",
+    responses=responses(SweepNotFound, JobNotFinished, StorageFull),
+)
+@needs(Scope.ADMIN)
+def delete_sweep(sweep_id: uuid.UUID, context: Context) -> None:
+    delete_job(context.sessions, sweep_id, JobKind.SWEEP, SweepNotFound)
 
 
 @router.get(
     "/{sweep_id}",
     summary="Get a sweep with the scores of its finished cells",
-    responses=responses(SweepNotFound),
+    response_model=SweepOut,
+    responses=responses(SweepNotFound, *LARGE_ANSWER_ERRORS),
 )
-def get_sweep(sweep_id: uuid.UUID, context: Context) -> SweepOut:
-    with reading(context.sessions) as session:
-        return SweepOut.from_sweep(SweepService(session, JobService(session, context.settings.limits)).get(sweep_id))
+@needs(Scope.READ)
+async def get_sweep(sweep_id: uuid.UUID, context: Context, answer: Answer) -> Response:
+    def count_bytes() -> int:
+        with reading(context.sessions) as session:
+            return _service(context, session).stored_bytes(sweep_id)
+
+    def sweep() -> SweepOut:
+        with reading(context.sessions) as session:
+            return SweepOut.from_sweep(_service(context, session).get(sweep_id))
+
+    return await answer.of(count_bytes, sweep)
+
+
+def _service(context: Resources, session: Session) -> SweepService:
+    return SweepService(session, JobService(session, context.settings.limits))

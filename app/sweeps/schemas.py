@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from app.jobs.schemas import JobError, Progress
+from app.jobs.schemas import JobError, ListedResult, Progress
 from app.jobs.states import JobState
 from app.sweeps.records import METRICS, Sweep, SweepCell
 
@@ -93,6 +93,10 @@ class SweepCellOut(BaseModel):
                 "error": JobError.from_record(job),
             }
         )
+
+
+class SweepItem(ListedResult):
+    """Sweep in a list, without its cells; `progress` tells how many of them have ended."""
 
 
 class SweepOut(BaseModel):

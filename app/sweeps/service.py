@@ -21,10 +21,16 @@ class SweepService:
     def get(self, sweep_id: uuid.UUID) -> Sweep:
         """Return the sweep with the scores of the cells that have succeeded so far. Raises SweepNotFound."""
         # In this order, a job that is read as succeeded never lacks its scores.
-        sweep = self._jobs.get_of_kind(sweep_id, JobKind.SWEEP, SweepNotFound)
+        self._jobs.get_of_kind(sweep_id, JobKind.SWEEP, SweepNotFound)
+        sweep = self._jobs.get(sweep_id)
         children = {child.id: child for child in self._jobs.children(sweep_id)}
         scores = self._sweeps.scores(children)
         return Sweep(sweep, [_cell(children[job_id], values) for job_id, values in scores.items()])
+
+    def stored_bytes(self, sweep_id: uuid.UUID) -> int:
+        """Return the bytes of JSON that a sweep is shown from; 0 if there is no such sweep."""
+        # Both metrics of a cell show its request.
+        return self._jobs.stored_bytes(sweep_id) + 2 * self._jobs.request_bytes_of_children(sweep_id)
 
 
 def _cell(job: JobRecord, scores: Scores | None) -> SweepCell:

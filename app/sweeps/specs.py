@@ -1,9 +1,8 @@
 """Requests for sweeps, as clients send them, and their cells as workers read them."""
 
-import uuid
-
 from pydantic import Field
 
+from app.requests.dataset_reference import REFERENCE_FORMS, DatasetReference
 from app.requests.estimator_specs import ModelSpec
 from app.requests.evaluation_specs import TestFraction
 from app.requests.job_spec import MAX_SEED, JobSpec
@@ -20,7 +19,7 @@ MAX_BYTES_OF_CELLS = 8 * 2**20
 class SweepSpec(JobSpec):
     """An experiment grid: every model is fitted under every noise, several times."""
 
-    dataset_id: uuid.UUID
+    dataset_id: DatasetReference = Field(description=REFERENCE_FORMS)
     models: list[ModelSpec] = Field(
         min_length=1,
         max_length=MAX_CELLS,
@@ -59,7 +58,7 @@ class SweepSpec(JobSpec):
 class SweepCellSpec(JobSpec):
     """One model under one noise."""
 
-    dataset_id: uuid.UUID
+    dataset_id: DatasetReference
     model: ModelSpec
     noise: InjectionSpec
     repeats: int

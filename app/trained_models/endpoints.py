@@ -1,30 +1,41 @@
-"""GET /models, GET and DELETE /models/{reference}, and GET /models/{reference}/artifact."""
+"""Routes of single models and their lists: GET /models, and /models/{reference}."""
 
 import uuid
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import FileResponse
+from pydantic import AfterValidator
 
+from app.access.scopes import Scope, needs
+from app.errors import StorageFull
 from app.http.entity_tags import names_tag, not_modified
 from app.http.error_handlers import responses
-from app.http.pagination import FilterText, Page, PageParameters
-from app.storage.database import reading, writing
+from app.http.json_body import JSON_ERRORS, json_body, json_request_body
+from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer
+from app.http.pagination import FilterText, NameContains, Page, PageParameters
+from app.storage.database import reading
 from app.storage.pages import InvalidCursor, UnknownSort
-from app.trained_models.dependencies import Context
-from app.trained_models.errors import ArtifactMissing, ModelNotFound
-from app.trained_models.schemas import TrainedModelOut
+from app.trained_models import service
+from app.trained_models.comparison import compare_models
+from app.trained_models.dependencies import Context, ModelResources
+from app.trained_models.errors import ArtifactMissing, ModelInUse, ModelNotFound
+from app.trained_models.names import REFERENCE_FORMS
+from app.trained_models.registry_schemas import ModelChanges, ModelComparison
+from app.trained_models.schemas import TrainedModelItem, TrainedModelOut
 from app.trained_models.service import TrainedModelService
 from app.trained_models.store import ArtifactStore
 
 router = APIRouter(prefix="/models", tags=["models"])
 
+MAX_COMPARED = 20
 ARTIFACT_MEDIA_TYPE = "application/octet-stream"
 
 
 ModelReference = Annotated[
     str,
-    Path(description="id, name (latest version), or `name:version` of the model", examples=["credit-risk"]),
+    Path(description=REFERENCE_FORMS, examples=["credit-risk"]),
 ]
 
 
@@ -33,43 +44,124 @@ ModelReference = Annotated[
     summary="List trained models, newest first",
     description="Sort by `created_at`, `name`, `version`, `fit_seconds`, `size_bytes` or any metric, for example "
     "`sort=-metrics.test.accuracy`; models without that metric come last. An item has only those metrics that are "
-    "numbers. Metrics that are lists, such as confusion matrices, are in `GET /models/{reference}`.",
+    "numbers, and no matrices, features or classes; all of these are in `GET /models/{reference}`.",
     responses=responses(InvalidCursor, UnknownSort),
 )
+@needs(Scope.READ)
 def list_models(
     context: Context,
     page: PageParameters,
     name: Annotated[FilterText | None, Query()] = None,
     kind: Annotated[FilterText | None, Query(examples=["forest"])] = None,
     dataset_id: Annotated[uuid.UUID | None, Query()] = None,
-) -> Page[TrainedModelOut]:
+    name_contains: NameContains = None,
+) -> Page[TrainedModelItem]:
     with reading(context.sessions) as session:
         models = TrainedModelService(session, context.artifact_store)
-        records, next_cursor = models.page(page, name=name, kind=kind, dataset_id=dataset_id)
-    return Page(items=[TrainedModelOut.list_item(model) for model in records], next_cursor=next_cursor)
+        listed = models.page(page, name=name, kind=kind, dataset_id=dataset_id, name_contains=name_contains)
+        pointers = models.pointers([model.id for model in listed.items])
+    return Page.of(listed, lambda model: TrainedModelItem.from_record(model, pointers))
 
 
-@router.get("/{reference}", summary="Get a trained model", responses=responses(ModelNotFound))
-def get_model(reference: ModelReference, context: Context) -> TrainedModelOut:
+def _references(text: str) -> str:
+    """Return a list of references as it is. Raises ValueError if it names too few or too many models."""
+    n_models = len(text.split(","))
+    if not 2 <= n_models <= MAX_COMPARED:
+        raise ValueError(f"ids has {n_models} references; it must have 2 to {MAX_COMPARED}, separated by commas")
+    return text
+
+
+@router.get(
+    "/compare",
+    summary="Compare trained models",
+    description="Every answer has one value per model, in the order of `ids`, and whether the values differ. Values of "
+    "nested objects have dotted names, such as `loss.lambda`; of metrics only numbers are compared.",
+    response_model=ModelComparison,
+    responses=responses(ModelNotFound, *LARGE_ANSWER_ERRORS),
+)
+@needs(Scope.READ)
+async def compare(
+    context: Context,
+    answer: Answer,
+    ids: Annotated[
+        str,
+        AfterValidator(_references),
+        Query(
+            description="two or more references to models, separated by commas: ids, names, `name:version`, `@alias`",
+            examples=["credit-risk:1,credit-risk:2"],
+        ),
+    ],
+) -> Response:
+    references = ids.split(",")
+
+    def compared() -> ModelComparison:
+        with reading(context.sessions) as session:
+            return ModelComparison.model_validate(compare_models(session, context.artifact_store, references))
+
+    counts = [_stored_bytes(context, reference) for reference in references]
+    return await answer.of(lambda: sum(count_bytes() for count_bytes in counts), compared)
+
+
+@router.get(
+    "/{reference}",
+    summary="Get a trained model",
+    response_model=TrainedModelOut,
+    responses=responses(ModelNotFound, *LARGE_ANSWER_ERRORS),
+)
+@needs(Scope.READ)
+async def get_model(reference: ModelReference, context: Context, answer: Answer) -> Response:
+    return await answer.of(_stored_bytes(context, reference), lambda: _model(context, reference))
+
+
+@router.patch(
+    "/{reference}",
+    summary="Describe or tag a trained model",
+    description="What the body does not name stays as it is; a description of null removes it.",
+    response_model=TrainedModelOut,
+    responses=responses(*JSON_ERRORS, ModelNotFound),
+    openapi_extra=json_request_body(ModelChanges, {}),
+)
+@needs(Scope.TRAIN)
+async def change_model(
+    reference: ModelReference,
+    changes: Annotated[ModelChanges, json_body(ModelChanges, own_limits=[("description",)])],
+    context: Context,
+    answer: Answer,
+) -> Response:
+    def changed() -> TrainedModelOut:
+        # Only now, because a request that finds no memory must change nothing.
+        model_id = service.change_model(context.sessions, context.artifact_store, reference, changes.values())
+        return _model(context, str(model_id))
+
+    return await answer.of(_stored_bytes(context, reference), changed)
+
+
+def _stored_bytes(context: ModelResources, reference: str) -> Callable[[], int]:
+    def count_bytes() -> int:
+        with reading(context.sessions) as session:
+            return TrainedModelService(session, context.artifact_store).stored_bytes(reference)
+
+    return count_bytes
+
+
+def _model(context: ModelResources, reference: str) -> TrainedModelOut:
     with reading(context.sessions) as session:
-        return TrainedModelOut.from_record(TrainedModelService(session, context.artifact_store).resolve(reference))
+        models = TrainedModelService(session, context.artifact_store)
+        model = models.resolve(reference)
+        return TrainedModelOut.from_record(model, models.pointers([model.id]), models.parent(model))
 
 
 @router.delete(
     "/{reference}",
     status_code=204,
     summary="Delete one version of a trained model",
-    description="A name without a version means the latest version, as in all other routes.",
-    responses=responses(ModelNotFound),
+    description="A model that an alias or a default version points to is not deleted. A name without a version means "
+    "the same version as in all other routes.",
+    responses=responses(ModelNotFound, ModelInUse, StorageFull),
 )
+@needs(Scope.ADMIN)
 def delete_model(reference: ModelReference, context: Context) -> None:
-    # Two transactions: the file must not be deleted before the deletion of its row was committed.
-    with writing(context.sessions) as session:
-        models = TrainedModelService(session, context.artifact_store)
-        model = models.resolve(reference)
-        models.delete(model)
-    with writing(context.sessions) as session:
-        TrainedModelService(session, context.artifact_store).drop_artifact(model.artifact_sha256)
+    service.delete_model(context.sessions, context.artifact_store, reference)
 
 
 @router.get(
@@ -83,9 +175,10 @@ def delete_model(reference: ModelReference, context: Context) -> None:
         **responses(ModelNotFound, ArtifactMissing),
     },
 )
+@needs(Scope.READ)
 def download_artifact(reference: ModelReference, context: Context, request: Request) -> Response:
     with reading(context.sessions) as session:
-        model = TrainedModelService(session, context.artifact_store).resolve(reference)
+        model = TrainedModelService(session, context.artifact_store).identify(reference)
     etag = f'"{model.artifact_sha256}"'
     if names_tag(request.headers.get("if-none-match"), etag):
         return not_modified(etag)

@@ -1,13 +1,29 @@
 """Errors of trained models."""
 
-from app.errors import NotFound, ServiceError
+from app.errors import Conflict, NotFound, ServiceError, StoredFileMissing
 
 
 class ModelNotFound(NotFound):
     code, title = "model_not_found", "Model not found"
 
 
-class ArtifactMissing(ServiceError):
+class AliasNotFound(NotFound):
+    code, title = "alias_not_found", "Alias not found"
+
+
+class ModelInUse(Conflict):
+    """An alias or a default version points to the model."""
+
+    code, title = "model_in_use", "Model in use"
+
+
+class ModelNameTaken(Conflict):
+    """Other models have the name, or had it: then `NAME:1` would mean another model than before."""
+
+    code, title = "model_name_taken", "Model name taken"
+
+
+class ArtifactMissing(StoredFileMissing):
     """A file is missing from the store. The client did not cause this and cannot solve it."""
 
     code, title = "artifact_missing", "Model file missing"

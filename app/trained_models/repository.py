@@ -2,21 +2,31 @@
 
 import re
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Float, delete, exists, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Float, ScalarSelect, Select, delete, exists, func, select, update
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import InstrumentedAttribute, Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
+from app.storage.json_columns import json_without, stored_json_bytes
 from app.storage.orm import to_record
-from app.storage.pages import PageQuery, UnknownSort, paginate
-from app.trained_models.records import NewTrainedModel, TrainedModelRecord
-from app.trained_models.tables import ModelNameRow, TrainedModelRow
+from app.storage.pages import Listed, PageQuery, UnknownSort, contains, paginate
+from app.trained_models.list_columns import LARGE_METRICS, SLIM
+from app.trained_models.name_repository import NameRepository
+from app.trained_models.names import Reference
+from app.trained_models.records import (
+    ComparableModel,
+    ModelIdentity,
+    ModelVersion,
+    NewTrainedModel,
+    TrainedModelItemRecord,
+    TrainedModelRecord,
+)
+from app.trained_models.tables import ModelAliasRow, ModelNameRow, TrainedModelRow
 from core.service_api import SCORES
 
 _SORTABLE = ("created_at", "name", "version", "fit_seconds", "size_bytes")
@@ -28,6 +38,11 @@ _USUAL_METRICS = frozenset(
 #: Number of the newest models whose metrics an error lists.
 _MODELS_LISTED = 100
 _METRIC = re.compile(r"-?(metrics((?:\.[A-Za-z0-9_]{1,50}){1,5}))")
+
+_COMPARED = (
+    *(getattr(TrainedModelRow, field.name) for field in fields(ComparableModel) if field.name != "metrics"),
+    json_without(TrainedModelRow.metrics, *LARGE_METRICS).label("metrics"),
+)
 
 
 class number_at(FunctionElement[float]):
@@ -70,7 +85,7 @@ class TrainedModelRepository:
             sqlalchemy.exc.IntegrityError: its data set was deleted.
         """
         values = {field.name: getattr(new, field.name) for field in fields(new)}
-        row = TrainedModelRow(version=self._next_version(new.name), **values)
+        row = TrainedModelRow(version=NameRepository(self._session).next_version(new.name), **values)
         self._session.add(row)
         self._session.flush()
         return _record(row)
@@ -79,34 +94,61 @@ class TrainedModelRepository:
         row = self._session.get(TrainedModelRow, model_id)
         return _record(row) if row else None
 
-    def by_name(self, name: str, version: int | None) -> TrainedModelRecord | None:
-        """Return the given version, or the latest one if `version` is None."""
-        query = select(TrainedModelRow).where(TrainedModelRow.name == name)
-        if version is not None:
-            query = query.where(TrainedModelRow.version == version)
-        row = self._session.scalar(query.order_by(TrainedModelRow.version.desc()).limit(1))
+    def by_reference(self, reference: Reference) -> TrainedModelRecord | None:
+        row = self._session.scalar(_referred(select(TrainedModelRow), reference))
         return _record(row) if row else None
 
-    def delete(self, model_id: uuid.UUID) -> None:
-        self._session.execute(delete(TrainedModelRow).where(TrainedModelRow.id == model_id))
+    def before(self, model: TrainedModelRecord) -> ModelVersion | None:
+        """Return the version of the same name before this one, or None if it is the first that is left."""
+        columns = (TrainedModelRow.id, TrainedModelRow.name, TrainedModelRow.version)
+        query = select(*columns).where(TrainedModelRow.name == model.name, TrainedModelRow.version < model.version)
+        found = self._session.execute(query.order_by(TrainedModelRow.version.desc()).limit(1)).one_or_none()
+        return ModelVersion(**found._mapping) if found else None
 
-    def _next_version(self, name: str) -> int:
-        """Return the next version of a name. Other transactions that need one wait until this transaction ends."""
-        on_postgresql = self._session.get_bind().dialect.name == "postgresql"
-        insert: Callable[..., Any] = postgresql.insert if on_postgresql else sqlite.insert
-        statement = insert(ModelNameRow).values(name=name, last_version=1)
-        upsert = statement.on_conflict_do_update(
-            index_elements=[ModelNameRow.name], set_={"last_version": ModelNameRow.last_version + 1}
-        )
-        version: int | None = self._session.scalar(upsert.returning(ModelNameRow.last_version))
-        assert version is not None, "INSERT … RETURNING returns a row"
-        return version
+    def identity(self, reference: Reference) -> ModelIdentity | None:
+        columns = {field.name: getattr(TrainedModelRow, field.name) for field in fields(ModelIdentity)}
+        found = self._session.execute(_referred(select(*columns.values()), reference)).one_or_none()
+        return ModelIdentity(**dict(zip(columns, found, strict=True))) if found else None
 
-    def page(self, page: PageQuery, filters: Mapping[str, Any]) -> tuple[list[TrainedModelRecord], str | None]:
-        query = select(TrainedModelRow).filter_by(**filters)
+    def comparable(self, model_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, ComparableModel]:
+        """Return what models are compared by, by their ids."""
+        query = select(*_COMPARED).where(TrainedModelRow.id.in_(model_ids))
+        return {row.id: ComparableModel(**row._mapping) for row in self._session.execute(query)}
+
+    def stored_bytes(self, reference: Reference) -> int:
+        return self._session.scalar(_referred(select(stored_json_bytes(TrainedModelRow)), reference)) or 0
+
+    def importances(self, model_id: uuid.UUID) -> dict[str, Any] | None:
+        return self._session.scalar(select(TrainedModelRow.importances).where(TrainedModelRow.id == model_id))
+
+    def feature_schema(self, model_id: uuid.UUID) -> dict[str, Any] | None:
+        return self._session.scalar(select(TrainedModelRow.feature_schema).where(TrainedModelRow.id == model_id))
+
+    def update(self, model_id: uuid.UUID, values: dict[str, Any]) -> bool:
+        """Set columns of the row, which is not loaded. Return whether it exists."""
+        # A request may change nothing; the statement must set something all the same.
+        row = update(TrainedModelRow).where(TrainedModelRow.id == model_id)
+        query = row.values(id=TrainedModelRow.id, **values).returning(TrainedModelRow.id)
+        return self._session.scalar(query.execution_options(synchronize_session=False)) is not None
+
+    def delete(self, model_id: uuid.UUID) -> bool:
+        """Delete the row. Return whether it existed.
+
+        Raises:
+            sqlalchemy.exc.IntegrityError: an alias or a default version points to it; the transaction can continue.
+        """
+        with self._session.begin_nested():
+            query = delete(TrainedModelRow).where(TrainedModelRow.id == model_id).returning(TrainedModelRow.id)
+            return self._session.scalar(query) is not None
+
+    def page(
+        self, page: PageQuery, filters: Mapping[str, Any], name_contains: str | None
+    ) -> Listed[TrainedModelItemRecord]:
+        query = select(TrainedModelRow).filter_by(**filters).options(*SLIM)
+        query = query.where(*contains(TrainedModelRow.name, name_contains))
         sortable = self._sortable(page.sort)
-        rows, next_cursor = paginate(self._session, query, page, sortable=sortable, key=TrainedModelRow.id)
-        return [_record(row) for row in rows], next_cursor
+        listed = paginate(self._session, query, page, sortable=sortable, key=TrainedModelRow.id)
+        return listed.map(lambda row: to_record(row, TrainedModelItemRecord))
 
     def _sortable(self, sort: str) -> Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]]:
         """Return the columns that a list can be sorted by, and the metric that `sort` names, if it names one."""
@@ -134,6 +176,29 @@ class TrainedModelRepository:
         newest = select(TrainedModelRow.metrics).order_by(TrainedModelRow.created_at.desc()).limit(_MODELS_LISTED)
         stored = {name for metrics in self._session.scalars(newest) for name in _numeric_paths(metrics, "metrics")}
         return sorted(stored | _USUAL_METRICS)
+
+
+def _referred(query: Select[Any], reference: Reference) -> Select[Any]:
+    """Return the query for the one model that the reference means."""
+    if reference.id is not None:
+        return query.where(TrainedModelRow.id == reference.id)
+    if reference.alias is not None:
+        return query.where(TrainedModelRow.id == _id_of_alias(reference.alias))
+    if reference.version is None:
+        return query.where(TrainedModelRow.id == _id_of_name(reference.name))
+    return query.where(TrainedModelRow.name == reference.name, TrainedModelRow.version == reference.version)
+
+
+def _id_of_alias(alias: str) -> ScalarSelect[Any]:
+    return select(ModelAliasRow.model_id).where(ModelAliasRow.name == alias).scalar_subquery()
+
+
+def _id_of_name(name: str | None) -> ColumnElement[Any]:
+    """Return the id of the model that a bare name means: the default version if one is set, else the newest."""
+    default = select(ModelNameRow.default_model_id).where(ModelNameRow.name == name)
+    newest = select(TrainedModelRow.id).where(TrainedModelRow.name == name)
+    newest = newest.order_by(TrainedModelRow.version.desc()).limit(1)
+    return func.coalesce(default.scalar_subquery(), newest.correlate(None).scalar_subquery())
 
 
 def _numeric_paths(values: Mapping[str, Any], prefix: str) -> Iterator[str]:

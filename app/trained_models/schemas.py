@@ -6,7 +6,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.trained_models.records import TrainedModelRecord
+from app.trained_models.records import ModelVersion, Pointers, TrainedModelItemRecord, TrainedModelRecord
+
+#: Kinds of injected noise that have rates, not a matrix.
+_KINDS_WITHOUT_MATRIX = ("uniform", "pairwise", "one_sided", "class_conditional", "adversarial")
 
 
 class FeatureOut(BaseModel):
@@ -14,9 +17,7 @@ class FeatureOut(BaseModel):
 
     name: str
     kind: Literal["numeric", "categorical", "datetime"]
-    categories: list[str] | None = Field(
-        None, description="in the order of their codes; null for a number or date, and in lists of models"
-    )
+    categories: list[str] | None = Field(None, description="in the order of their codes; null for a number or date")
     is_boolean: bool = Field(False, description="whether the categories are `false` and `true`, read in any case")
     reading: dict[str, Any] | None = Field(
         None,
@@ -69,6 +70,20 @@ class NoiseOut(BaseModel):
     )
 
 
+class ModelVersionOut(BaseModel):
+    """Version of a trained model."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: uuid.UUID
+    name: str
+    version: int
+
+
+_ALIASES = Field(description="names that point to this version and can be used as `@NAME`")
+_IS_DEFAULT = Field(description="whether the bare name means this version although newer ones may exist")
+
+
 class TrainedModelOut(BaseModel):
     """Metadata of a trained model."""
 
@@ -79,7 +94,11 @@ class TrainedModelOut(BaseModel):
                     "id": "5b0e1a5e-6a55-4b8e-9f0c-3f5f3f2d9f10",
                     "name": "credit-risk",
                     "version": 3,
-                    "aliases": [],
+                    "description": "Weekly training on the cleaned table",
+                    "tags": ["credit"],
+                    "aliases": ["production"],
+                    "is_default": False,
+                    "parent": {"id": "8d1f5c52-1f0e-4f39-b0a7-0f4f8f3a3d11", "name": "credit-risk", "version": 2},
                     "kind": "forest",
                     "parameters": {"n_estimators": 100, "loss": {"kind": "adaptive_ne"}},
                     "seed": 0,
@@ -133,7 +152,13 @@ class TrainedModelOut(BaseModel):
     id: uuid.UUID
     name: str
     version: int = Field(description="number within the name, from 1")
-    aliases: list[str]
+    description: str | None
+    tags: list[str]
+    aliases: list[str] = _ALIASES
+    is_default: bool = _IS_DEFAULT
+    parent: ModelVersionOut | None = Field(
+        description="version of the same name before this one; null if there is none, or if all were deleted"
+    )
     kind: str = Field(examples=["forest"])
     parameters: dict[str, Any]
     seed: int
@@ -149,8 +174,7 @@ class TrainedModelOut(BaseModel):
         "`test_corrected`, the estimated accuracy and error per class on the true labels with standard errors, or null "
         "with a `reason`, and a `warning` if the labels hardly identify their noise; and metrics of the fit. With "
         "cross-validation the mean, the standard deviation (`test_sd`) and the scores of each fold. `roc_auc` is null "
-        "if a class has no rows. Lists "
-        "of models only have the metrics that are numbers"
+        "if a class has no rows. Lists of models only have the metrics that are numbers"
     )
     feature_schema: FeatureSchemaOut = Field(serialization_alias="schema")
     noise: NoiseOut
@@ -162,28 +186,59 @@ class TrainedModelOut(BaseModel):
     )
 
     @classmethod
-    def from_record(cls, model: TrainedModelRecord) -> "TrainedModelOut":
-        values = {name: getattr(model, name) for name in cls.model_fields if name != "aliases"}
-        return cls.model_validate({**values, "aliases": []})
+    def from_record(
+        cls, model: TrainedModelRecord, pointers: Pointers, parent: ModelVersion | None
+    ) -> "TrainedModelOut":
+        values = {name: getattr(model, name) for name in cls.model_fields if hasattr(model, name)}
+        return cls.model_validate({**values, **pointers.values(model.id), "parent": parent})
+
+
+class TrainedModelItem(BaseModel):
+    """Trained model in a list: what does not grow with the number of classes, columns or folds."""
+
+    id: uuid.UUID
+    name: str
+    version: int = Field(description="number within the name, from 1")
+    description: str | None
+    tags: list[str]
+    aliases: list[str] = _ALIASES
+    is_default: bool = _IS_DEFAULT
+    kind: str = Field(examples=["forest"])
+    parameters: dict[str, Any] = Field(description="without `class_weight`")
+    seed: int
+    dataset_id: uuid.UUID
+    data_sha256: str
+    code_version: str
+    created_at: datetime
+    fit_seconds: float
+    size_bytes: int = Field(description="size of the artifact")
+    metrics: dict[str, Any] = Field(description="the metrics that are numbers, by which the list can be sorted")
+    target: str
+    n_classes: int
+    n_features: int
+    noise: NoiseOut = Field(description="without matrices")
+    fitted: dict[str, Any]
+    certificate: CertificateOut | None
 
     @classmethod
-    def list_item(cls, model: TrainedModelRecord) -> "TrainedModelOut":
-        """Return the item of a list: without values that grow with the number of classes, categories or rounds."""
-        shown = cls.from_record(model)
-        noise = {name: _without_matrix(part) for name, part in shown.noise.model_dump().items()}
-        features = [feature.model_copy(update={"categories": None}) for feature in shown.feature_schema.features]
-        update = {
-            "metrics": _numbers(model.metrics),
-            "noise": NoiseOut.model_validate(noise),
-            "feature_schema": shown.feature_schema.model_copy(update={"features": features}),
-        }
-        return shown.model_copy(update=update)
+    def from_record(cls, model: TrainedModelItemRecord, pointers: Pointers) -> "TrainedModelItem":
+        values = {name: getattr(model, name) for name in cls.model_fields if hasattr(model, name)}
+        noise = {name: part and _with_null_matrix(part) for name, part in model.slim_noise.items()}
+        return cls.model_validate(
+            {
+                **values,
+                **pointers.values(model.id),
+                "parameters": model.slim_parameters,
+                "metrics": _numbers(model.slim_metrics),
+                "noise": noise,
+                "fitted": model.slim_fitted,
+            }
+        )
 
 
-def _without_matrix(noise: dict[str, Any] | None) -> dict[str, Any] | None:
-    if noise is None or not isinstance(noise.get("transition"), list):
-        return noise
-    return {**noise, "transition": None}
+def _with_null_matrix(noise: dict[str, Any]) -> dict[str, Any]:
+    has_matrix = noise.get("kind") not in _KINDS_WITHOUT_MATRIX
+    return {"transition": None, **noise} if has_matrix else noise
 
 
 def _numbers(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -1,19 +1,34 @@
 """Trained models: registration, references, lists and deletion."""
 
 import uuid
+from collections.abc import Collection
+from typing import Any, TypeVar
 
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app.errors import some_of
 from app.storage import garbage
-from app.storage.database import SessionFactory, lock
-from app.storage.pages import PageQuery
+from app.storage.content_store import StagedFile
+from app.storage.database import SessionFactory, lock, reading, writing
+from app.storage.pages import Listed, PageQuery
 from app.storage.staging import ORPHAN_AFTER_SECONDS
-from app.trained_models.errors import ArtifactMissing, ModelNotFound
-from app.trained_models.names import Reference, parse_reference
-from app.trained_models.records import NewTrainedModel, TrainedModelRecord
+from app.trained_models.errors import ArtifactMissing, ModelInUse, ModelNotFound
+from app.trained_models.names import parse_reference
+from app.trained_models.pointer_repository import PointerRepository
+from app.trained_models.records import (
+    ModelIdentity,
+    ModelVersion,
+    NewTrainedModel,
+    Pointers,
+    TrainedModelItemRecord,
+    TrainedModelRecord,
+)
 from app.trained_models.repository import TrainedModelRepository
 from app.trained_models.store import ArtifactStore
 from app.trained_models.tables import TrainedModelRow
+
+T = TypeVar("T")
 
 
 class TrainedModelService:
@@ -24,17 +39,16 @@ class TrainedModelService:
         self._store = store
         self._models = TrainedModelRepository(session)
 
-    def register(self, new: NewTrainedModel) -> TrainedModelRecord:
+    def register(self, new: NewTrainedModel, artifact: StagedFile | None = None) -> TrainedModelRecord:
         """Insert `new` as the next version of its name. Numbers of deleted versions are not used again.
 
-        The artifact must be in the store already.
+        artifact: its file, which the caller publishes at the end of the transaction; None if the store has it.
 
         Raises:
-            ArtifactMissing: the artifact is not in the store. It may have been deleted after it was put there, with the
-                last other model that has the same bytes. Put it again and register the model in a new transaction.
+            ArtifactMissing: the store does not have the artifact.
         """
         lock(self._session, new.artifact_sha256)
-        if not self._store.holds(new.artifact_sha256):
+        if artifact is None and not self._store.holds(new.artifact_sha256):
             raise ArtifactMissing(
                 f"Artifact {new.artifact_sha256} is not in the store; put it there before registering the model."
             )
@@ -45,45 +59,115 @@ class TrainedModelService:
         return self._found(self._models.by_id(model_id), str(model_id))
 
     def resolve(self, reference: str) -> TrainedModelRecord:
-        """Return the model with this id, the latest version of this name, or the model `name:version`.
+        """Return the model with this id, `name:version` or `@alias`, or the default or newest version of this name.
 
         Raises:
             ModelNotFound: there is no such model, or `reference` has another form.
         """
         parsed = parse_reference(reference)
-        return self._found(self._lookup(parsed) if parsed else None, reference)
+        return self._found(self._models.by_reference(parsed) if parsed else None, reference)
+
+    def identify(self, reference: str) -> ModelIdentity:
+        """Return what names the model that `resolve` returns, without reading the rest of its row.
+
+        Raises:
+            ModelNotFound: there is no such model, or `reference` has another form.
+        """
+        parsed = parse_reference(reference)
+        return self._found(self._models.identity(parsed) if parsed else None, reference)
+
+    def stored_bytes(self, reference: str) -> int:
+        """Return the bytes of JSON that the model is shown from; 0 if there is no such model."""
+        parsed = parse_reference(reference)
+        return self._models.stored_bytes(parsed) if parsed else 0
+
+    def importances(self, model_id: uuid.UUID) -> dict[str, Any]:
+        """Return the permutation importances of a model, or the reason why there are none."""
+        return self._models.importances(model_id) or {"reason": "the model was trained by an earlier version"}
+
+    def feature_schema(self, model_id: uuid.UUID) -> dict[str, Any]:
+        """Return the features and classes of the model with this id. Raises ModelNotFound."""
+        return self._found(self._models.feature_schema(model_id), str(model_id))
 
     def page(
-        self, page: PageQuery, *, name: str | None, kind: str | None, dataset_id: uuid.UUID | None
-    ) -> tuple[list[TrainedModelRecord], str | None]:
-        """Return one page of the models with these values (None = any), and the cursor of the next page."""
+        self,
+        page: PageQuery,
+        *,
+        name: str | None,
+        kind: str | None,
+        dataset_id: uuid.UUID | None,
+        name_contains: str | None = None,
+    ) -> Listed[TrainedModelItemRecord]:
+        """Return one page of the models with these values (None = any), whose name has this part."""
         filters = {"name": name, "kind": kind, "dataset_id": dataset_id}
-        return self._models.page(page, {field: value for field, value in filters.items() if value is not None})
+        given = {field: value for field, value in filters.items() if value is not None}
+        return self._models.page(page, given, name_contains)
 
-    def delete(self, model: TrainedModelRecord) -> None:
-        """Delete the row. The file stays until `drop_artifact`, to be called in a later transaction."""
-        self._models.delete(model.id)
+    def parent(self, model: TrainedModelRecord) -> ModelVersion | None:
+        """Return the version of the same name before this one, or None if it is the first that is left."""
+        return self._models.before(model)
 
-    def drop_artifact(self, sha256: str) -> bool:
-        """Delete the file unless another model needs it. Call this after the deletion of the row was committed.
+    def pointers(self, model_ids: Collection[uuid.UUID]) -> Pointers:
+        """Return the aliases of these models, and which of them are default versions."""
+        return PointerRepository(self._session).pointers(model_ids)
 
-        Return whether the file is gone.
-        """
-        return garbage.delete_if_unreferenced(self._session, self._store, TrainedModelRow.artifact_sha256, sha256)
+    def update(self, reference: str, values: dict[str, Any]) -> uuid.UUID:
+        """Change description or tags of a model and return its id. Raises ModelNotFound."""
+        model = self.identify(reference)
+        if not self._models.update(model.id, values):
+            raise not_found(reference)
+        return model.id
 
-    def _lookup(self, reference: Reference) -> TrainedModelRecord | None:
-        if reference.id is not None:
-            return self._models.by_id(reference.id)
-        assert reference.name is not None
-        return self._models.by_name(reference.name, reference.version)
+    def delete(self, model: ModelIdentity) -> None:
+        """Delete the row. Raises ModelNotFound, ModelInUse."""
+        try:
+            if not self._models.delete(model.id):
+                raise not_found(str(model.id))
+        except IntegrityError as error:
+            raise self._in_use(model) from error
 
-    def _found(self, model: TrainedModelRecord | None, reference: str) -> TrainedModelRecord:
-        if model is None:
-            raise ModelNotFound(
-                f"There is no trained model {reference!r:.200}. Refer to a model by its id, by its name (latest "
-                "version) or by name:version; GET /models lists all models."
-            )
-        return model
+    def _in_use(self, model: ModelIdentity) -> ModelInUse:
+        pointers = self.pointers([model.id])
+        aliases = pointers.aliases.get(model.id, [])
+        users = [f"aliases ({some_of(aliases)})"] if aliases else []
+        users += [f"the default version of {model.name!r}"] if pointers.defaults else []
+        detail = (
+            f"{' and '.join(users) or 'an alias or a default version'} point to {model.name}:{model.version}; move or "
+            "remove them first"
+        )
+        return ModelInUse.at("path/reference", detail)
+
+    def _found(self, found: T | None, reference: str) -> T:
+        if found is None:
+            raise not_found(reference)
+        return found
+
+
+def change_model(sessions: SessionFactory, store: ArtifactStore, reference: str, values: dict[str, Any]) -> uuid.UUID:
+    """Change description or tags of a model and return its id. Raises ModelNotFound."""
+    with writing(sessions) as session:
+        return TrainedModelService(session, store).update(reference, values)
+
+
+def delete_model(sessions: SessionFactory, store: ArtifactStore, reference: str) -> None:
+    """Delete one version of a model, and then its file unless another model needs it.
+
+    Raises:
+        ModelNotFound, ModelInUse.
+    """
+    with reading(sessions) as session:
+        model = TrainedModelService(session, store).identify(reference)
+    with writing(sessions) as session:
+        TrainedModelService(session, store).delete(model)
+    garbage.drop_file(sessions, store, TrainedModelRow.artifact_sha256, model.artifact_sha256)
+
+
+def not_found(reference: str) -> ModelNotFound:
+    lists = "GET /aliases lists all aliases" if reference.startswith("@") else "GET /models lists all models"
+    return ModelNotFound(
+        f"There is no trained model {reference!r:.200}. Refer to a model by its id, by its name (default version, or "
+        f"the newest), by name:version or by @alias; {lists}."
+    )
 
 
 def remove_unreferenced(

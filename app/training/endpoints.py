@@ -2,19 +2,18 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter
 
+from app.access.scopes import Scope, needs
 from app.datasets.dependencies import Context
-from app.datasets.errors import DatasetNotFound
-from app.datasets.service import DatasetService
-from app.errors import InvalidJson, UnsupportedMediaType
+from app.datasets.errors import DatasetNotFound, TooManyUploads, UploadReaderLost, UploadTooSlow
 from app.http.error_handlers import responses
+from app.http.json_body import JSON_ERRORS, json_body, json_request_body
 from app.jobs.accepted import Accepted, IdempotencyKey
 from app.jobs.errors import IdempotencyKeyReused, TooManyQueuedJobs
 from app.jobs.schemas import JobOut
-from app.jobs.service import JobService
-from app.requests.errors import InvalidNoiseRequest, InvalidTrainingRequest
-from app.storage.database import writing
+from app.jobs.service import submit
+from app.requests.errors import InvalidNoiseRequest, InvalidTrainingRequest, JobTooLarge
 from app.training.errors import IncompatibleTestDataset
 from app.training.schemas import EXAMPLES
 from app.training.specs import TrainRequest
@@ -30,25 +29,27 @@ router = APIRouter(tags=["training"])
     description="Queues a job and returns it; `Location` is where to follow it. When the job has succeeded, its "
     "`model_id` is the id of the trained model.",
     responses=responses(
-        InvalidJson,
-        UnsupportedMediaType,
+        *JSON_ERRORS,
         DatasetNotFound,
         InvalidTrainingRequest,
+        JobTooLarge,
         InvalidNoiseRequest,
         IncompatibleTestDataset,
         IdempotencyKeyReused,
         TooManyQueuedJobs,
+        UploadTooSlow,
+        TooManyUploads,
+        UploadReaderLost,
     ),
+    openapi_extra=json_request_body(TrainRequest, EXAMPLES),
 )
+@needs(Scope.TRAIN)
 def train(
-    body: Annotated[TrainRequest, Body(openapi_examples=EXAMPLES)],
+    body: Annotated[TrainRequest, json_body(TrainRequest, own_limits=[("data", "columns")])],
     context: Context,
     accepted: Accepted,
     idempotency_key: IdempotencyKey = None,
 ) -> JobOut:
     limits = context.settings.limits
-    with writing(context.sessions) as session:
-        datasets = DatasetService(session, context.dataset_store, limits)
-        submission = TrainingSubmission(body, datasets, limits)
-        job = JobService(session, limits).submit(submission, idempotency_key)
-    return accepted.answer(job)
+    submission = TrainingSubmission(body, context.sessions, context.dataset_store, limits)
+    return accepted.answer(submit(context.sessions, limits, submission, idempotency_key))

@@ -3,19 +3,19 @@
 import uuid
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from app.requests.dataset_reference import REFERENCE_FORMS, DatasetReference
 from app.requests.estimator_specs import ModelSpec
 from app.requests.evaluation_specs import EvaluationSpec, Holdout
 from app.requests.job_spec import MAX_SEED, JobSpec
 from app.requests.noise_specs import NoiseSpec
+from app.requests.request_model import RequestModel
 from app.trained_models.names import ModelName
 
 
-class InlineData(BaseModel):
+class InlineData(RequestModel):
     """A small table in the request itself. It is stored as a data set like any other."""
-
-    model_config = ConfigDict(extra="forbid")
 
     columns: dict[str, list[Any]] = Field(min_length=1, examples=[{"x1": [0.5, None, 1.5], "y": ["a", "b", "a"]}])
     target: str = Field(examples=["y"])
@@ -26,13 +26,11 @@ class InlineData(BaseModel):
     group: str | None = Field(None, min_length=1, description="column that says which rows belong together")
 
 
-class TrainRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class TrainRequest(RequestModel):
     name: ModelName | None = Field(
         None, description="Name of the trained model. Default: the name of the data set and the kind of the model."
     )
-    dataset_id: uuid.UUID | None = Field(None, description="An uploaded data set. Give either this or `data`.")
+    dataset_id: DatasetReference | None = Field(None, description=f"{REFERENCE_FORMS} Give either this or `data`.")
     data: InlineData | None = None
     model: ModelSpec
     noise: NoiseSpec = NoiseSpec(inject=None, correction=None)

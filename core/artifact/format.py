@@ -31,6 +31,7 @@ from core.artifact.rules import OUTPUTS, split_by_tree
 from core.artifact.state import EstimatorState, estimator_state, rebuild
 from core.artifact.trees import tree_arrays, trees_from_arrays
 from core.exceptions import ArtifactError, UnsupportedArtifact
+from core.monitoring import stop_point
 from core.registry import AnyClassifier
 
 MAGIC = b"BRISTLE\x01"
@@ -70,6 +71,7 @@ def save(estimator: AnyClassifier, path: str | Path, *, schema: Mapping[str, Any
     with _open_replacement(Path(path)) as file:
         digest = hashlib.sha256()
         for chunk in _chunks(header, arrays):
+            stop_point()
             digest.update(chunk)
             file.write(chunk)
         file.write(digest.digest())

@@ -17,6 +17,8 @@ from core.growth.tree_structure import Trees
 
 #: Name of the array with the output of every node.
 OUTPUTS = "rule_outputs"
+#: Limit on outputs and weights. Fits stay far below it, and sums and squares of scores stay finite.
+_LARGEST = 2.0**100
 #: Rules are grown on two classes, however many classes the labels have.
 N_RULE_CLASSES = 2
 
@@ -40,6 +42,8 @@ def restore_booster(estimator: BoostedClassifier, metadata: dict[str, Any], tree
         raise ArtifactError("the numbers of rules, weights, columns and outputs differ.")
     if not ((columns >= 0) & (columns < n_scores)).all() or n_classes < N_RULE_CLASSES:
         raise ArtifactError("a rule contributes to a score that does not exist.")
+    if not (np.abs(weights) <= _LARGEST).all():
+        raise ArtifactError("the weight of a rule is too large for a score to be finite.")
     rules = tuple(Rule(nodes, output) for nodes, output in zip(trees, outputs, strict=True))
     estimator.weighted_rules_ = WeightedRules(rules, weights, columns, n_scores)
     estimator.restore_fitted_attributes(metadata["found"])
@@ -48,6 +52,6 @@ def restore_booster(estimator: BoostedClassifier, metadata: dict[str, Any], tree
 def split_by_tree(outputs: NDArray[Any], trees: Trees) -> Pieces:
     """Return the array of a file as one view per tree. Raises ArtifactError."""
     ends = np.cumsum([len(nodes.feature) for nodes in trees])
-    if outputs.shape != (ends[-1],) or outputs.dtype != np.float64 or not np.isfinite(outputs).all():
-        raise ArtifactError("the outputs of the rules have the wrong shape or type, or are not finite.")
+    if outputs.shape != (ends[-1],) or outputs.dtype != np.float64 or not (np.abs(outputs) <= _LARGEST).all():
+        raise ArtifactError("the outputs of the rules have the wrong shape or type, or are too large.")
     return list(np.split(outputs, ends[:-1]))

@@ -32,6 +32,8 @@ _CLASS_DTYPES = frozenset(
     {"<U", "|O", "|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"}
 )
 _MOST_FEATURES = 2**24
+#: Each character of an array of text takes four bytes.
+_MOST_CLASS_CHARACTERS = 2**28
 
 
 class EstimatorState(NamedTuple):
@@ -146,12 +148,12 @@ def _rebuild(state: EstimatorState) -> AnyClassifier:
     estimator.left_out_ = left_out_from_json(metadata.get("left_out", []))
     if metadata["lambda"] is not None and isinstance(estimator, GrownClassifier):
         estimator.lambda_ = _finite(metadata["lambda"])
-        estimator.tuning_scores_ = {_finite(key): _finite(score) for key, score in metadata["tuning_scores"]}
+        estimator.tuning_scores_ = {_finite(key): _share(score) for key, score in metadata["tuning_scores"]}
     if metadata.get("correction") is not None and isinstance(estimator, GrownClassifier):
         corrected = metadata["correction"]
         estimator.correction_ = parse_corrected_labels(corrected["kind"], corrected["labels"], n_classes)
     if metadata["oob_score"] is not None and isinstance(estimator, GrownClassifier):
-        estimator.oob_score_ = _finite(metadata["oob_score"])
+        estimator.oob_score_ = _share(metadata["oob_score"])
     return estimator
 
 
@@ -176,6 +178,13 @@ def _classes(metadata: dict[str, Any]) -> NDArray[Any]:
         raise ArtifactError(f"the header lists {len(labels)} classes; at most {MAX_CLASSES} are possible.")
     if dtype not in _CLASS_DTYPES or len(set(labels)) != len(labels):
         raise ArtifactError("the classes have an unknown type, or are not distinct.")
+    if not all(isinstance(label, str) or math.isfinite(label) for label in labels):
+        raise ArtifactError("a class is not a finite number.")
+    if dtype == "<U" and len(labels) * max(map(len, labels)) > _MOST_CLASS_CHARACTERS:
+        raise ArtifactError(
+            f"the array of the {len(labels)} classes has the width of the longest, {max(map(len, labels))} characters; "
+            "that is too much memory. Shorten the labels, or fit on labels of type object."
+        )
     classes = np.empty(len(labels), dtype=f"<U{max(map(len, labels))}" if dtype == "<U" else dtype)
     classes[:] = labels
     if classes.tolist() != labels:
@@ -192,6 +201,13 @@ def _count(value: Any) -> int:
 def _finite(value: Any) -> float:
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise ArtifactError("a number is not finite.")
+    return float(value)
+
+
+def _share(value: Any) -> float:
+    """Return an accuracy."""
+    if not 0 <= _finite(value) <= 1:
+        raise ArtifactError("an accuracy is not in [0, 1].")
     return float(value)
 
 

@@ -124,6 +124,8 @@ def _check_leaves(nodes: TreeNodes) -> None:
     if not ((linked >= 0) & (linked < n_classes + n_impure)).all():
         raise ArtifactError("a leaf refers to a class distribution that does not exist.")
     check_distributions(nodes.impure_distributions)
+    if not (nodes.impure_distributions <= 1).all():
+        raise ArtifactError("a class distribution has a probability above 1.")
 
 
 def _check_numbers(nodes: TreeNodes, n_features: int) -> None:
@@ -135,3 +137,5 @@ def _check_numbers(nodes: TreeNodes, n_features: int) -> None:
     weights = nodes.weighted_n_node_samples
     if not (np.isfinite(weights).all() and (weights > 0).all() and (nodes.missing_go_to_left <= 1).all()):
         raise ArtifactError("the weight or the missing-value direction of a node is invalid.")
+    if not (nodes.n_node_samples >= 0).all():
+        raise ArtifactError("a node has an invalid number of rows.")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.boosting.base_learner import BaseLearner
 from core.boosting.rule_table import MAX_LEAVES
 from core.boosting.rules import Rule, WeightedRules, compute_outputs, feature_importances, pack_rules
-from core.class_votes import winning_classes
+from core.class_votes import highest_scores
 from core.classifier_contract import ClassifierContract
 from core.compilation import announce_compilation
 from core.exceptions import InvalidInput, InvalidLoss, SolverFailed
@@ -117,9 +117,8 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
         """Fit to X (row, feature), where NaN is a missing value, and labels y (row,) of at least two classes.
 
         `sample_weight` (row,) must not be negative. `groups` (row,) are checked and have no other effect, because
-        boosting holds no rows out. Raises InvalidParameter, InvalidInput, and FitStopped when
-        `monitor` asks for it. Raises SolverFailed if a linear program could not be solved; the classifier then has the
-        rules and weights of the last program that was solved.
+        boosting holds no rows out. Raises InvalidParameter, InvalidInput, FitStopped when `monitor` asks for it, and
+        SolverFailed if a linear program could not be solved; the rules and weights are then those of the last program.
         """
         announce_compilation()
         loss = self._checked_loss()
@@ -163,10 +162,10 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
     def _boost_classes(
         self, loss: Loss, data: TrainingData, positives: list[int], progress: Progress
     ) -> list[BoostingResult]:
-        problem, seeds = self._growth_problem(data), SeedTree(self.random_state)
-        learner = BaseLearner(
-            data.X, problem, loss.criterion(2, data.weight_unit), map(seeds.kernel_state, count()), progress
-        )
+        problem, seeds = self._growth_problem(data, progress.stop_flag), SeedTree(self.random_state)
+        states = map(seeds.kernel_state, count())
+        loss.prepare(progress.stop_flag)
+        learner = BaseLearner(data.X, problem, loss.criterion(2, data.weight_unit), states, progress)
         row_shares, generator = data.weights / data.weights.sum(), seeds.generator(Purpose.RESAMPLING)
         signs = (np.where(data.labels.codes == positive, 1.0, -1.0) for positive in positives)
         return [self._boost_class(BinaryProblem(class_signs, row_shares, generator), learner) for class_signs in signs]
@@ -176,15 +175,16 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
         result = self._boost(problem, learner)
         return result if result.rules else result._replace(rules=[learner.zero_rule()], weights=np.zeros(1))
 
-    def _growth_problem(self, data: TrainingData) -> GrowthProblem:
+    def _growth_problem(self, data: TrainingData, stop_flag: NDArray[np.uint8]) -> GrowthProblem:
+        n_threads, n_copies = thread_count(self.n_jobs), self._row_copies
         settings = GrowthSettings(
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
-            min_samples_leaf=self._row_copies * int(self.min_samples_leaf),
+            min_samples_leaf=n_copies * int(self.min_samples_leaf),
             max_features=self.max_features,
             max_bins=self.max_bins,
         )
-        return growth_problem(data, settings, thread_count(self.n_jobs), n_classes=2, n_copies=self._row_copies)
+        return growth_problem(data, settings, n_threads, stop_flag, 2, n_copies)
 
     def fit_summary(self, noise_rate: float | None = None) -> FitSummary:
         """Return the summary of the fit. `noise_rate` is the share of wrong training labels, or None if unknown.
@@ -254,13 +254,12 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the highest score; with two classes, the second if its score is above zero."""
-        return self._labels(self._scores(X))
-
-    def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the labels (row,) for scores (row, score)."""
-        best = (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else winning_classes(scores)
-        labels: NDArray[Any] = self.classes_[best]
+        winners = self._winners(X)
+        labels: NDArray[Any] = self.classes_[winners]
         return labels
+
+    def _winners(self, X: Any) -> NDArray[np.int64]:
+        return highest_scores(self._scores(X))
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -235,6 +235,8 @@ class RMBoostClassifier(UnstagedBooster):
         is_possible = self.regularization_ > 0 and self.n_rows_ > 0 and 2 <= self.most_leaves_ <= MAX_LEAVES
         if not is_possible or self.class_risks_.min() < 0 or self.class_risks_.max() > MARGIN_LIMIT:
             raise ValueError("the values are outside the range of a fit")
+        if np.abs(self.risk_path_).max(initial=0.0) > len(self.class_risks_):
+            raise ValueError("the values are outside the range of a fit")
 
     def _probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities of the randomized classifier (8).

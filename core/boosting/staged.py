@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from core.boosting.boosted_classifier import BoostedClassifier, decision_values
 from core.boosting.rules import WeightedRules
+from core.class_votes import highest_scores
 from core.growth.leaf_paths import leaves_of_trees
 from core.validation.training_data import prediction_rows
 
@@ -33,7 +34,7 @@ class StagedBooster(BoostedClassifier):
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Yield `predict` of X after each round, `n_rounds_` arrays."""
-        return (self._labels(scores) for scores in self._staged_scores(X))
+        return (self.classes_[highest_scores(scores)] for scores in self._staged_scores(X))
 
     def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Check X, and return an iterator over the scores (row, score) after each round."""

@@ -56,4 +56,5 @@ class Grower(NamedTuple):
         correction = self.fit.correction
         if correction is not None and correction.kind == "backward":
             return correction.criterion()
+        loss.prepare(self.fit.monitor.stop_flag)
         return loss.criterion(self.problem.n_classes, self.fit.data.weight_unit)

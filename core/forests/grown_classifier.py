@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -113,7 +114,7 @@ class GrownClassifier(ClassifierContract):
         fit = Fit(data, SeedTree(self.random_state), monitor or NullMonitor(), thread_count(self.n_jobs))
         corrected_labels, attributes = self._corrected_labels(correction, fit)
         fit = fit._replace(correction=corrected_labels)
-        result = strategy.grow(Grower(fit, self._problem(data), self._n_trees(), self._grow))
+        result = strategy.grow(Grower(fit, self._problem(fit), self._n_trees(), self._grow))
         self._set_optional_attributes(
             {**attributes, **result.attributes, **self._attributes_from_training_rows(result, fit)}
         )
@@ -154,7 +155,7 @@ class GrownClassifier(ClassifierContract):
         """Return the label correction of the fit, and the fitted attributes of its estimation."""
         if correction is None:
             return None, {}
-        labels = fit.data.labels._replace(codes=fit.data.input_rows.codes)
+        labels = replace(fit.data.labels, codes=fit.data.input_rows.codes)
         weights = class_weight_per_class(labels, self.class_weight)
         check_class_weights(labels.classes, weights)
         if correction.transition is not None:
@@ -179,9 +180,9 @@ class GrownClassifier(ClassifierContract):
         """Return fitted attributes that are computed from the trees and their training rows."""
         return {}
 
-    def _problem(self, data: TrainingData) -> GrowthProblem:
+    def _problem(self, fit: Fit) -> GrowthProblem:
         settings = GrowthSettings(**{name: getattr(self, name) for name in GrowthSettings._fields})
-        return growth_problem(data, settings, thread_count(self.n_jobs))
+        return growth_problem(fit.data, settings, fit.n_threads, fit.monitor.stop_flag)
 
     def fit_summary(self, noise_rate: float | None = None) -> FitSummary:
         """Return the fit summary. There is no certificate, whatever the noise rate."""
@@ -211,9 +212,12 @@ class GrownClassifier(ClassifierContract):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row; ties go to the class that comes first in `classes_`."""
-        probabilities = self.predict_proba(X)
-        labels: NDArray[Any] = self.classes_[winning_classes(probabilities)]
+        winners = self._winners(X)
+        labels: NDArray[Any] = self.classes_[winners]
         return labels
+
+    def _winners(self, X: Any) -> NDArray[np.int64]:
+        return winning_classes(self.predict_proba(X))
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

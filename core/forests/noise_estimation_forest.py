@@ -81,7 +81,7 @@ def _votes(data: TrainingData, seeds: SeedTree, n_threads: int, monitor: FitMoni
     check_separable(data.groups, "the estimation of label noise")
     bootstrap = Bootstrap(np.ones(len(data.X)), seeds.kernel_states(N_TREES, Purpose.ESTIMATION), data.groups)
     progress = Progress(monitor, ESTIMATING, N_TREES)
-    trees = _grow(growth_problem(data, _GROWTH, n_threads), bootstrap, n_threads, progress)
+    trees = _grow(growth_problem(data, _GROWTH, n_threads, monitor.stop_flag), bootstrap, n_threads, progress)
     return out_of_bag_votes(data.X, trees, SquaredError().vote, bootstrap, n_threads, monitor.stop_flag)
 
 

@@ -23,6 +23,7 @@ from core.kernels.growth.binning import (
     encode_few_values,
     encode_integers,
 )
+from core.monitoring import raise_if_stopped
 
 #: Number of columns copied at a time, so that each cache line of a C-ordered X is read once for several features.
 _BLOCK_SIZE = 16
@@ -71,18 +72,20 @@ def bin_features(
     max_bins: int | None,
     n_threads: int = 1,
     is_categorical: NDArray[np.bool_] | None = None,
+    stop_flag: NDArray[np.uint8] | None = None,
 ) -> BinnedFeatures:
     """Bin X (row, feature), of float32 or float64 without infinities, NaN = missing.
 
-    Features with is_categorical (feature,), by default none, hold codes 0, 1, ... of categories, which are kept.
+    Features with is_categorical (feature,), by default none, hold codes 0, 1, ... of categories, which are kept. Raises
+    FitStopped when `stop_flag` (1,), which is read before each feature, is set.
     """
     mask = np.zeros(X.shape[1], dtype=bool) if is_categorical is None else is_categorical
     for dtype in (np.uint8, np.uint16):
         try:
-            return _bin_into(_empty_codes(X.shape, dtype), X, mask, max_bins, n_threads)
+            return _bin_into(_empty_codes(X.shape, dtype), X, mask, max_bins, n_threads, stop_flag)
         except _TooNarrow:
             pass
-    return _bin_into(_empty_codes(X.shape, np.uint32), X, mask, max_bins, n_threads)
+    return _bin_into(_empty_codes(X.shape, np.uint32), X, mask, max_bins, n_threads, stop_flag)
 
 
 def _empty_codes(shape: tuple[int, ...], dtype: Any) -> _Codes:
@@ -103,17 +106,23 @@ def _aligned_rows(n_rows: int, n_features: int, dtype: np.dtype[Any]) -> NDArray
 
 
 def _bin_into(
-    codes: _Codes, X: NDArray[Any], is_categorical: NDArray[np.bool_], max_bins: int | None, n_threads: int
+    codes: _Codes,
+    X: NDArray[Any],
+    is_categorical: NDArray[np.bool_],
+    max_bins: int | None,
+    n_threads: int,
+    stop_flag: NDArray[np.uint8] | None,
 ) -> BinnedFeatures:
-    """Bin X and fill `codes`. Raises _TooNarrow if their type has too few values."""
+    """Bin X and fill `codes`. Raises _TooNarrow if their type has too few values, and FitStopped."""
     buffer = _ColumnBuffer(X)
 
     def encode(first: int) -> list[_Bins]:
         block = codes.by_column[first : first + _BLOCK_SIZE]
-        bins = [
-            _copy_codes(column, block[j]) if is_categorical[first + j] else _encode(column, max_bins, block[j])
-            for j, column in enumerate(_contiguous_columns(X, first, buffer))
-        ]
+        bins = []
+        for j, column in enumerate(_contiguous_columns(X, first, buffer)):
+            raise_if_stopped(stop_flag)
+            is_coded = is_categorical[first + j]
+            bins.append(_copy_codes(column, block[j]) if is_coded else _encode(column, max_bins, block[j]))
         codes.by_row[:, first : first + len(block)] = block.T
         return bins
 

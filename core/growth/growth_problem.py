@@ -72,15 +72,20 @@ class GrowthProblem(NamedTuple):
 
 
 def growth_problem(
-    data: TrainingData, settings: GrowthSettings, n_threads: int, n_classes: int | None = None, n_copies: int = 1
+    data: TrainingData,
+    settings: GrowthSettings,
+    n_threads: int,
+    stop_flag: NDArray[np.uint8],
+    n_classes: int | None = None,
+    n_copies: int = 1,
 ) -> GrowthProblem:
-    """Bin the rows of `data` and return the problem of growing trees on them.
+    """Bin the rows of `data` and return the problem of growing trees on them. Raises FitStopped.
 
     `n_classes` defaults to the classes of the labels; trees that grow on labels of their own, such as one class against
     the rest, state it. A tree may hold each row up to `n_copies` times.
     """
     return GrowthProblem(
-        bin_features(data.X, settings.max_bins, n_threads, data.is_categorical),
+        bin_features(data.X, settings.max_bins, n_threads, data.is_categorical, stop_flag),
         data.labels.codes.astype(np.uint16),
         len(data.labels.classes) if n_classes is None else n_classes,
         settings.limits(data.X.shape[1]),

@@ -18,6 +18,7 @@ from core.growth.tree_structure import Trees
 from core.growth.voting import Vote, packed_trees, packed_votes
 from core.kernels.prediction.packed_trees import Layout
 from core.monitoring import raise_if_stopped
+from core.validation.labels import Codes
 
 #: Number of rows copied at a time, so that the copies are small compared to the training rows.
 _ROWS_PER_GATHER = 2**12
@@ -83,7 +84,7 @@ def out_of_bag_votes(
     return OutOfBagVotes(mean, n_trees)
 
 
-def accuracy(votes: OutOfBagVotes, codes: NDArray[np.int32], weights: NDArray[np.float64]) -> float:
+def accuracy(votes: OutOfBagVotes, codes: Codes, weights: NDArray[np.float64]) -> float:
     """Return the weighted accuracy of the votes; ties go to the lower class.
 
     Rows without votes are ignored; the accuracy is NaN if no row of positive weight has votes.

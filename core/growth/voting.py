@@ -26,6 +26,7 @@ from core.kernels.prediction.packed_trees import (
     write_output_nodes,
 )
 from core.kernels.prediction.traversal import mean_leaf_values
+from core.monitoring import raise_if_stopped, stop_flag_of_block, stop_point
 
 #: Function from class distributions (distribution, class) to the votes of leaves that have them, same shape.
 Vote = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -34,6 +35,10 @@ Vote = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 _BYTES_PER_BLOCK = 512 * 1024
 #: Minimum number of rows of a block; with fewer, loading the trees would dominate.
 _MIN_ROWS_PER_BLOCK = 64
+#: Steps of the walks of one block: within a fraction of a second, a prediction reacts to a request to stop.
+_STEPS_PER_BLOCK = 2**26
+#: Steps of one row in one tree, beside one for each class of its vote.
+_STEPS_PER_WALK = 16
 #: Minimum number of rows for which a thread is started.
 _MIN_ROWS_PER_THREAD = 256
 #: Entries of the class distributions whose votes are computed at a time.
@@ -72,8 +77,11 @@ def cached_layout(owner: Any, trees: Any, dtype: np.dtype[Any], make: Callable[[
 def packed_trees(trees: Trees, vote: Vote, dtype: np.dtype[Any]) -> Layout:
     """Return the prediction layout of `trees` for rows of type `dtype`."""
     outputs: list[_LeafOutputs] = []
+    n_dense = 0
     for nodes in trees:
-        outputs.append(_leaf_outputs(nodes, vote, sum(len(one.dense) for one in outputs)))
+        stop_point()
+        outputs.append(_leaf_outputs(nodes, vote, n_dense))
+        n_dense += len(outputs[-1].dense)
     dense = np.concatenate([one.dense for one in outputs])
     return make_layout(trees, [one.numbers for one in outputs], dense, dtype)
 
@@ -89,6 +97,7 @@ def make_layout(
     layout = _empty_layout(trees, dense.shape[1] + len(dense) + n_inner, dense, dtype)
     used = write_output_nodes(layout)
     for nodes, numbers in zip(trees, output_numbers, strict=True):
+        stop_point()
         exact = nodes._replace(threshold=rounded_down(nodes.threshold, dtype))
         if isinstance(layout, PackedCategoryTrees):
             used = pack_with_categories(exact, numbers, layout, used)
@@ -168,13 +177,15 @@ def packed_votes(X: NDArray[Any], trees: Layout, n_threads: int = 1) -> NDArray[
     """Return the mean leaf vote over trees, (row, class).
 
     X is (row, feature) of the type that `trees` were packed for, in any memory order. Rows are distributed over the
-    threads, and the votes on each row are added in the order of the trees.
+    threads, and the votes on each row are added in the order of the trees. Each block of rows is a `stop_point`.
     """
     out = np.empty((X.shape[0], trees.dense_outputs.shape[1]), dtype=np.float64)
     n_threads = min(n_threads, X.shape[0] // _MIN_ROWS_PER_THREAD)
-    n_rows = _rows_per_block(X, n_threads)
+    n_rows = _rows_per_block(X, trees, n_threads)
+    stop_flag = stop_flag_of_block()
 
     def vote_on(first: int) -> None:
+        raise_if_stopped(stop_flag)
         rows = slice(first, first + n_rows)
         mean_leaf_values(_for_kernel(X[rows]), trees, out[rows])
 
@@ -188,9 +199,11 @@ def packed_votes(X: NDArray[Any], trees: Layout, n_threads: int = 1) -> NDArray[
     return out
 
 
-def _rows_per_block(X: NDArray[Any], n_threads: int) -> int:
-    in_cache = max(_MIN_ROWS_PER_BLOCK, _BYTES_PER_BLOCK // max(1, X.shape[1] * X.itemsize))
-    return min(in_cache, -(-X.shape[0] // max(1, n_threads))) or 1
+def _rows_per_block(X: NDArray[Any], trees: Layout, n_threads: int) -> int:
+    steps_per_row = len(trees.roots) * (_STEPS_PER_WALK + trees.dense_outputs.shape[1])
+    in_cache = _BYTES_PER_BLOCK // max(1, X.shape[1] * X.itemsize)
+    n_rows = max(_MIN_ROWS_PER_BLOCK, min(in_cache, _STEPS_PER_BLOCK // steps_per_row))
+    return min(n_rows, -(-X.shape[0] // max(1, n_threads))) or 1
 
 
 def _for_kernel(X: NDArray[Any]) -> NDArray[Any]:

@@ -63,6 +63,9 @@ class Loss:
                 'such as "gini" or "twoing", or keep two classes.'
             )
 
+    def prepare(self, stop_flag: NDArray[np.uint8]) -> None:
+        """Compute what `criterion` needs, if that takes long. Raises FitStopped when `stop_flag` (1,) is set."""
+
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         """Return the kernel criterion for a data set of `n_classes` classes.
 

@@ -14,9 +14,25 @@ Cdf = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 #: Largest number of evaluations of a function with a closed form, and of one that integrates or sums each time.
 MANY_VALUES, FEW_VALUES = 2**22, 2**12
+_MANY_AT_ONCE, _FEW_AT_ONCE = 2**12, 2**3
 #: Distributions of scipy.stats whose closed form is as slow as an integral.
-_SLOW = frozenset({"genhyperbolic", "ksone", "kstwo", "levy_stable", "studentized_range"})
+_SLOW = frozenset({"genhyperbolic", "irwinhall", "ksone", "kstwo", "levy_stable", "studentized_range"})
 _LOC_AND_SCALE = {"loc": 0.0, "scale": 1.0}
+#: Shape parameters are at most this large, in magnitude.
+MAX_SHAPE = 1e6
+#: Narrower bounds of distributions that sum or integrate over a range which grows with the parameter: beyond them, a
+#: single value takes seconds, or hours.
+SHAPE_BOUNDS = {
+    ("gausshyper", "a"): (1e-3, 50.0),
+    ("gausshyper", "b"): (1e-3, 50.0),
+    ("gausshyper", "c"): (-50.0, 50.0),
+    ("gausshyper", "z"): (-0.9, 50.0),
+    ("irwinhall", "n"): (1.0, 100.0),
+    ("ksone", "n"): (1.0, 1000.0),
+    ("nct", "nc"): (-1000.0, 1000.0),
+    ("studentized_range", "k"): (1.01, 1000.0),
+    ("studentized_range", "df"): (0.5, MAX_SHAPE),
+}
 
 
 class NamedCdf(NamedTuple):
@@ -25,6 +41,7 @@ class NamedCdf(NamedTuple):
     parameters: dict[str, float]
     function: Cdf
     max_evaluations: int
+    max_at_once: int  # values that are computed in a fraction of a second
 
 
 def _located_and_scaled(standard: Cdf, parameters: dict[str, float]) -> Cdf:
@@ -59,7 +76,7 @@ def named_cdf(name: str, parameters: Mapping[str, float]) -> NamedCdf:
         _check_names(name, values, required=(), optional=tuple(_LOC_AND_SCALE))
         _check_scale(name, values)
         complete = {**_LOC_AND_SCALE, **values}
-        return NamedCdf(complete, _located_and_scaled(_OURS[name], complete), MANY_VALUES)
+        return NamedCdf(complete, _located_and_scaled(_OURS[name], complete), MANY_VALUES, _MANY_AT_ONCE)
     return _scipy_cdf(name, values)
 
 
@@ -79,6 +96,16 @@ def _check_scale(name: str, values: dict[str, float]) -> None:
         raise InvalidLoss(f"scale of cdf {name!r} is {values['scale']:g}; it must be above 0.")
 
 
+def _check_shapes(name: str, values: dict[str, float], shapes: tuple[str, ...]) -> None:
+    for shape in shapes:
+        low, high = SHAPE_BOUNDS.get((name, shape), (-MAX_SHAPE, MAX_SHAPE))
+        if not low <= values[shape] <= high:
+            raise InvalidLoss(
+                f"{shape} of cdf {name!r} is {values[shape]:g}; it must be from {low:g} to {high:g}, because the time "
+                "for one value grows with it. Choose a less extreme parameter, or another distribution."
+            )
+
+
 def _negative_exponential(values: dict[str, float]) -> NamedCdf:
     """Return F(z) = min(1, exp(z - mu)) with lambda = 2 exp(-mu) (Wilton and Ye 2024, Theorem 8)."""
     _check_names("negative_exponential", values, required=(), optional=("mu", "lambda"))
@@ -95,7 +122,7 @@ def _negative_exponential(values: dict[str, float]) -> NamedCdf:
             'For lambda = 0 use the loss "sqrt_gini".'
         )
     mu = complete["mu"] if "mu" in complete else -math.log(complete["lambda"] / 2.0)
-    return NamedCdf(complete, lambda z: np.exp(np.minimum(z - mu, 0.0)), MANY_VALUES)
+    return NamedCdf(complete, lambda z: np.exp(np.minimum(z - mu, 0.0)), MANY_VALUES, _MANY_AT_ONCE)
 
 
 def _scipy_cdf(name: str, values: dict[str, float]) -> NamedCdf:
@@ -109,6 +136,7 @@ def _scipy_cdf(name: str, values: dict[str, float]) -> NamedCdf:
     shapes = tuple(distribution.shapes.split(", ")) if distribution.shapes else ()
     _check_names(name, values, required=shapes, optional=tuple(_LOC_AND_SCALE))
     _check_scale(name, values)
+    _check_shapes(name, values, shapes)
     complete = {**_LOC_AND_SCALE, **values}
     with np.errstate(all="ignore"):
         if np.isnan(distribution.cdf(complete["loc"], **complete)):
@@ -117,4 +145,5 @@ def _scipy_cdf(name: str, values: dict[str, float]) -> NamedCdf:
                 f"allowed values of {', '.join(shapes) or 'loc and scale'}."
             )
     has_formula = type(distribution)._cdf is not stats.rv_continuous._cdf and name not in _SLOW
-    return NamedCdf(complete, lambda z: distribution.cdf(z, **complete), MANY_VALUES if has_formula else FEW_VALUES)
+    amounts = (MANY_VALUES, _MANY_AT_ONCE) if has_formula else (FEW_VALUES, _FEW_AT_ONCE)
+    return NamedCdf(complete, lambda z: distribution.cdf(z, **complete), *amounts)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from core.exceptions import InvalidLoss
 from core.losses.cdfs import NamedCdf
+from core.monitoring import raise_if_stopped
 
 Array = NDArray[np.float64]
 
@@ -67,22 +68,31 @@ class Envelope(NamedTuple):
 class _Samples:
     """Evaluations of F within a budget, and the lines of the samples that are below x for some x."""
 
-    def __init__(self, cdf: NamedCdf, name: str) -> None:
-        self._cdf, self._name = cdf, name
+    def __init__(self, cdf: NamedCdf, name: str, stop_flag: NDArray[np.uint8] | None) -> None:
+        self._cdf, self._name, self._stop_flag = cdf, name, stop_flag
         self.budget = cdf.max_evaluations
         self.a, self.b = np.empty(0), np.empty(0)
 
     def values(self, predictions: Array) -> tuple[Array, Array]:
-        """Return a and b at `predictions` (n,). Raises InvalidLoss if F is not finite there."""
+        """Return a and b at `predictions` (n,). Raises InvalidLoss if F is not finite there, and FitStopped."""
         self.budget -= 2 * len(predictions)
-        with np.errstate(all="ignore"):
-            a, b = self._cdf.function(-predictions), self._cdf.function(predictions)
+        a, b = self._evaluate(-predictions), self._evaluate(predictions)
         if not (np.isfinite(a).all() and np.isfinite(b).all()):
             raise InvalidLoss(
                 f"cdf {self._name!r} with the parameters {self._cdf.parameters} has values that are not finite; choose "
                 "less extreme parameters."
             )
         return a, b
+
+    def _evaluate(self, z: Array) -> Array:
+        """Return F at z (n,), in steps between which the fit can be stopped."""
+        result = np.empty(len(z))
+        for first in range(0, len(z), self._cdf.max_at_once):
+            raise_if_stopped(self._stop_flag)
+            step = slice(first, first + self._cdf.max_at_once)
+            with np.errstate(all="ignore"):
+                result[step] = self._cdf.function(z[step])
+        return result
 
     def keep(self, a: Array, b: Array) -> None:
         """Add the lines that are below x for some x."""
@@ -220,9 +230,12 @@ def _gap(envelope: Envelope, x: Array, lines: Array) -> float:
     return float(gap[matters].max(initial=0.0))
 
 
-def tabulate(cdf: NamedCdf, name: str) -> Curve:
-    """Return the table of C for a cumulative distribution function. Raises InvalidLoss if its values are not finite."""
-    samples = _Samples(cdf, name)
+def tabulate(cdf: NamedCdf, name: str, stop_flag: NDArray[np.uint8] | None = None) -> Curve:
+    """Return the table of C for a cumulative distribution function.
+
+    Raises InvalidLoss if its values are not finite, and FitStopped when `stop_flag` (1,) is set.
+    """
+    samples = _Samples(cdf, name, stop_flag)
     unsampled = _search(samples)
     envelope, x = samples.curve(), knots()
     lines = _tangents(envelope, x)

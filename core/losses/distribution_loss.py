@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.kernels.criteria.catalog import Criterion
 from core.kernels.criteria.distribution import TabulatedImpurity
@@ -12,10 +14,20 @@ from core.losses.cdfs import named_cdf
 from core.losses.distribution_curve import Curve, tabulate
 from core.parameters import Help
 
+_MAX_KEPT = 32
+_KEPT: dict[tuple[str, tuple[tuple[str, float], ...]], Curve] = {}
 
-@lru_cache(maxsize=32)
-def _curve(cdf: str, parameters: tuple[tuple[str, float], ...]) -> Curve:
-    return tabulate(named_cdf(cdf, dict(parameters)), cdf)
+
+def _curve(cdf: str, parameters: Mapping[str, float], stop_flag: NDArray[np.uint8] | None = None) -> Curve:
+    """Return the table of a distribution, which is kept for later calls. Raises FitStopped."""
+    key = cdf, tuple(parameters.items())
+    curve = _KEPT.get(key)
+    if curve is None:
+        curve = tabulate(named_cdf(cdf, parameters), cdf, stop_flag)
+        for oldest in list(_KEPT)[: len(_KEPT) + 1 - _MAX_KEPT]:
+            _KEPT.pop(oldest, None)
+        _KEPT[key] = curve
+    return curve
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +72,11 @@ class DistributionLoss(Loss):
         return hash(repr(self))
 
     def _tabulated(self) -> Curve:
-        return _curve(self.cdf, tuple((self.parameters or {}).items()))
+        return _curve(self.cdf, self.parameters or {})
+
+    def prepare(self, stop_flag: NDArray[np.uint8]) -> None:
+        """Tabulate the impurity."""
+        _curve(self.cdf, self.parameters or {}, stop_flag)
 
     @property
     def error_bound(self) -> float:

@@ -20,7 +20,7 @@ from core.columns.frames import rows_of_frame
 from core.exceptions import InvalidInput, InvalidNoise
 from core.monitoring import FitMonitor, NullMonitor, raise_if_stopped
 from core.noise.transition import TransitionMatrix
-from core.validation.training_data import encode_labels
+from core.validation.labels import encode_labels
 
 #: Range of the scaled shares of clean labels.
 _MIN_CLEAN, _MAX_CLEAN = 0.5, 0.9

@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput
+from core.monitoring import stop_point
 from core.noise.correction import check_invertible
 from core.noise.estimation import FittedNoise, TransitionEstimate
 from core.noise.noise_models import noise_pattern, rate_derivative
 from core.noise.transition import TransitionMatrix, to_transition_matrix
-from core.validation.training_data import class_codes, encode_labels, label_column
+from core.validation.labels import Labels, class_codes, encode_labels, label_column
 
 #: Standard deviation of the bias of an accuracy that follows from calibrated probabilities.
 _BIAS_SD = 0.02
@@ -67,15 +68,15 @@ def corrected_accuracy(y_noisy: Any, y_pred: Any, transition: Any) -> CorrectedA
     for an ill-conditioned matrix.
     """
     estimate = transition if isinstance(transition, TransitionEstimate) else None
-    labels, predictions = label_column(y_noisy), label_column(y_pred)
-    if len(labels) != len(predictions) or not len(labels):
+    given, predictions = label_column(y_noisy), label_column(y_pred)
+    if len(given) != len(predictions) or not len(given):
         raise InvalidInput(
-            f"y_noisy has {len(labels)} labels and y_pred has {len(predictions)}; pass at least one row, with one of "
+            f"y_noisy has {len(given)} labels and y_pred has {len(predictions)}; pass at least one row, with one of "
             "each."
         )
-    matrix = _matrix_of(labels, predictions, to_transition_matrix(estimate.transition if estimate else transition))
+    matrix = _matrix_of(given, predictions, to_transition_matrix(estimate.transition if estimate else transition))
     check_invertible(matrix, "", "merge them, or evaluate on fewer classes")
-    (labels, _), (predicted, _) = (class_codes(matrix.classes, column) for column in (labels, predictions))
+    (labels, _), (predicted, _) = (class_codes(matrix.classes, column) for column in (given, predictions))
     inverse = _inverse(matrix.rows)
     table = _backward_table(inverse, labels, predicted)
 
@@ -181,9 +182,9 @@ class _AssistedRows:
         return _pattern_variance(_cell_gradient(coefficients, self._backward, self._inverse), self._noise.estimate)
 
 
-def _matrix_of(labels: NDArray[Any], predictions: NDArray[Any], matrix: TransitionMatrix) -> TransitionMatrix:
+def _matrix_of(labels: Labels, predictions: Labels, matrix: TransitionMatrix) -> TransitionMatrix:
     """Return the matrix with the classes of these labels, which it may have in addition to others."""
-    classes = encode_labels(np.concatenate([labels, predictions])).classes
+    classes = encode_labels(np.concatenate([encode_labels(column).classes for column in (labels, predictions)])).classes
     return matrix if set(classes.tolist()) <= set(matrix.classes.tolist()) else matrix.among(classes)
 
 
@@ -235,6 +236,7 @@ def _result(classes: NDArray[Any], table: Table, accuracy_error: Any, class_erro
     n_classes = len(classes)
     totals, errors, standard_errors = table.sum(axis=1), np.full(n_classes, np.nan), np.full(n_classes, np.nan)
     for k in np.flatnonzero(totals > 0):
+        stop_point()
         right = table[k, k] / totals[k]
         coefficients = np.zeros_like(table)
         coefficients[k] = (np.eye(n_classes)[k] - right) / totals[k]

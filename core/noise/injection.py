@@ -12,7 +12,7 @@ from core.noise.base import CleanRows
 from core.noise.parsing import parse_noise
 from core.noise.transition import TransitionMatrix
 from core.randomness import Purpose, Seed, SeedTree
-from core.validation.training_data import EncodedLabels, encode_labels
+from core.validation.labels import EncodedLabels, class_codes, encode_labels, labels_like
 
 #: Name of the phase that a monitor sees.
 INJECTING = "injecting"
@@ -21,11 +21,12 @@ INJECTING = "injecting"
 class NoisyLabels(NamedTuple):
     """Result of `inject_noise`.
 
-    `labels` (row,) has the dtype of y, and `flipped` (row,) marks the labels that changed. `transition` is the matrix
-    that the labels were drawn from. Adversarial noise is not drawn; its `transition` is the observed one.
+    `labels` (row,) has the dtype of y, or is `EncodedLabels` as y is. `flipped` (row,) marks the labels that changed.
+    `transition` is the matrix that the labels were drawn from. Adversarial noise is not drawn; its `transition` is the
+    observed one.
     """
 
-    labels: NDArray[Any]
+    labels: Any
     flipped: NDArray[np.bool_]
     transition: TransitionMatrix
 
@@ -60,7 +61,8 @@ def inject_noise(
     clean = CleanRows(X, labels.codes.astype(np.int64), labels.classes)
     generator = SeedTree(random_state).generator(Purpose.NOISE)
     noisy = noise.inject(clean, generator, phase_monitor(monitor or NullMonitor(), INJECTING))
-    return NoisyLabels(labels.classes[noisy.codes], noisy.codes != labels.codes, noisy.transition)
+    noisy_labels = labels_like(y, labels.classes, noisy.codes)
+    return NoisyLabels(noisy_labels, noisy.codes != labels.codes, noisy.transition)
 
 
 def check_noise(spec: Mapping[str, Any], classes: ArrayLike, n_features: int | None = None) -> None:
@@ -79,9 +81,10 @@ def injection_phases(spec: Mapping[str, Any]) -> dict[str, float]:
     return {INJECTING: parse_noise(spec).work_in_trees}
 
 
-def expected_noise_rate(spec: Mapping[str, Any], noisy: NoisyLabels, y: NDArray[Any]) -> float:
+def expected_noise_rate(spec: Mapping[str, Any], noisy: NoisyLabels, y: Any) -> float:
     """Return the expected share of wrong labels after `inject_noise(y, spec)` returned `noisy`."""
-    class_counts = [np.count_nonzero(y == label) for label in noisy.transition.classes]
+    classes = noisy.transition.classes
+    class_counts = np.bincount(class_codes(classes, y)[0], minlength=len(classes))[: len(classes)]
     return parse_noise(spec).expected_rate(noisy.transition, class_counts)
 
 

@@ -8,13 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from core.class_votes import winning_classes
 from core.noise.estimation import FittedNoise, fit_noise
 from core.noise.label_probabilities import check_label_probabilities
+from core.validation.labels import labels_like
 
 
 class LabelIssues(NamedTuple):
     """Assessment of each label, in the order of y."""
 
     quality: NDArray[np.float64]  # (row,) in [0, 1], lowest for the labels that are most probably wrong
-    suggested: NDArray[Any]  # (row,) the most probable true label, usually the observed one
+    suggested: Any  # (row,) the most probable true label, usually the observed one; in the form of y
     is_issue: NDArray[np.bool_]  # (row,) whether the observed label is more probably wrong than right
 
 
@@ -31,11 +32,11 @@ def rank_label_issues(probabilities: ArrayLike, y: Any, classes: ArrayLike | Non
 
     The columns are as in `estimate_transition`. Raises InvalidInput.
     """
-    return label_issues(fit_noise(check_label_probabilities(probabilities, y, classes)))
+    return label_issues(fit_noise(check_label_probabilities(probabilities, y, classes)), y)
 
 
-def label_issues(noise: FittedNoise) -> LabelIssues:
-    """Return the result of `rank_label_issues` for noise that has already been fitted."""
+def label_issues(noise: FittedNoise, y: Any) -> LabelIssues:
+    """Return the result of `rank_label_issues` for noise that has already been fitted to the labels y."""
     rows, model = noise.rows, noise.model
     posterior = np.empty_like(rows.probabilities)
     posterior[rows.has_votes] = model.posterior(rows.probabilities[rows.has_votes], rows.codes[rows.has_votes])
@@ -52,7 +53,7 @@ def label_issues(noise: FittedNoise) -> LabelIssues:
     is_issue = is_judged & (right < 0.5) & (suggested != rows.codes)
     suggested = np.where(is_issue | (is_judged & (right < posterior.max(axis=1))), suggested, rows.codes)
     quality = _margin_quality(noise) if noise.estimate.noise_rate * rows.has_votes.sum() < 1 else right
-    return LabelIssues(np.clip(quality, 0.0, 1.0), rows.classes[suggested], is_issue)
+    return LabelIssues(np.clip(quality, 0.0, 1.0), labels_like(y, rows.classes, suggested), is_issue)
 
 
 def _label_column(table: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.exceptions import InvalidInput
-from core.validation.training_data import class_codes, encode_labels, label_column
+from core.validation.labels import Labels, class_codes, encode_labels, label_column
 
 #: How far a row of probabilities may be from summing to 1, to allow for float32 or numbers with few digits.
 _ROW_SUM_TOLERANCE = 1e-3
@@ -32,7 +32,7 @@ def check_label_probabilities(probabilities: ArrayLike, y: Any, classes: ArrayLi
     names = _column_classes(labels, table.shape[1], classes)
     codes, n_unknown = class_codes(names, labels)
     if n_unknown:
-        unknown = labels[codes >= len(names)][0]
+        unknown = np.asarray(labels[codes >= len(names)])[0]
         raise InvalidInput(
             f"y contains {unknown!r}, which is not one of the classes {names.tolist()}; name all classes in classes=."
         )
@@ -54,7 +54,7 @@ def _table(probabilities: ArrayLike) -> NDArray[np.float64]:
     return table
 
 
-def _column_classes(labels: NDArray[Any], n_columns: int, classes: ArrayLike | None) -> NDArray[Any]:
+def _column_classes(labels: Labels, n_columns: int, classes: ArrayLike | None) -> NDArray[Any]:
     """Return the class of each column."""
     if classes is not None:
         names = np.array(classes)

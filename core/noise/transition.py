@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.exceptions import InvalidNoise
-from core.validation.training_data import encode_labels
+from core.validation.labels import encode_labels
 
 #: How far a row may be from summing to 1, to allow for numbers written with few digits.
 _ROW_SUM_TOLERANCE = 1e-6

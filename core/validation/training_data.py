@@ -1,7 +1,8 @@
-"""Checks and conversion of y, weights and rows to predict; those of X are in `core.validation.feature_table`."""
+"""Checks and conversion of y, weights and rows to predict; those of X are in `core.validation.feature_table`, and
+labels by themselves in `core.validation.labels`.
+"""
 
 import math
-import warnings
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from core.groups import Groups, encode_groups
 from core.kernels.row_scans import has_infinity, narrow_exactly
 from core.validation.categories import categorical_columns, encode_categories, fit_categories, values_are_codes
 from core.validation.feature_table import rows_like_training, training_rows
+from core.validation.labels import Codes, EncodedLabels, Labels, encode_labels, label_column, label_values
 from core.validation.misplaced_arguments import check_no_label_is_missing, check_order
 
 ClassWeight = Mapping[Hashable, float] | str | None
@@ -24,18 +26,11 @@ MIN_TOTAL_WEIGHT, MAX_TOTAL_WEIGHT = 2.0**-1000, 2.0**1000
 MAX_CLASSES = 2**16 - 1
 
 
-class EncodedLabels(NamedTuple):
-    """Labels as sorted distinct classes (class,) and int32 codes (row,), where labels == classes[codes]."""
-
-    classes: NDArray[Any]
-    codes: NDArray[np.int32]
-
-
 class InputRows(NamedTuple):
     """Rows as passed to `fit`, including those of weight zero."""
 
     X: NDArray[Any]  # (row, feature), with the codes of categorical features
-    codes: NDArray[np.int32]  # (row,)
+    codes: Codes  # (row,)
     sample_weights: NDArray[np.float64]  # (row,), without class weights
     is_training: NDArray[np.bool_]  # (row,), whether the row has a positive weight
     groups: Groups | None = None  # (row,)
@@ -51,23 +46,6 @@ class TrainingData(NamedTuple):
     weight_unit: float  # a power of two
     input_rows: InputRows
     groups: Groups | None = None  # (row,), of the rows that belong together
-
-
-def encode_labels(y: Any) -> EncodedLabels:
-    """Return labels as class codes. Classes are sorted; if they cannot be compared, by type and then by text."""
-    y = np.asarray(y)
-    if y.dtype != object:
-        classes, codes = np.unique(y, return_inverse=True)
-        return EncodedLabels(classes, codes.astype(np.int32))
-    distinct = list(dict.fromkeys(y.tolist()))
-    try:
-        distinct.sort()
-    except TypeError:
-        distinct.sort(key=lambda label: (type(label).__name__, str(label)))
-    position = {label: k for k, label in enumerate(distinct)}
-    classes = np.empty(len(distinct), dtype=object)
-    classes[:] = distinct
-    return EncodedLabels(classes, np.array([position[label] for label in y.tolist()], dtype=np.int32))
 
 
 def training_data(
@@ -90,7 +68,7 @@ def training_data(
     input_rows = InputRows(X, labels.codes, sample_weights, is_training, group_numbers)
     if is_training.all():
         return TrainingData(X, is_categorical, labels, weights, unit, input_rows, group_numbers)
-    training_labels = labels._replace(codes=labels.codes[is_training])
+    training_labels = labels[is_training]
     training_groups = None if group_numbers is None else group_numbers[is_training]
     return TrainingData(
         X[is_training], is_categorical, training_labels, weights[is_training], unit, input_rows, training_groups
@@ -140,7 +118,7 @@ def _scaled(
         return np.ldexp(weights, -exponent), math.ldexp(1.0, exponent)
 
 
-def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:
     if y is None:
         raise InvalidInput("requires y to be passed, but the target y is None")
     check_order(X, y)
@@ -148,44 +126,17 @@ def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray
     y = label_column(y)
     if y.shape[0] != X.shape[0]:
         raise InvalidInput(f"X has {X.shape[0]} rows and y has {y.shape[0]} labels; the numbers must be equal.")
-    check_no_label_is_missing(y)
-    if y.dtype.kind == "f":
-        if np.isinf(y).any():
+    values = label_values(y)
+    check_no_label_is_missing(values)
+    if values.dtype.kind == "f":
+        if np.isinf(values).any():
             raise InvalidInput("y contains infinity; remove those rows, since every row needs a label.")
-        if (y != np.floor(y)).any():
+        if (values != np.floor(values)).any():
             raise InvalidInput(
                 "Unknown label type: continuous. Labels are classes; if the fractions are class names, pass them as "
                 "objects or as text."
             )
     return X, y
-
-
-def label_column(y: Any) -> NDArray[Any]:
-    """Return labels (row,). A column (row, 1) is accepted with scikit-learn's warning."""
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        from sklearn.exceptions import DataConversionWarning  # noqa: PLC0415  (the import is slow and rarely needed)
-
-        text = "A column-vector y was passed when a 1d array was expected. Please change its shape to (n_samples,)."
-        warnings.warn(text, DataConversionWarning, stacklevel=5)
-        return labels[:, 0]
-    if labels.ndim != 1:
-        raise InvalidInput(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
-    return labels
-
-
-def class_codes(classes: NDArray[Any], y: Any) -> tuple[NDArray[np.int64], int]:
-    """Return the class numbers of labels y (row,), and the number of labels that are not among `classes`.
-
-    Unlisted labels are numbered after the listed ones. A class may occur only in the test part, or lose all its
-    training labels to noise.
-    """
-    labels = encode_labels(y)
-    position = {label: k for k, label in enumerate(classes.tolist())}
-    n_known = len(position)
-    numbers = [position.setdefault(label, len(position)) for label in labels.classes.tolist()]
-    codes: NDArray[np.int64] = np.array(numbers, dtype=np.int64)[labels.codes]
-    return codes, len(position) - n_known
 
 
 def prediction_rows(estimator: Any, X: Any) -> NDArray[Any]:

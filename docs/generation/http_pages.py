@@ -74,8 +74,10 @@ def _responses(responses: Document) -> str:
     rows = [
         (status, response["description"], "<br>".join(_contents(response.get("content", {}))))
         for status, response in responses.items()
+        if "$ref" not in response
     ]
-    return f"**Responses**\n\n{table(('status', 'meaning', 'content'), rows)}"
+    listed = table(("status", "meaning", "content"), rows)
+    return f"**Responses**, beside the [errors of any route](/errors.md):\n\n{listed}"
 
 
 def _contents(content: Document) -> Iterator[str]:

@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from app.settings import JobSettings, Limits, _Environment
+from app.settings import JobSettings, Limits, ServerSettings
+from app.settings.environment import Environment
 from docs.generation.markdown import code, table
 
 #: Defaults that another setting or the machine decides.
@@ -12,13 +13,16 @@ _DERIVED_DEFAULTS = {
     "database_url": "SQLite in the home folder",
     "redis_url": "a private Redis on a Unix socket",
     "threads_per_job": "number of processors",
+    "max_job_bytes": "a share of the memory of the machine or container",
+    "allowed_hosts": "none",
+    "cors_origins": "none",
 }
-_UNITS = ((1024**3, "GiB"), (1024**2, "MiB"))
+_UNITS = ((1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB"))
 
 
 def settings() -> str:
     """Return one row per environment variable."""
-    fields = _Environment.model_fields.items()
+    fields = Environment.model_fields.items()
     return table(
         ("variable", "default", "meaning"),
         ((code(_variable(name, field)), _default(name, field), field.description or "") for name, field in fields),
@@ -32,7 +36,7 @@ def _variable(name: str, field: FieldInfo) -> str:
 def _default(name: str, field: FieldInfo) -> str:
     if name in _DERIVED_DEFAULTS:
         return _DERIVED_DEFAULTS[name]
-    group = next((group for group in (Limits, JobSettings) if name in group.model_fields), None)
+    group = next((group for group in (Limits, JobSettings, ServerSettings) if name in group.model_fields), None)
     value = field.default if group is None else group.model_fields[name].default
     return code(_shown(name, value))
 

@@ -14,7 +14,7 @@ def test_a_burst_of_reads_is_answered(client: TestClient) -> None:
 
     async def burst() -> list[int]:
         transport = httpx2.ASGITransport(app=client.app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://test", timeout=60) as http:
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as http:
             answers = await asyncio.gather(*(http.get("/jobs") for _ in range(300)))
             return [answer.status_code for answer in answers]
 
@@ -26,7 +26,7 @@ def test_a_burst_of_writes_is_answered(client: TestClient) -> None:
 
     async def burst() -> list[int]:
         transport = httpx2.ASGITransport(app=client.app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://test", timeout=60) as http:
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as http:
             answers = await asyncio.gather(*(http.post(f"/jobs/{job_id}/cancel") for _ in range(150)))
             return [answer.status_code for answer in answers]
 

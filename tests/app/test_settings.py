@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from app.settings import MAX_SOCKET_PATH_BYTES, load_settings
+from app.machine import MAX_SOCKET_PATH_BYTES
+from app.settings import load_settings
 
 
 @pytest.fixture(autouse=True)

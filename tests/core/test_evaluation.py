@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
@@ -48,6 +48,7 @@ def test_metrics_equal_those_of_scikit_learn(n_classes):
     json.dumps(report, allow_nan=False)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 4))
 def test_metrics_with_ties_and_unpredicted_classes(seed, n_classes, n_levels):
     rng = np.random.default_rng(seed)

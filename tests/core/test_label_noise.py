@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_estimate_for_any_number_of_threads():
 
 @pytest.mark.parametrize("is_grouped", [False, True])
 def test_at_most_so_many_rows_are_used(monkeypatch, is_grouped):
-    monkeypatch.setattr(label_noise, "_MAX_ROWS", 300)
+    monkeypatch.setattr(label_noise, "MAX_ROWS", 300)
     X, clean, noisy = noisy_blobs(rate=0.1, n_rows=900)
     groups = np.arange(900) // 4
     noise = core.estimate_label_noise(X, noisy, groups=groups if is_grouped else None, random_state=0)

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 import yaml
 
-from app.settings import JobSettings, Limits
+from app.settings import JobSettings, Limits, ServerSettings
 from tests.deployment.compose_file import ROOT, MissingVariable, Service, read_compose
 
 VARIABLES = {"POSTGRES_PASSWORD": "one", "REDIS_PASSWORD": "two"}
@@ -74,7 +74,9 @@ def test_api_and_workers_share_the_state_volume(services: dict[str, Service]) ->
 
 def test_every_limit_and_timing_reaches_the_containers(services: dict[str, Service]) -> None:
     names = {f"BRISTLECONE_{name.upper()}" for group in (Limits, JobSettings) for name in group.model_fields}
-    # Fixed by the API contract, not configurable by operators.
-    names -= {"BRISTLECONE_MAX_CLASSES"}
+    # The classes are fixed by the API contract; the threads of a job are BRISTLECONE_THREADS_PER_JOB.
+    names -= {"BRISTLECONE_MAX_CLASSES", "BRISTLECONE_JOB_THREADS"}
     for service in ("api", "worker", "migrate"):
         assert names <= set(services[service].environment), service
+    server = {f"BRISTLECONE_{name.upper()}" for name in ServerSettings.model_fields}
+    assert server <= set(services["api"].environment)

@@ -66,11 +66,13 @@ def test_wheel_contains_all_files_of_the_service(tmp_path: Path) -> None:
         sources.mkdir(exist_ok=True)
         copy(ROOT / source, sources / source)
     suffixes = {".py", ".parquet", ".typed"}
-    needed = {str(path.relative_to(sources)) for path in sources.rglob("*") if path.suffix in suffixes}
+    files = [path.relative_to(sources) for path in sources.rglob("*") if path.suffix in suffixes]
+    needed = {str(path).removeprefix("client/") for path in files}
     pip = [sys.executable, "-m", "pip", "wheel", "-qq", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(sources)], check=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    packed = set(zipfile.ZipFile(wheel).namelist())
-    assert {"app/demo/data/optdigits.parquet", "core/py.typed"} <= needed
+    subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(sources), str(sources / "client")], check=True)
+    wheels = list(tmp_path.glob("*.whl"))
+    assert len(wheels) == 2
+    packed = {name for wheel in wheels for name in zipfile.ZipFile(wheel).namelist()}
+    assert {"app/demo/data/optdigits.parquet", "core/py.typed", "bristlecone/py.typed"} <= needed
     assert needed - packed == set()
     assert any(name.endswith("/licenses/LICENSE") for name in packed)

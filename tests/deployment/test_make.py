@@ -30,10 +30,12 @@ def small_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     for name in ("Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
-    for name in ("app", "core", "workers", "migrations"):
-        (folder / name).mkdir()
+    for name in ("app", "core", "workers", "migrations", "client/bristlecone"):
+        (folder / name).mkdir(parents=True)
         (folder / name / "__init__.py").touch()
-    (folder / "README.md").touch()
+    for name in ("README.md", "client/README.md"):
+        (folder / name).touch()
+    shutil.copy(ROOT / "client" / "pyproject.toml", folder / "client")
     backend = re.search(r"^setuptools==.*(\n .*)+", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
     assert backend is not None
     (folder / "requirements.lock").write_text(f"{backend[0]}\n")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.settings import _Environment
+from app.settings.environment import Environment
 from tests.service_process import RunningService
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,12 +118,13 @@ def test_sweep_guide_prints_a_score_for_each_cell(run_guide: Callable[[str], str
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks("python", page.read_text())], ids=lambda page: page.name
 )
-def test_python_examples_run(page: Path, tmp_path: Path) -> None:
+def test_python_examples_run(page: Path, service: RunningService, folder: Path, tutorial: str) -> None:
     script = "".join(blocks("python", page.read_text()))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "client")])
+    environment = {**os.environ, "PYTHONPATH": paths, "BRISTLECONE_URL": service.url, "MPLBACKEND": "agg"}
     command = [sys.executable, "-W", "error", "-c", script]
     completed = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
     )
     assert completed.returncode == 0, completed.stderr
     assert completed.stdout
@@ -139,8 +140,7 @@ def test_start_commands_are_targets_of_the_makefile() -> None:
 def test_settings_table_lists_every_setting_once() -> None:
     documented = re.findall(r"^\| `(\w+)` \|", (DOCS / "reference" / "settings.md").read_text(), re.MULTILINE)
     existing = [
-        str(field.validation_alias or f"BRISTLECONE_{name.upper()}")
-        for name, field in _Environment.model_fields.items()
+        str(field.validation_alias or f"BRISTLECONE_{name.upper()}") for name, field in Environment.model_fields.items()
     ]
     assert sorted(documented) == sorted(existing)
 

@@ -43,7 +43,7 @@ def run_serve(home: Path, port: int, **changes: str) -> subprocess.CompletedProc
 class TestRunning:
     def test_log_names_the_addresses_of_the_api_and_its_docs(self, service: RunningService) -> None:
         log = wait_until(
-            lambda: service.log.read_text() if "loopback" in service.log.read_text() else "", 10, "the banner"
+            lambda: service.log.read_text() if "Press Ctrl-C" in service.log.read_text() else "", 10, "the banner"
         )
         assert f"API   {service.url}\n" in log
         assert f"Docs  {service.url}/docs\n" in log

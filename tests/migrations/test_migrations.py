@@ -22,7 +22,8 @@ from app.storage.database import build_engine, reading, writing
 from app.storage.schema import MIGRATIONS, alembic_config, is_current
 from app.sweeps.tables import SweepCellRow
 from app.tables import metadata
-from app.trained_models.tables import TrainedModelRow
+from app.trained_models.pointer_service import point_alias, set_default
+from app.trained_models.tables import ModelAliasRow, ModelNameRow, TrainedModelRow
 from tests.app.trained_models.made import make_trained_model
 from tests.conftest import make_settings
 from tests.databases import fresh_database
@@ -110,6 +111,23 @@ def test_older_data_sets_get_values_for_new_columns(engine: Engine) -> None:
     command.downgrade(config, "20261124_sweeps")
     with engine.connect() as connection:
         assert connection.execute(text("SELECT name FROM datasets")).scalars().all() == ["old"]
+
+
+def test_older_models_get_tags_and_names_keep_their_versions(engine: Engine, tmp_path: Path) -> None:
+    config = _config(engine)
+    command.upgrade(config, "head")
+    context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
+    model = make_trained_model(context)
+    point_alias(context.sessions, context.artifact_store, "production", str(model.id))
+    set_default(context.sessions, model.name, model.version)
+    command.downgrade(config, "20261126_audits_of_datasets")
+    command.upgrade(config, "head")
+    with reading(context.sessions) as session:
+        stored, name = session.get_one(TrainedModelRow, model.id), session.get_one(ModelNameRow, model.name)
+        assert (stored.tags, stored.description) == ([], None)
+        assert (name.last_version, name.default_model_id, name.renamed_to) == (1, None, None)
+        assert session.scalars(select(ModelAliasRow)).all() == []
+    context.close()
 
 
 def test_downgrade_before_sweeps_keeps_other_jobs(engine: Engine, tmp_path: Path) -> None:

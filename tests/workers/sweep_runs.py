@@ -6,31 +6,29 @@ from typing import Any
 from sqlalchemy import select
 
 from app.context import ServiceContext
-from app.datasets.service import DatasetService
-from app.jobs.service import JobService
+from app.jobs.service import JobService, submit
 from app.jobs.tables import JobRow
-from app.storage.database import reading, writing
+from app.storage.database import reading
 from app.sweeps.records import Sweep
 from app.sweeps.service import SweepService
 from app.sweeps.specs import SweepSpec
 from app.sweeps.submission import SweepSubmission
-from workers.lifecycle import run_job
+from tests.job_attempts import attempt_job
 from workers.sweeping import sweep_cell
 
 
 def submitted(context: ServiceContext, **request: Any) -> tuple[uuid.UUID, list[uuid.UUID]]:
     """Queue a sweep and return its id and the ids of its cells in their order."""
     limits = context.settings.limits
-    with writing(context.sessions) as session:
-        datasets = DatasetService(session, context.dataset_store, limits)
-        submission = SweepSubmission(SweepSpec.model_validate(request), session, datasets, limits)
-        sweep_id = JobService(session, limits).submit(submission, None).id
+    submission = SweepSubmission(SweepSpec.model_validate(request), context.sessions, limits)
+    sweep_id = submit(context.sessions, limits, submission, None).id
+    with reading(context.sessions) as session:
         cells = select(JobRow.id).where(JobRow.parent_id == sweep_id).order_by(JobRow.created_at)
         return sweep_id, list(session.scalars(cells))
 
 
 def run_cell(context: ServiceContext, job_id: uuid.UUID) -> None:
-    run_job(context, job_id, sweep_cell, lambda: False)
+    attempt_job(context, job_id, sweep_cell)
 
 
 def read(context: ServiceContext, sweep_id: uuid.UUID) -> Sweep:

@@ -85,7 +85,7 @@ def test_the_estimate_has_a_phase_of_its_own() -> None:
     request = {"name": "n", "dataset_id": "00000000-0000-0000-0000-000000000000", "model": {"kind": "tree"}, "seed": 0}
     request["noise"] = {"inject": None, "correction": None}
     holdout = list(_phase_weights(TrainSpec.model_validate({**request, "evaluation": {"kind": "holdout"}})))
-    assert holdout == ["loading", "compiling", "growing", "estimating label noise", "scoring"]
+    assert holdout == ["loading", "compiling", "growing", "estimating label noise", "scoring", "permuting"]
     folds = TrainSpec.model_validate({**request, "evaluation": {"kind": "cross_validation", "folds": 2}})
     assert list(_phase_weights(folds))[-2:] == ["growing", "estimating label noise"]
     none = _phase_weights(TrainSpec.model_validate({**request, "evaluation": NoEvaluation(kind="none")}))

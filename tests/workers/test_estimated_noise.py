@@ -98,7 +98,7 @@ def test_progress_includes_the_trees_of_the_estimate(context: ServiceContext, mo
 
     def advance(monitor: JobMonitor, completed: int) -> None:
         advance_as_always(monitor, completed)
-        news = monitor.news()
+        news = monitor.board.read_progress()
         if news:
             seen.append((news["phase"], news["fraction"]))
 

@@ -17,7 +17,8 @@ from app.storage.database import reading, writing
 from app.storage.pages import PageQuery
 from app.trained_models.service import TrainedModelService
 from tests.workers.training_runs import made, run, run_to_the_end, store
-from workers.monitor import JobMonitor, StopReason
+from workers.job_board import StopReason
+from workers.monitor import JobMonitor
 
 SCORES = {"accuracy", "balanced_accuracy", "weighted_f1", "macro_f1", "log_loss", "brier", "roc_auc"}
 COUNTS = {"n_rows", "confusion"}
@@ -33,7 +34,7 @@ def rows_per_class(report: dict[str, Any]) -> list[int]:
 
 def clean_labels(context: ServiceContext, dataset_id: str) -> Any:
     with reading(context.sessions) as session:
-        dataset = DatasetService(session, context.dataset_store, context.settings.limits).get(uuid.UUID(dataset_id))
+        dataset = DatasetService(session, context.dataset_store).get(uuid.UUID(dataset_id))
     return dataset.labels[context.dataset_store.load(dataset.fingerprint).y]
 
 
@@ -151,11 +152,11 @@ def test_models_are_sorted_by_means_and_deviations_over_folds(context: ServiceCo
     for part in ("test", "test_sd"):
         with reading(context.sessions) as session:
             page = PageQuery(limit=10, cursor=None, sort=f"-metrics.{part}.brier")
-            listed, _ = TrainedModelService(session, context.artifact_store).page(
+            models_of_page = TrainedModelService(session, context.artifact_store).page(
                 page, name=None, kind=None, dataset_id=None
             )
-        values = [model.metrics[part]["brier"] for model in listed]
-        assert values == sorted((model.metrics[part]["brier"] for model in models), reverse=True)
+        worst_first = sorted(models, key=lambda model: model.metrics[part]["brier"], reverse=True)
+        assert [model.id for model in models_of_page.items] == [model.id for model in worst_first]
 
 
 def test_progress_covers_all_folds_and_the_last_fit(context: ServiceContext, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +165,7 @@ def test_progress_covers_all_folds_and_the_last_fit(context: ServiceContext, mon
 
     def advance(monitor: JobMonitor, completed: int) -> None:
         advance_as_always(monitor, completed)
-        news = monitor.news()
+        news = monitor.board.read_progress()
         if news:
             phases.append(news["phase"])
             fractions.append(news["fraction"])
@@ -199,7 +200,7 @@ def test_a_job_is_cancelled_between_and_inside_folds(
             with writing(context.sessions) as session:
                 running = session.query(JobRow).one()
                 JobService(session, context.settings.limits).cancel(running.id)
-            monitor.stop(StopReason.CANCEL)
+            monitor.board.stop(StopReason.CANCEL)
 
     advance_as_always = JobMonitor.advance
     monkeypatch.setattr(JobMonitor, "advance", advance)

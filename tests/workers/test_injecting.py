@@ -15,7 +15,8 @@ from tests.factories import job
 from tests.workers.sweep_runs import run_cell, submitted
 from tests.workers.test_training import three_classes
 from tests.workers.training_runs import made, run, run_to_the_end, store
-from workers.monitor import JobMonitor, StopReason
+from workers.job_board import StopReason
+from workers.monitor import JobMonitor
 
 TREE = {"kind": "tree", "max_depth": 3}
 ADVERSARIAL = {"kind": "adversarial", "rate": 0.1}
@@ -36,7 +37,7 @@ def cancelled_in(context: ServiceContext, monkeypatch: pytest.MonkeyPatch) -> An
                 with writing(context.sessions) as session:
                     running = session.scalars(select(JobRow).where(JobRow.kind != JobKind.SWEEP)).one()
                     JobService(session, context.settings.limits).cancel(running.parent_id or running.id)
-                monitor.stop(StopReason.CANCEL)
+                monitor.board.stop(StopReason.CANCEL)
 
         advance_as_always = JobMonitor.advance
         monkeypatch.setattr(JobMonitor, "advance", advance)
@@ -74,8 +75,9 @@ def test_progress_rises_during_injection_without_a_compiling_phase(
 
     def advance(monitor: JobMonitor, completed: int) -> None:
         advance_as_always(monitor, completed)
-        if news := monitor.news():
-            seen.append((news["phase"], news["fraction"]))
+        shown = monitor.board.read_progress()
+        assert shown is not None
+        seen.append((shown["phase"], shown["fraction"]))
 
     advance_as_always = JobMonitor.advance
     monkeypatch.setattr(JobMonitor, "advance", advance)
@@ -108,4 +110,4 @@ def test_each_fold_has_an_injection_phase_and_jobs_without_noise_have_none(
     fit_phases = ["injecting", "growing", "scoring"]
     fold_phases = [f"fold {number} of 2: {phase}" for number in (1, 2) for phase in fit_phases]
     assert planned[0] == ["loading", "compiling", *fold_phases, "injecting", "growing", "estimating label noise"]
-    assert planned[1] == ["loading", "compiling", "growing", "estimating label noise", "scoring"]
+    assert planned[1] == ["loading", "compiling", "growing", "estimating label noise", "scoring", "permuting"]

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 import core
 from app.context import ServiceContext
 from app.datasets import endpoints as datasets
-from app.http import error_handlers
+from app.http import error_handlers, request_memory
 from app.predictions import endpoints as predictions
 from tests.workers.training_runs import run
 
@@ -62,6 +62,7 @@ def client(context: ServiceContext) -> TestClient:
     app = FastAPI(max_body_size=10**8)
     app.state.context = replace(context)
     error_handlers.install(app)
+    request_memory.install(app, context.settings)
     app.include_router(datasets.router(context.settings.limits))
     app.include_router(predictions.router)
     return TestClient(app)

@@ -1,5 +1,6 @@
 """Body of a sweep's cell on real rows; its scores equal those computed with a few lines of core."""
 
+import json
 import uuid
 from typing import Any
 
@@ -19,10 +20,11 @@ from app.storage.database import reading, writing
 from app.trained_models.tables import TrainedModelRow
 from core.exceptions import FitStopped
 from tests.factories import job
+from tests.job_attempts import attempt_job
 from tests.workers.sweep_runs import read, run_cell, scores, submitted, swept
 from tests.workers.training_runs import made, store
-from workers.lifecycle import run_job
-from workers.monitor import JobMonitor, StopReason
+from workers.job_board import JobBoard, StopReason
+from workers.monitor import JobMonitor
 from workers.sweeping import sweep_cell
 
 FOREST = {"kind": "forest", "n_estimators": 5, "max_depth": 4}
@@ -32,7 +34,7 @@ CLEAN, NOISY = {"kind": "uniform", "rate": 0.0}, {"kind": "uniform", "rate": 0.3
 
 def load_rows(context: ServiceContext, dataset_id: str) -> tuple[Any, Any]:
     with reading(context.sessions) as session:
-        dataset = DatasetService(session, context.dataset_store, context.settings.limits).get(uuid.UUID(dataset_id))
+        dataset = DatasetService(session, context.dataset_store).get(uuid.UUID(dataset_id))
     table = context.dataset_store.load(dataset.fingerprint)
     return table.X, dataset.labels[table.y]
 
@@ -125,7 +127,7 @@ def test_an_error_that_depends_on_the_rows_fails_only_its_cell(context: ServiceC
 def test_progress_rises_over_the_repeats(context: ServiceContext) -> None:
     class Noted(JobMonitor):
         def __init__(self) -> None:
-            super().__init__()
+            super().__init__(JobBoard())
             self.seen: list[tuple[str, float]] = []
 
         def begin(self, phase: str, total: int, unit: str) -> None:
@@ -135,7 +137,7 @@ def test_progress_rises_over_the_repeats(context: ServiceContext) -> None:
 
     _, cells = submitted(context, dataset_id=store(context, made(100)), models=[TREE], noise=[NOISY], repeats=3)
     monitor = Noted()
-    sweep_cell(context, Claim(cells[0], 1, job(context, cells[0]).request), monitor)
+    sweep_cell(context, Claim(cells[0], 1, json.dumps(job(context, cells[0]).request)), monitor)
     fractions = [fraction for _, fraction in monitor.seen]
     assert [phase for phase, _ in monitor.seen][:3] == ["loading", "compiling", "repeat 1 of 3: injecting"]
     assert monitor.seen[-1][0] == "repeat 3 of 3: scoring"
@@ -147,12 +149,12 @@ def test_a_cell_stops_between_repeats(context: ServiceContext) -> None:
     class StoppedAfterOne(JobMonitor):
         def begin(self, phase: str, total: int, unit: str) -> None:
             if phase.startswith("repeat 2"):
-                self.stop(StopReason.CANCEL)
+                self.board.stop(StopReason.CANCEL)
             super().begin(phase, total, unit)
 
     _, cells = submitted(context, dataset_id=store(context, made(100)), models=[TREE], noise=[NOISY], repeats=3)
     with pytest.raises(FitStopped):
-        sweep_cell(context, Claim(cells[0], 1, job(context, cells[0]).request), StoppedAfterOne())
+        sweep_cell(context, Claim(cells[0], 1, json.dumps(job(context, cells[0]).request)), StoppedAfterOne(JobBoard()))
 
 
 def test_a_cell_cancelled_after_its_work_stores_no_scores(context: ServiceContext) -> None:
@@ -164,7 +166,7 @@ def test_a_cell_cancelled_after_its_work_stores_no_scores(context: ServiceContex
             JobService(session, context.settings.limits).cancel(sweep_id)
         return result
 
-    run_job(context, cells[0], work, lambda: False)
+    attempt_job(context, cells[0], work)
     sweep = read(context, sweep_id)
     assert (sweep.job.state, sweep.cells[0].job.state) == (JobState.CANCELLED, JobState.CANCELLED)
     assert sweep.cells[0].scores is None

@@ -189,7 +189,7 @@ def fractions(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     def advance(monitor: JobMonitor, completed: int) -> None:
         advance_as_always(monitor, completed)
-        news = monitor.news()
+        news = monitor.board.read_progress()
         seen.append(news["fraction"] if news else seen[-1])
 
     advance_as_always = JobMonitor.advance

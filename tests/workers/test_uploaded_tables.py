@@ -19,7 +19,7 @@ from app.datasets.formats import PlainFile
 from app.datasets.options import UploadOptions
 from app.datasets.service import store_upload
 from tests.workers.training_runs import run, run_to_the_end
-from workers.dataset_rows import load_dataset, load_test_rows
+from workers.dataset_rows import dataset_record, load_rows, load_test_rows
 
 
 def stored(context: ServiceContext, content: bytes, **options: Any) -> uuid.UUID:
@@ -79,7 +79,7 @@ def table(n_rows: int, seed: int) -> dict[str, Any]:
 def loaded(context: ServiceContext) -> Any:
     columns = table(200, seed=0)
     columns["y"][3:9] = ""
-    return load_dataset(context, stored(context, as_csv(columns), weight="w", group="g"))
+    return load_rows(context, dataset_record(context, stored(context, as_csv(columns), weight="w", group="g")))
 
 
 def test_rows_keep_their_numbers_weights_and_groups(loaded: Any) -> None:
@@ -143,7 +143,7 @@ def test_a_test_set_that_leaves_a_feature_out_still_has_it(context: ServiceConte
         "kind": ["c", "d"] * 10,
     }
     ids = [stored(context, as_csv(columns)) for columns in (training, test)]
-    records = [load_dataset(context, dataset_id).record for dataset_id in ids]
+    records = [dataset_record(context, dataset_id) for dataset_id in ids]
     assert {feature["name"] for feature in records[1].features if feature["kind"] == "ignored"} == {"size", "city"}
     rows = load_test_rows(context, records[1], records[0])
     sorted_cities = sorted({*training["city"]})
@@ -176,7 +176,7 @@ def test_the_categories_of_a_test_set_may_be_written_otherwise(
         stored(context, as_csv({"c": training, "y": [0, 1] * (len(training) // 2)})),
         stored(context, as_parquet({"c": test, "y": [0, 1] * (len(test) // 2)}), types=types),
     ]
-    records = [load_dataset(context, dataset_id).record for dataset_id in ids]
+    records = [dataset_record(context, dataset_id) for dataset_id in ids]
     column = records[0].columns[0]
     codes = load_test_rows(context, records[1], records[0]).X.X[:20, 0]
     assert column.categories is not None
@@ -224,7 +224,7 @@ def test_categories_of_a_test_set_are_matched_by_value(
 ) -> None:
     types = {"c": ColumnKind.CATEGORICAL} if codes == NUMBERS else {}
     ids = [stored(context, content, types=types) for content in (training, test)]
-    records = [load_dataset(context, dataset_id).record for dataset_id in ids]
+    records = [dataset_record(context, dataset_id) for dataset_id in ids]
     rows = load_test_rows(context, records[1], records[0])
     np.testing.assert_array_equal(rows.X.X[:, 0], codes)
     assert rows.n_unknown_cells == n_unknown

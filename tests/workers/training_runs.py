@@ -5,35 +5,30 @@ from typing import Any
 import numpy as np
 
 from app.context import ServiceContext
-from app.datasets.service import DatasetService
-from app.jobs.service import JobService
+from app.jobs.service import submit
 from app.jobs.states import JobState
 from app.jobs.tables import JobRow
-from app.storage.database import reading, writing
+from app.storage.database import reading
 from app.trained_models.records import TrainedModelRecord
 from app.trained_models.service import TrainedModelService
 from app.training.specs import TrainRequest
 from app.training.submission import TrainingSubmission
-from tests.factories import job
-from workers.lifecycle import run_job
+from tests.factories import job, store_columns
+from tests.job_attempts import attempt_job
 from workers.training import train
 
 
 def store(context: ServiceContext, columns: dict[str, list[Any]], target: str = "y") -> str:
-    with writing(context.sessions) as session:
-        service = DatasetService(session, context.dataset_store, context.settings.limits)
-        with service.storing_columns(columns, target, "made") as row:
-            return str(row.id)
+    return str(store_columns(context, columns, target).id)
 
 
 def run_to_the_end(context: ServiceContext, **request: Any) -> JobRow:
     """Submit a job, run it in this process, and return its row."""
     limits = context.settings.limits
-    with writing(context.sessions) as session:
-        datasets = DatasetService(session, context.dataset_store, limits)
-        submission = TrainingSubmission(TrainRequest.model_validate(request), datasets, limits)
-        job_id = JobService(session, limits).submit(submission, None).id
-    run_job(context, job_id, train, lambda: False)
+    body = TrainRequest.model_validate(request)
+    submission = TrainingSubmission(body, context.sessions, context.dataset_store, limits)
+    job_id = submit(context.sessions, limits, submission, None).id
+    attempt_job(context, job_id, train)
     return job(context, job_id)
 
 

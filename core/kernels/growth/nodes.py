@@ -18,11 +18,7 @@ from core.kernels.search.node_codes import NodeRows, mark_up_to
 from core.kernels.search.packed_sums import PackedRows, packed_rows, sum_words
 from core.kernels.search.scanning import NodeTotals
 from core.kernels.search.search_workspace import SearchLimits, SearchWorkspace, new_search_workspace
-from core.kernels.search.splitting import (
-    NO_SPLIT,
-    Split,
-    best_split,
-)
+from core.kernels.search.splitting import NO_SPLIT, Split, best_split
 
 #: Rounding error that is allowed for in the comparison with min_risk_decrease.
 GAIN_TOLERANCE = 1e-12
@@ -192,11 +188,13 @@ def start_node(
     tree_weight: float,
     nodes: GrowingNodes,
     node: int,
+    stop_flag: NDArray[np.uint8],
     workspace: GrowthWorkspace,
 ) -> CandidateSplit:
     """Record a node as a leaf and search for its split.
 
-    The result is NO_CANDIDATE unless the split decreases the training risk by more than min_risk_decrease.
+    The result is NO_CANDIDATE unless the split decreases the training risk by more than min_risk_decrease. Once
+    `stop_flag` (1,) is set, it must not be used.
     """
     start, stop = pending.start, pending.stop
     class_weights, present = workspace.class_weights, workspace.present
@@ -217,6 +215,7 @@ def start_node(
         limits.search,
         pending.n_constant,
         workspace.random_state,
+        stop_flag,
         workspace.search,
     )
     decrease = risk_decrease(criterion, split.gain, weight / tree_weight) if split.feature >= 0 else 0.0

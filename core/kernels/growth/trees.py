@@ -101,7 +101,7 @@ def _grow_nodes(
         pending = _read_pending(stack, size)
         node, n_nodes = n_nodes, n_nodes + 1
         candidate = start_node(
-            criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, workspace
+            criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, stop_flag, workspace
         )
         if candidate.split.feature >= 0:
             left, right = split_node(features, tree_rows, packed, pending, candidate, nodes, node, workspace)
@@ -109,7 +109,7 @@ def _grow_nodes(
             _write_pending(stack, size, right)
             _write_pending(stack, size + 1, left)
             size += 2
-    return n_nodes, size == 0
+    return n_nodes, size == 0 and stop_flag[0] == 0
 
 
 @kernel
@@ -124,7 +124,8 @@ def grow_depth_first(
 ) -> GrowthResult:
     """Grow one tree on rows of positive weight. Reorders `tree_rows` and advances `random_state`.
 
-    `stop_flag` (1,) is read at each node. If it is not zero, growth returns with finished = False.
+    `stop_flag` (1,) is read at each node and at each feature of a node. If it is not zero, growth returns with
+    finished = False.
     """
     root = _new_root(tree_rows.rows.shape[0], random_state)
     tree_weight, packed = tree_rows.weights.sum(), _pack(tree_rows, limits, workspace)
@@ -146,10 +147,13 @@ def _start_node(
     tree_weight: float,
     nodes: GrowingNodes,
     node: int,
+    stop_flag: NDArray[np.uint8],
     workspace: GrowthWorkspace,
 ) -> CandidateSplit:
     """Call `start_node` without inlining it, since best-first growth calls it in two places."""
-    return start_node(criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, workspace)
+    return start_node(
+        criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, stop_flag, workspace
+    )
 
 
 @inner_kernel
@@ -201,7 +205,9 @@ def grow_best_first(
     pending_nodes = [root]
     number = len(pending_nodes) - 1  # not the literal 0, for which numba would compile all of it again
     candidates = [
-        _start_node(criterion, features, tree_rows, packed, root, limits, tree_weight, nodes, number, workspace)
+        _start_node(
+            criterion, features, tree_rows, packed, root, limits, tree_weight, nodes, number, stop_flag, workspace
+        )
     ]
     states = [workspace.random_state[0]]
     queue = [_queue_entry(candidates[0], 0)]
@@ -220,7 +226,17 @@ def grow_best_first(
             pending_nodes.append(child)
             candidates.append(
                 _start_node(
-                    criterion, features, tree_rows, packed, child, limits, tree_weight, nodes, number, workspace
+                    criterion,
+                    features,
+                    tree_rows,
+                    packed,
+                    child,
+                    limits,
+                    tree_weight,
+                    nodes,
+                    number,
+                    stop_flag,
+                    workspace,
                 )
             )
             states.append(workspace.random_state[0])

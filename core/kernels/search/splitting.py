@@ -250,13 +250,17 @@ def best_split(
     limits: SearchLimits,
     n_constant: int,
     random_state: NDArray[np.uint64],
+    stop_flag: NDArray[np.uint8],
     workspace: SearchWorkspace,
 ) -> SearchResult:
-    """Return the best split among the features drawn."""
+    """Return the best split among the features drawn.
+
+    `stop_flag` (1,) is read at each feature. If it is not zero, the result must not be used.
+    """
     feature_order, best, sees_missing, free_buffer = workspace.feature_order, NO_CUT, False, 0
     n_known, n_untried, n_drawn, n_varying = n_constant, feature_order.shape[0], 0, 0
     at_random = limits.max_features < n_untried
-    while n_untried > n_constant and (n_drawn < limits.max_features or n_varying == 0):
+    while n_untried > n_constant and (n_drawn < limits.max_features or n_varying == 0) and stop_flag[0] == 0:
         n_drawn += 1
         position = _draw(n_known, n_constant, n_untried, at_random, random_state)
         if position < 0:

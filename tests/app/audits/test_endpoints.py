@@ -15,9 +15,10 @@ from app.audits.service import remove_unreferenced
 from app.context import ServiceContext
 from app.jobs.states import JobState
 from tests.factories import job, make_dataset, make_job
+from tests.job_attempts import attempt_job
+from tests.stored_files import put
 from tests.workers.training_runs import store
 from workers.auditing import audit
-from workers.lifecycle import run_job
 
 QUICK = {"kind": "forest", "n_estimators": 40, "min_samples_leaf": 5}
 
@@ -44,7 +45,7 @@ def submitted(client: TestClient, dataset_id: Any, **request: Any) -> dict[str, 
 def audited(client: TestClient, context: ServiceContext, columns: dict[str, list[Any]], **request: Any) -> str:
     """Run an audit and return its id."""
     audit_id = submitted(client, store(context, columns), **request)["id"]
-    run_job(context, uuid.UUID(audit_id), audit, lambda: False)
+    attempt_job(context, uuid.UUID(audit_id), audit)
     ended = job(context, uuid.UUID(audit_id))
     assert ended.state is JobState.SUCCEEDED, (ended.error_code, ended.error_message)
     return audit_id
@@ -58,6 +59,7 @@ def all_rows(client: TestClient, audit_id: str, **query: Any) -> list[dict[str, 
         found += page["items"]
         cursor = page["next_cursor"]
         if cursor is None:
+            assert page["total"] == len(found)
             return found
 
 
@@ -122,6 +124,41 @@ class TestResult:
             client.get(f"/audits/{audited(client, context, table(), seed=seed)}/issues.csv").text for seed in (1, 1, 2)
         ]
         assert texts[0] == texts[1] != texts[2]
+
+
+class TestLists:
+    def test_shows_the_figures_of_those_that_have_some(self, client: TestClient, context: ServiceContext) -> None:
+        done = audited(client, context, table())
+        waiting = submitted(client, store(context, table(("a", "b"))))["id"]
+        first, second = client.get("/audits").json()["items"]
+        assert (first["id"], first["state"], first["progress"]["phase"]) == (waiting, "queued", "queued")
+        assert (first["n_issues"], first["noise_rate"]) == (None, None)
+        whole = client.get(f"/audits/{done}").json()
+        figures = ("n_rows", "n_issues", "noise_rate", "noise_rate_error")
+        assert {name: second[name] for name in figures} == {name: whole[name] for name in figures}
+        assert [item["id"] for item in client.get("/audits?state=succeeded").json()["items"]] == [done]
+        of_dataset = client.get("/audits", params={"dataset_id": whole["dataset_id"]}).json()["items"]
+        assert [item["id"] for item in of_dataset] == [done]
+
+
+class TestDeletion:
+    def test_goes_with_its_file(self, client: TestClient, context: ServiceContext) -> None:
+        audit_id = audited(client, context, table())
+        assert list(context.settings.issues_folder.rglob("*.arrow"))
+        assert client.delete(f"/audits/{audit_id}").status_code == 204
+        assert client.get(f"/audits/{audit_id}").status_code == 404
+        assert client.get(f"/jobs/{audit_id}").status_code == 404
+        assert not list(context.settings.issues_folder.rglob("*.arrow"))
+
+    def test_its_result_goes_with_the_data_set(self, client: TestClient, context: ServiceContext) -> None:
+        audit_id = audited(client, context, table())
+        dataset_id = client.get(f"/audits/{audit_id}").json()["dataset_id"]
+        assert client.delete(f"/datasets/{dataset_id}").status_code == 204
+        for path in ("", "/issues", "/issues.csv"):
+            response = client.get(f"/audits/{audit_id}{path}")
+            assert (response.status_code, response.json()["code"]) == (404, "audit_not_found")
+        assert client.get("/audits").json()["items"][0]["n_issues"] is None
+        assert client.get(f"/jobs/{audit_id}").json()["state"] == "succeeded"
 
 
 def _text(value: Any) -> str:
@@ -202,9 +239,9 @@ class TestSubmission:
         dataset_id = store(context, table())
         job_id = submitted(client, dataset_id)["id"]
         assert client.delete(f"/datasets/{dataset_id}").status_code == 409
-        run_job(context, uuid.UUID(job_id), audit, lambda: False)
+        attempt_job(context, uuid.UUID(job_id), audit)
         assert client.delete(f"/datasets/{dataset_id}").status_code == 204
-        assert client.get(f"/audits/{job_id}/issues").status_code == 200
+        assert client.get(f"/audits/{job_id}/issues").status_code == 404
 
 
 class TestReading:
@@ -247,7 +284,7 @@ class TestReading:
 
 def test_only_files_without_an_audit_are_deleted(client: TestClient, context: ServiceContext) -> None:
     audit_id = audited(client, context, table())
-    orphan = context.issue_store.put(lambda path: path.write_bytes(b"unreferenced"))
+    orphan = put(context.issue_store, lambda path: path.write_bytes(b"unreferenced"))
     two_days_ago = time.time() - 2 * 24 * 3600
     for path in context.settings.issues_folder.iterdir():
         os.utime(path, (two_days_ago, two_days_ago))

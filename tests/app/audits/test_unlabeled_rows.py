@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from app.context import ServiceContext
 from app.jobs.states import JobState
 from tests.factories import job
+from tests.job_attempts import attempt_job
 from workers.auditing import audit
-from workers.lifecycle import run_job
 
 FOREST = {"kind": "forest", "n_estimators": 60, "min_samples_leaf": 5}
 
@@ -33,7 +33,7 @@ def upload(client: TestClient, header: str, lines: list[str], **fields: str) -> 
 def audited(client: TestClient, context: ServiceContext, dataset_id: str) -> str:
     body = {"dataset_id": dataset_id, "model": FOREST}
     audit_id = client.post("/audits", json=body).json()["id"]
-    run_job(context, uuid.UUID(audit_id), audit, lambda: False)
+    attempt_job(context, uuid.UUID(audit_id), audit)
     assert job(context, uuid.UUID(audit_id)).state is JobState.SUCCEEDED
     return audit_id
 

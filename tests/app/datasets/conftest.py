@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from app.context import ServiceContext
 from app.datasets import endpoints
-from app.http import error_handlers
+from app.http import error_handlers, request_memory
 from app.settings import Limits
 
 
@@ -17,6 +17,7 @@ def make_app(context: ServiceContext, limits: Limits) -> FastAPI:
     app = FastAPI(max_body_size=limits.max_body_bytes)
     app.state.context = replace(context, settings=context.settings.model_copy(update={"limits": limits}))
     error_handlers.install(app)
+    request_memory.install(app, app.state.context.settings)
     app.include_router(endpoints.router(limits))
     return app
 

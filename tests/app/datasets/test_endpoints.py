@@ -20,6 +20,7 @@ from app.jobs.submission import NewJob
 from app.settings import Limits
 from app.storage.database import writing
 from tests.app.datasets.conftest import make_app
+from tests.factories import queued
 
 CSV = b"age,job,risk\n41,skilled,good\n23,unskilled,bad\n,skilled,good\n"
 
@@ -212,8 +213,9 @@ class TestNotFound:
     def test_rows_of_an_unknown_id(self, client):
         assert client.get(f"/datasets/{uuid.uuid4()}/rows").json()["code"] == "dataset_not_found"
 
-    def test_no_id_at_all(self, client):
-        assert client.get("/datasets/nonsense").status_code == 422
+    def test_neither_an_id_nor_a_name(self, client):
+        assert client.get("/datasets/nonsense").json()["code"] == "dataset_not_found"
+        assert client.get("/datasets/" + "x" * 201).json()["code"] == "invalid_request"
 
 
 class TestDelete:
@@ -227,7 +229,8 @@ class TestDelete:
     def test_refused_while_a_job_needs_it(self, client, context, leftovers):
         body = upload(client).json()
         with writing(context.sessions) as session:
-            JobService(session, context.settings.limits).queue(NewJob(JobKind.TRAIN, {}, [uuid.UUID(body["id"])]))
+            new = NewJob(JobKind.TRAIN, {}, [uuid.UUID(body["id"])])
+            queued(JobService(session, context.settings.limits), new)
         response = client.delete(f"/datasets/{body['id']}")
         assert (response.status_code, response.json()["code"]) == (409, "dataset_in_use")
         assert "job inputs (1)" in response.json()["detail"]

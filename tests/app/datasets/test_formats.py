@@ -8,7 +8,7 @@ import zipfile
 import openpyxl
 import pytest
 
-from app.settings import Limits
+from app.settings import MEBIBYTE, Limits
 
 ROWS = [("é", 1.5, True, "u"), ("b", None, False, "v"), ("b", 3.0, True, "u"), ("é", 4.25, None, "v")]
 HEADER = ("name", "amount", "flag", "y")
@@ -200,10 +200,12 @@ class TestWorkbooks:
         response = upload(client, out.getvalue(), "t.xlsx")
         assert (response.status_code, response.json()["code"]) == (413, "upload_too_large")
 
-    def test_a_part_that_is_read_as_a_whole_is_bounded(self, client, monkeypatch):
-        monkeypatch.setattr("app.datasets.workbooks.MAX_PART_BYTES", 1_000)
-        response = upload(client, workbook([HEADER, *([("long text", 1, True, "u"), ("x", 2, False, "v")] * 9)]))
-        assert response.json()["code"] == "upload_too_large"
+    def test_a_part_that_is_read_as_a_whole_is_bounded(self, limited_client):
+        out = io.BytesIO(workbook([HEADER, *ROWS]))
+        with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("xl/large.xml", b" " * (65 * MEBIBYTE))
+        response = upload(limited_client(Limits(max_decoded_bytes=64 * MEBIBYTE)), out.getvalue(), "t.xlsx")
+        assert (response.status_code, response.json()["code"]) == (413, "decoded_too_large")
 
     def test_a_sheet_that_claims_to_be_huge(self, client):
         source, out = io.BytesIO(workbook([HEADER, *ROWS])), io.BytesIO()

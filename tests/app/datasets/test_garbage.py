@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 from app.context import ServiceContext
-from app.datasets.service import DatasetService, remove_unreferenced
-from app.storage.database import writing
+from app.datasets.service import remove_unreferenced
+from tests.factories import store_columns
 
 DAY = 86_400.0
 
@@ -22,10 +22,7 @@ def _collect_garbage(context: ServiceContext, older_than_seconds: float = DAY) -
 
 def test_only_old_files_without_a_row_are_deleted(context: ServiceContext) -> None:
     folder = context.settings.datasets_folder
-    with writing(context.sessions) as session:
-        service = DatasetService(session, context.dataset_store, context.settings.limits)
-        with service.storing_columns({"x": [1, 2], "y": [0, 1]}, "y", "kept") as row:
-            pass
+    row = store_columns(context, {"x": [1, 2], "y": [0, 1]}, "y", "kept")
     kept, old, new = (folder / f"{name}.parquet" for name in (row.fingerprint, "1" * 64, "2" * 64))
     old.write_bytes(b"left")
     new.write_bytes(b"just now")

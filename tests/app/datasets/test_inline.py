@@ -1,5 +1,7 @@
 """Columns of JSON values become an ordinary data set."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -12,25 +14,18 @@ from app.datasets.errors import (
     UnequalColumns,
     UnknownTarget,
 )
-from app.datasets.service import DatasetService
 from app.errors import Invalid
-from app.storage.database import writing
+from tests.factories import store_columns
 
 
 @pytest.fixture
-def service(context):
-    with writing(context.sessions) as session:
-        yield DatasetService(session, context.dataset_store, context.settings.limits)
+def stored(context):
+    return partial(store_columns, context)
 
 
-def stored(service, columns, target="y", name="inline", **roles):
-    with service.storing_columns(columns, target, name, **roles) as row:
-        return row
-
-
-def test_values_types_and_missing(service, context):
+def test_values_types_and_missing(stored, context):
     columns = {"x": [1, 2.5, None], "job": ["u", None, "v"], "flag": [True, None, False], "y": ["no", "yes", "no"]}
-    row = stored(service, columns)
+    row = stored(columns)
     assert [feature["kind"] for feature in row.features] == ["numeric", "categorical", "categorical"]
     assert row.classes == [{"label": "no", "count": 2}, {"label": "yes", "count": 1}]
     table = context.dataset_store.load(row.fingerprint)
@@ -38,9 +33,9 @@ def test_values_types_and_missing(service, context):
     np.testing.assert_array_equal(table.y, [0, 1, 0])
 
 
-def test_types_and_roles(service, context):
+def test_types_and_roles(stored, context):
     columns = {"id": ["a", "b", "c"], "x": [1, 2, 1], "w": [1, 2, 0.5], "g": ["u", "v", "u"], "y": [0, 1, 1]}
-    row = stored(service, columns, types={"id": "categorical"}, weight="w", group="g")
+    row = stored(columns, types={"id": "categorical"}, weight="w", group="g")
     assert [(feature["name"], feature["kind"]) for feature in row.features] == [("id", "categorical"), ("x", "numeric")]
     assert row.reading["format"] == "JSON"
     table = context.dataset_store.load(row.fingerprint)
@@ -55,15 +50,15 @@ def test_types_and_roles(service, context):
         ({"types": {"g": "numeric"}, "group": "g"}, "/data/types/g"),
     ],
 )
-def test_invalid_types_and_roles(service, roles, pointer):
+def test_invalid_types_and_roles(stored, roles, pointer):
     with pytest.raises(Invalid) as caught:
-        stored(service, {"x": [1, 2], "g": [1, 2], "y": [0, 1]}, **roles)
+        stored({"x": [1, 2], "g": [1, 2], "y": [0, 1]}, **roles)
     assert caught.value.errors[0].pointer == pointer
 
 
-def test_the_same_columns_are_the_same_data_set(service):
+def test_the_same_columns_are_the_same_data_set(stored):
     columns = {"x": [1, 2], "y": [0, 1]}
-    assert stored(service, columns, name="one").id == stored(service, columns, name="two").id
+    assert stored(columns, name="one").id == stored(columns, name="two").id
 
 
 @pytest.mark.parametrize(
@@ -82,8 +77,8 @@ def test_the_same_columns_are_the_same_data_set(service):
         ({"x": [1, 2], "y": ["a", "b\ud800"]}, NotUtf8, "/data/columns/y"),
     ],
 )
-def test_errors_point_into_the_request(service, leftovers, columns, error, pointer):
+def test_errors_point_into_the_request(stored, leftovers, columns, error, pointer):
     with pytest.raises(error) as caught:
-        stored(service, columns)
+        stored(columns)
     assert caught.value.errors[0].pointer == pointer
     assert leftovers() == []

@@ -9,7 +9,7 @@ import pytest
 
 from app.datasets.tables import DatasetRow
 from app.storage.database import writing
-from workers.dataset_rows import load_dataset, load_test_rows
+from workers.dataset_rows import dataset_record, load_rows, load_test_rows
 
 FEATURES = [
     {
@@ -70,8 +70,8 @@ def test_answers(client, dataset_id):
 
 
 def test_arrays(context, dataset_id):
-    loaded = load_dataset(context, dataset_id)
+    loaded = load_rows(context, dataset_record(context, dataset_id))
     np.testing.assert_array_equal(loaded.labeled.X.X, [[41, 0], [23, 1], [np.nan, 0]])
-    assert loaded.labeled.y.tolist() == ["good", "bad", "good"]
+    assert np.asarray(loaded.labeled.y).tolist() == ["good", "bad", "good"]
     assert len(loaded.unlabeled.rows) == 0
     np.testing.assert_array_equal(load_test_rows(context, loaded.record, loaded.record).X.X, loaded.labeled.X.X)

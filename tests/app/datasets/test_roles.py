@@ -129,5 +129,5 @@ def test_excluded_columns_are_told_and_may_be_in_rows_to_predict(client, context
     body = upload(client, table("1,1,p,x", "2,1,q,z", "3,1,p,z"), exclude=["g", "w", "g"]).json()
     assert body["roles"] == {"weight": None, "group": None, "exclude": ["g", "w"]}
     with reading(context.sessions) as session:
-        dataset = DatasetService(session, context.dataset_store, context.settings.limits).get(uuid.UUID(body["id"]))
+        dataset = DatasetService(session, context.dataset_store).get(uuid.UUID(body["id"]))
     assert dataset.left_out == ["g", "w"]

@@ -73,6 +73,7 @@ class TestChanges:
         changed = client.patch(where, json={"name": "persons", "description": "as of May", "tags": ["hr"]}).json()
         assert (changed["name"], changed["description"], changed["tags"]) == ("persons", "as of May", ["hr"])
         assert client.patch(where, json={"description": None}).json()["description"] is None
+        assert client.patch(where, json={}).json()["name"] == "persons"
         assert client.get(where).json()["name"] == "persons"
         assert [item["tags"] for item in client.get("/datasets?name=persons").json()["items"]] == [["hr"]]
 

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from tests.app.trained_models.made import make_trained_model
+from tests.factories import make_dataset, make_job
+
 KEY = "00000000-0000-0000-0000-000000000001"
 
 
@@ -62,7 +65,7 @@ def test_damaged_cursors(client: TestClient, text: str) -> None:
 
 def test_the_largest_integers_that_a_row_can_have(client: TestClient) -> None:
     query = {"sort": "n_rows", "cursor": cursor("n_rows", 2**63 - 1)}
-    assert client.get("/datasets", params=query).json() == {"items": [], "next_cursor": None}
+    assert client.get("/datasets", params=query).json() == {"items": [], "next_cursor": None, "total": 0}
 
 
 @pytest.mark.parametrize(
@@ -71,3 +74,50 @@ def test_the_largest_integers_that_a_row_can_have(client: TestClient) -> None:
 )
 def test_filters_with_a_nul_character(client: TestClient, path: str, name: str) -> None:
     refused(client, path, "invalid_request", f"query/{name}", **{name: "a\0"})
+
+
+NAMES = ["Loans 2024", "loans_2025", "100% loans", "cars"]
+
+
+def named(client: TestClient, path: str, query: dict[str, Any]) -> tuple[set[str], int]:
+    page = client.get(path, params=query).json()
+    return {item["name"] for item in page["items"]}, page["total"]
+
+
+class TestTotalsAndParts:
+    """`total` counts all pages, and `name_contains` takes its characters as they are."""
+
+    @pytest.mark.parametrize(
+        ("part", "found"),
+        [("LOANS", set(NAMES[:3])), ("_", {"loans_2025"}), ("%", {"100% loans"}), ("/", set()), ("", set(NAMES))],
+    )
+    def test_data_sets(self, client: TestClient, part: str, found: set[str]) -> None:
+        for name in NAMES:
+            make_dataset(client.app.state.context, name=name)
+        assert named(client, "/datasets", {"name_contains": part}) == (found, len(found))
+        page = client.get("/datasets", params={"limit": 1, "name_contains": part}).json()
+        assert (len(page["items"]), page["total"]) == (min(len(found), 1), len(found))
+
+    def test_models_and_aliases(self, client: TestClient) -> None:
+        context = client.app.state.context
+        for name in ("loans", "cars", "loans"):
+            model = make_trained_model(context, name=name)
+        for alias in ("loans-best", "other"):
+            client.put(f"/aliases/{alias}", json={"model_id": str(model.id)})
+        assert named(client, "/models", {"name_contains": "Loan", "limit": 1}) == ({"loans"}, 2)
+        assert named(client, "/models", {"name": "cars", "name_contains": "c"}) == ({"cars"}, 1)
+        assert named(client, "/aliases", {"name_contains": "BEST"}) == ({"loans-best"}, 1)
+
+    def test_every_page_has_the_total(self, client: TestClient) -> None:
+        for _ in range(3):
+            make_job(client.app.state.context)
+        cursor = None
+        for n_items in (2, 1):
+            page = client.get("/jobs", params={"limit": 2} | ({"cursor": cursor} if cursor else {})).json()
+            assert (len(page["items"]), page["total"]) == (n_items, 3)
+            cursor = page["next_cursor"]
+        assert client.get("/jobs?state=failed").json()["total"] == 0
+        assert client.get("/audits").json()["total"] == client.get("/sweeps").json()["total"] == 0
+
+    def test_a_nul_character_is_refused(self, client: TestClient) -> None:
+        refused(client, "/models", "invalid_request", "query/name_contains", name_contains="a\0b")

@@ -29,6 +29,25 @@ def test_every_route_refuses_an_unknown_parameter(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_thousands_of_unknown_parameters_are_one_error(client: TestClient) -> None:
+    for path in ("/jobs", "/openapi.json"):
+        problem = client.get(path, params={f"unknown{i}": "" for i in range(3_000)})
+        assert problem.status_code == 422
+        assert len(problem.content) < 4_000
+        assert "3,000 query parameters are not known here: 'unknown0', " in problem.json()["detail"]
+        assert len(problem.json()["errors"]) == 1
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("name", ["model", "on_missing"])
+def test_a_prediction_refuses_a_parameter_that_is_given_twice(client: TestClient, name: str) -> None:
+    query = [("model", "m"), (name, "error"), (name, "error")]
+    problem = client.post("/predict", params=query, json={"rows": [{"age": 41}]}).json()
+    assert problem["code"] == "invalid_request", problem
+    assert [error["pointer"] for error in problem["errors"]] == [f"query/{name}"]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_names_of_features_are_parameters_of_a_prediction(client: TestClient) -> None:
     make_trained_model(client.app.state.context, name="m")
     response = client.get("/predict", params={"model": "m", "age": "41", "job": "skilled"})

@@ -136,7 +136,6 @@ def test_fields_of_an_upload(client: TestClient) -> None:
             "columns is an object of length 0; it must be an object with at least 1 entry",
         ),
         ({"name": "a/b"}, "/name", "'a/b' is not a model name; use 1 to 100 letters"),
-        ({"dataset_id": "mine"}, "/dataset_id", "dataset_id is 'mine'; it must be an id as the service returns it"),
     ],
 )
 def test_value_rule_and_way_out(client: TestClient, body: dict[str, Any], pointer: str, sentence: str) -> None:
@@ -146,6 +145,12 @@ def test_value_rule_and_way_out(client: TestClient, body: dict[str, Any], pointe
     detail = error["detail"]
     assert detail.startswith(sentence)
     assert problem["detail"].startswith("At /")
+
+
+def test_an_id_that_is_none(client: TestClient) -> None:
+    [error] = client.get("/jobs/mine").json()["errors"]
+    assert error["pointer"] == "path/job_id"
+    assert error["detail"] == "job_id is 'mine'; it must be an id as the service returns it (a UUID)"
 
 
 def test_every_kind_of_error_has_a_sentence(database_url: str) -> None:

@@ -20,7 +20,7 @@ from app.jobs.lease import Claim
 from app.jobs.queue import make_celery, relay_messages
 from app.jobs.records import JobRecord
 from app.jobs.recovery import settle_open_parents, take_back_lapsed
-from app.jobs.service import JobService
+from app.jobs.service import JobService, cancel
 from app.jobs.states import TERMINAL, JobKind, JobState
 from app.jobs.submission import QueuedJob
 from app.jobs.tables import JobEventRow, JobRow
@@ -50,8 +50,8 @@ def _end(context: ServiceContext, claimed: Claim, target: JobState, why: str = "
 
 
 def _cancel(context: ServiceContext, job_id: uuid.UUID) -> JobState:
-    with writing(context.sessions) as session:
-        return JobService(session, context.settings.limits).cancel(job_id).state
+    cancel(context.sessions, context.settings.limits, job_id)
+    return job(context, job_id).state
 
 
 def _events(context: ServiceContext, job_id: uuid.UUID) -> list[str]:
@@ -314,12 +314,12 @@ class TestSubmitting:
     def test_the_data_set_is_in_use_until_the_last_cell_has_ended(self, context: ServiceContext) -> None:
         sweep = make_sweep(context, 2)
         claimed = [_claim(context, cell) for cell in sweep.children]
-        store, limits = context.dataset_store, context.settings.limits
+        store = context.dataset_store
         _end(context, claimed[0], SUCCEEDED)
         with pytest.raises(DatasetInUse):
-            delete_dataset(context.sessions, store, limits, sweep.job.dataset_id)
+            delete_dataset(context.sessions, store, sweep.job.dataset_id)
         _end(context, claimed[1], SUCCEEDED)
-        delete_dataset(context.sessions, store, limits, sweep.job.dataset_id)
+        delete_dataset(context.sessions, store, sweep.job.dataset_id)
 
     def test_cells_are_listed_only_on_request(self, context: ServiceContext) -> None:
         sweep, other = make_sweep(context, 2), make_sweep(context, 1)
@@ -328,7 +328,7 @@ class TestSubmitting:
 
         def listed(**wanted: object) -> list[uuid.UUID]:
             with reading(context.sessions) as session:
-                rows, _ = JobService(session, context.settings.limits).page(page, JobFilter(**wanted))
+                rows = JobService(session, context.settings.limits).page(page, JobFilter(**wanted)).items
             return [row.id for row in rows]
 
         cells = [cell.id for cell in sweep.children]

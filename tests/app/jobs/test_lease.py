@@ -51,7 +51,7 @@ class TestClaim:
     def test_increments_the_attempt_and_sets_started_at(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         claimed = _claim(context, job_id)
-        assert claimed == Claim(job_id, 1, {"name": "made"})
+        assert claimed == Claim(job_id, 1, '{"name": "made"}')
         assert job(context, job_id).state is JobState.RUNNING
         assert job(context, job_id).started_at is not None
         assert _events(context, job_id) == ["queued", "running"]
@@ -169,11 +169,11 @@ class TestInputs:
     def test_are_in_use_until_the_job_has_ended(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         dataset_id = job(context, job_id).dataset_id
-        limits, store = context.settings.limits, context.dataset_store
+        store = context.dataset_store
         _claim(context, job_id)
         with pytest.raises(DatasetInUse, match="job inputs"):
-            delete_dataset(context.sessions, store, limits, dataset_id)
+            delete_dataset(context.sessions, store, dataset_id)
         with writing(context.sessions) as session:
             assert state_machine.fail(session, job_id, "single_class", "one class", fence=1)
-        delete_dataset(context.sessions, store, limits, dataset_id)
+        delete_dataset(context.sessions, store, dataset_id)
         assert job(context, job_id).dataset_id == dataset_id

@@ -245,9 +245,12 @@ class TestPredictMany:
     def test_refused_forms(self, client, body, code, pointer):
         problem(post(client, **body), 422, code, pointer)
 
-    @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "\ud800".encode("utf-8", "surrogatepass"), "9" * 5000])
+    @pytest.mark.parametrize("text", ["", "{", "\ud800".encode("utf-8", "surrogatepass"), "9" * 5000])
     def test_not_json(self, client, text):
         problem(post_text(client, text), 422, "invalid_json")
+
+    def test_nested_too_deeply(self, client):
+        problem(post_text(client, "[" * 100_000), 422, "nested_too_deeply")
 
     def test_half_a_surrogate_pair_in_a_name(self, client):
         response = post_text(client, f'{{"model": "{MODEL}", "rows": [{{"\\ud800": "\\ud800", "age": 1, "job": 1}}]}}')
@@ -293,3 +296,39 @@ class TestPredictMany:
         detail = problem(post(client, rows=[{"age": 1, "job": None}]), 500, "artifact_unsupported")["detail"]
         assert "newer version" in detail
         assert str(context.settings.home) not in detail
+
+
+class TestLargeAnswers:
+    """Answers that are sent in pieces."""
+
+    N_ROWS, LABELS = 3_000, tuple(f"class {i:02}" for i in range(50))
+
+    @pytest.fixture
+    def many(self, context):
+        return make_trained_model(context, name="many", labels=self.LABELS)
+
+    def test_are_equal_to_those_of_small_requests(self, client, many):
+        rows = [{"age": i % 77, "job": ("skilled", "unskilled", None)[i % 3]} for i in range(self.N_ROWS)]
+        with client.stream("POST", "/predict", json={"model": "many", "rows": rows}) as response:
+            pieces = list(response.iter_bytes())
+        whole = b"".join(pieces)
+        assert max(map(len, pieces)) < len(whole) / 10
+        assert response.headers["content-type"] == "application/json"
+        answer = json.loads(whole)
+        parts = [post(client, model="many", rows=rows[i : i + 100]) for i in range(0, self.N_ROWS, 100)]
+        assert all("content-length" in part.headers for part in parts)
+        assert answer["predictions"] == [entry for part in parts for entry in part.json()["predictions"]]
+        assert answer["model"] == parts[0].json()["model"]
+        assert whole == json.dumps(answer, separators=(",", ":")).encode()
+
+    @pytest.mark.parametrize(
+        "body", [{"rows": [{}] * 501}, {"columns": {"age": [1] * 501}}, {"columns": {"age": 1, "job": [None] * 501}}]
+    )
+    def test_are_bounded_by_cells(self, context, many, body):
+        limits = context.settings.limits.model_copy(update={"max_answer_cells": 500 * (2 + len(self.LABELS))})
+        settings = context.settings.model_copy(update={"limits": limits})
+        with client_of(type(context)(**{**vars(context), "settings": settings})) as client:
+            refused = problem(post(client, model="many", on_missing="missing", **body), 413, "too_many_cells")
+            assert post(client, model="many", on_missing="missing", rows=[{}] * 500).status_code == 200
+        assert "BRISTLECONE_MAX_ANSWER_CELLS" in refused["detail"]
+        assert "at most 500 rows" in refused["detail"]

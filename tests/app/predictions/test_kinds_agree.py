@@ -17,6 +17,7 @@ from app.storage.schema import upgrade_to_head
 from core import Column, ColumnKind, EncodedTable, TextReading
 from tests.app.trained_models.made import client_of, make_trained_model
 from tests.conftest import make_settings
+from tests.stored_files import put
 
 COLUMNS = (
     Column("amount", ColumnKind.NUMERIC, reading=TextReading(thousands=",")),
@@ -120,7 +121,7 @@ def served(tmp_path_factory):
     upgrade_to_head(service_settings)
     context = open_context(service_settings)
     estimator = fitted()
-    stored = context.artifact_store.put(lambda path: core.save(estimator, path))
+    stored = put(context.artifact_store, lambda path: core.save(estimator, path))
     schema = {"target": "y", "classes": ["no", "yes"], "features": [column.to_json() for column in COLUMNS]}
     make_trained_model(context, name="kinds", artifact_sha256=stored.sha256, feature_schema=schema)
     with client_of(context) as client:

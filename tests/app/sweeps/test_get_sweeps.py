@@ -122,3 +122,13 @@ def test_examples_of_the_documentation_are_valid(client: TestClient) -> None:
         # The examples are well-formed: only their data set does not exist.
         response = client.post("/sweeps", json=example["value"])
         assert (response.status_code, response.json()["code"]) == (404, "dataset_not_found")
+
+
+def test_list_has_sweeps_without_their_cells(client: TestClient, dataset_id: str) -> None:
+    sweep_id, jobs = start(client, dataset_id)
+    finish(client, jobs[0], SCORES)
+    make_job(client.app.state.context)
+    (item,) = client.get("/sweeps").json()["items"]
+    assert (item["id"], item["dataset_id"], item["state"]) == (sweep_id, dataset_id, "running")
+    assert (item["progress"]["completed"], item["progress"]["total"]) == (1, len(jobs))
+    assert client.get("/sweeps?state=failed").json()["items"] == []

@@ -62,6 +62,7 @@ class TestAccepted:
     def test_every_model_under_every_noise_is_a_job(self, client: TestClient, dataset_id: str) -> None:
         sweep = client.post("/sweeps", json=body(dataset_id, repeats=2, seed=3, test_fraction=0.5)).json()
         cells = client.get(f"/jobs?parent_id={sweep['id']}&sort=created_at").json()["items"]
+        cells = [client.get(f"/jobs/{cell['id']}").json() for cell in cells]
         assert {(cell["kind"], cell["parent_id"]) for cell in cells} == {("sweep_cell", sweep["id"])}
         grid = [(cell["request"]["model"]["loss"]["kind"], cell["request"]["noise"]) for cell in cells]
         assert grid == [("gini", NOISE[0]), ("gini", NOISE[1]), ("ne", NOISE[0]), ("ne", NOISE[1])]
@@ -103,7 +104,7 @@ class TestRefused:
             ({"seed": -1}, ["/seed"]),
             ({"seed": 2**53}, ["/seed"]),
             ({"folds": 5}, ["/folds"]),
-            ({"dataset_id": "mine"}, ["/dataset_id"]),
+            ({"dataset_id": 17}, ["/dataset_id"]),
         ],
         ids=str,
     )
@@ -195,7 +196,7 @@ class TestRefused:
         assert client.post("/sweeps", json=body(dataset_id)).status_code == 202
         response = client.post("/sweeps", json=body(dataset_id))
         assert (response.status_code, response.json()["code"]) == (429, "too_many_queued_jobs")
-        assert "max_queued_jobs: 4" in response.json()["detail"]
+        assert "BRISTLECONE_MAX_QUEUED_JOBS: 4" in response.json()["detail"]
 
     def test_cells_whose_matrices_are_too_large(self, client: TestClient) -> None:
         n_classes = 150

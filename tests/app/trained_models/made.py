@@ -9,13 +9,15 @@ from starlette.testclient import TestClient
 
 import core
 from app.context import ServiceContext
-from app.http import error_handlers
+from app.http import error_handlers, request_memory
 from app.predictions import endpoints as predictions
 from app.storage.database import writing
 from app.trained_models import endpoints as trained_models
+from app.trained_models import pointer_endpoints
 from app.trained_models.records import NewTrainedModel, TrainedModelRecord
 from app.trained_models.service import TrainedModelService
 from tests.factories import make_dataset
+from tests.stored_files import put
 
 FEATURES: list[dict[str, Any]] = [
     {"name": "age", "kind": "numeric", "categories": None, "is_boolean": False, "reading": None},
@@ -33,6 +35,8 @@ def client_of(context: ServiceContext) -> TestClient:
     app = FastAPI()
     app.state.context = context
     error_handlers.install(app)
+    request_memory.install(app, context.settings)
+    app.include_router(pointer_endpoints.router)
     app.include_router(trained_models.router)
     app.include_router(predictions.router)
     return TestClient(app, raise_server_exceptions=False)
@@ -58,7 +62,7 @@ def make_trained_model(
 ) -> TrainedModelRecord:
     estimator = fitted(features, labels, seed)
     schema = {"target": "y", "classes": estimator.classes_.tolist(), "features": list(features), "left_out": []}
-    stored = context.artifact_store.put(lambda path: core.save(estimator, path, schema=schema))
+    stored = put(context.artifact_store, lambda path: core.save(estimator, path, schema=schema))
     values: dict[str, Any] = {
         "name": "credit-risk",
         "kind": "forest",

@@ -5,20 +5,9 @@ import uuid
 import pytest
 
 import core
-from tests.app.trained_models.made import client_of, make_trained_model
-
-
-@pytest.fixture
-def client(context):
-    with client_of(context) as client:
-        yield client
-
-
-def problem(response, status, code):
-    assert response.status_code == status, response.text
-    assert response.headers["content-type"] == "application/problem+json"
-    assert response.json()["code"] == code
-    return response.json()
+from tests.app.trained_models.made import make_trained_model
+from tests.app.trained_models.problems import problem
+from tests.stored_files import remove
 
 
 class TestListModels:
@@ -98,9 +87,9 @@ class TestGetModel:
         row = make_trained_model(context, fitted={"lambda": 0.5})
         body = client.get(f"/models/{row.id}").json()
         assert set(body) == {
-            "id", "name", "version", "aliases", "kind", "parameters", "seed", "dataset_id", "data_sha256",
-            "code_version", "created_at", "fit_seconds", "size_bytes", "metrics", "schema", "noise", "fitted",
-            "certificate",
+            "id", "name", "version", "description", "tags", "aliases", "is_default", "parent", "kind", "parameters",
+            "seed", "dataset_id", "data_sha256", "code_version", "created_at", "fit_seconds", "size_bytes", "metrics",
+            "schema", "noise", "fitted", "certificate",
         }  # fmt: skip
         assert body["schema"] == row.feature_schema
         assert body["fitted"] == {"lambda": 0.5}
@@ -174,6 +163,6 @@ class TestDownloadArtifact:
 
     def test_file_missing(self, client, context):
         row = make_trained_model(context)
-        context.artifact_store.delete(row.artifact_sha256)
+        remove(context.artifact_store, row.artifact_sha256)
         detail = problem(client.get(f"/models/{row.id}/artifact"), 500, "artifact_missing")["detail"]
         assert str(context.settings.home) not in detail

@@ -3,26 +3,17 @@
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
 
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from app.storage.database import reading, writing
+from app.storage.database import reading
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
-from app.trained_models.service import NewTrainedModel, TrainedModelService, remove_unreferenced
+from app.trained_models.service import TrainedModelService, delete_model, remove_unreferenced
 from app.trained_models.store import ArtifactStore
 from tests.app.trained_models.made import make_trained_model
-
-
-def like(row, **changed):
-    values = {field.name: getattr(row, field.name) for field in fields(NewTrainedModel)}
-    return NewTrainedModel(**(values | changed))
-
-
-def register(context, new):
-    with writing(context.sessions) as session:
-        return TrainedModelService(session, context.artifact_store).register(new)
+from tests.app.trained_models.registered import like, register
+from tests.stored_files import put
 
 
 class TestRegister:
@@ -34,9 +25,7 @@ class TestRegister:
     def test_a_deleted_version_is_not_used_again(self, context):
         first = make_trained_model(context)
         second = register(context, like(first))
-        with writing(context.sessions) as session:
-            service = TrainedModelService(session, context.artifact_store)
-            service.delete(service.get(second.id))
+        delete_model(context.sessions, context.artifact_store, str(second.id))
         assert register(context, like(first)).version == 3
 
     def test_concurrent_registrations_get_different_versions(self, context):
@@ -89,19 +78,15 @@ class TestDelete:
         first = make_trained_model(context)
         second = register(context, like(first))
         for row, is_kept in ((first, True), (second, False)):
-            with writing(context.sessions) as session:
-                service = TrainedModelService(session, context.artifact_store)
-                service.delete(service.get(row.id))
-            with writing(context.sessions) as session:
-                TrainedModelService(session, context.artifact_store).drop_artifact(row.artifact_sha256)
+            delete_model(context.sessions, context.artifact_store, str(row.id))
             assert context.artifact_store.holds(row.artifact_sha256) is is_kept
 
 
 class TestGarbageCollection:
     def test_only_old_artifacts_without_a_row_are_deleted(self, context):
         row, store, day = make_trained_model(context), context.artifact_store, 86_400.0
-        old = store.put(lambda path: path.write_bytes(b"left")).sha256
-        new = store.put(lambda path: path.write_bytes(b"just now")).sha256
+        old = put(store, lambda path: path.write_bytes(b"left")).sha256
+        new = put(store, lambda path: path.write_bytes(b"just now")).sha256
         foreign = context.settings.artifacts_folder / "notes.bristlecone"
         foreign.write_bytes(b"not ours")
         then = time.time() - 2 * day
@@ -121,11 +106,11 @@ class TestGarbageCollection:
             def files(self):
                 listed = list(super().files())
                 for _ in listed:
-                    self.put(lambda path: path.write_bytes(b"left"))
+                    put(self, lambda path: path.write_bytes(b"left"))
                 return iter(listed)
 
         store = PutAgain(context.settings.artifacts_folder, context.settings.staging_folder)
-        sha256, day = store.put(lambda path: path.write_bytes(b"left")).sha256, 86_400.0
+        sha256, day = put(store, lambda path: path.write_bytes(b"left")).sha256, 86_400.0
         then = time.time() - 2 * day
         os.utime(store.path(sha256), (then, then))
         assert remove_unreferenced(context.sessions, store, day) == 0

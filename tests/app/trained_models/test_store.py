@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.content_store import StoredFile
 from app.trained_models.errors import ArtifactMissing
 from app.trained_models.store import ArtifactStore
+from tests.stored_files import put, remove
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def store(folders: tuple[Path, Path]) -> ArtifactStore:
 
 class TestPut:
     def test_names_the_file_after_its_bytes(self, store, folders):
-        stored = store.put(lambda path: path.write_bytes(b"tree"))
-        assert stored == StoredFile(hashlib.sha256(b"tree").hexdigest(), 4)
+        stored = put(store, lambda path: path.write_bytes(b"tree"))
+        assert (stored.sha256, stored.size_bytes) == (hashlib.sha256(b"tree").hexdigest(), 4)
         assert store.path(stored.sha256).read_bytes() == b"tree"
         assert [path.name for path in folders[0].iterdir()] == [f"{stored.sha256}.bristlecone"]
 
     def test_same_bytes_twice_are_one_file(self, store, folders):
-        first, second = (store.put(lambda path: path.write_bytes(b"tree")) for _ in range(2))
-        assert first == second
+        first, second = (put(store, lambda path: path.write_bytes(b"tree")) for _ in range(2))
+        assert first.sha256 == second.sha256
         assert len(list(folders[0].iterdir())) == 1
 
     def test_a_failed_write_leaves_nothing(self, store, folders):
@@ -41,7 +41,7 @@ class TestPut:
             raise OSError("disk full")
 
         with pytest.raises(OSError, match="disk full"):
-            store.put(broken)
+            store.stage(broken)
         assert [list(folder.iterdir()) for folder in folders] == [[], []]
 
 
@@ -58,7 +58,7 @@ class TestPath:
 
 class TestDelete:
     def test_deletes_the_file_and_accepts_a_missing_one(self, store):
-        stored = store.put(lambda path: path.write_bytes(b"tree"))
-        store.delete(stored.sha256)
-        store.delete(stored.sha256)
+        stored = put(store, lambda path: path.write_bytes(b"tree"))
+        remove(store, stored.sha256)
+        remove(store, stored.sha256)
         assert not store.holds(stored.sha256)

@@ -144,7 +144,7 @@ class TestRefused:
             ("evaluation", {"kind": "cross_validation", "folds": 2.5}, ["/evaluation/folds"]),
             ("evaluation", {"kind": "cross_validation", "folds": "5"}, ["/evaluation/folds"]),
             ("evaluation", {"kind": "dataset"}, ["/evaluation/dataset_id"]),
-            ("evaluation", {"kind": "dataset", "dataset_id": "mine"}, ["/evaluation/dataset_id"]),
+            ("evaluation", {"kind": "dataset", "dataset_id": 17}, ["/evaluation/dataset_id"]),
             ("seed", -1, ["/seed"]),
             ("seed", 1.5, ["/seed"]),
             ("name", "a/b", ["/name"]),
@@ -292,7 +292,7 @@ class TestIdempotency:
         )
         first = client.post("/train", json=body, headers=key).json()
         client.post(f"/jobs/{first['id']}/cancel")
-        delete_dataset(context.sessions, context.dataset_store, context.settings.limits, uuid.UUID(dataset_id))
+        delete_dataset(context.sessions, context.dataset_store, uuid.UUID(dataset_id))
         again = client.post("/train", json=body, headers=key)
         assert (again.status_code, again.json()["id"]) == (202, first["id"])
 
@@ -314,4 +314,4 @@ class TestQueueLimit:
         answers = [client.post("/train", json={"dataset_id": dataset_id, "model": TREE}) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [202, 202, 429]
         assert answers[-1].json()["code"] == "too_many_queued_jobs"
-        assert "max_queued_jobs" in answers[-1].json()["detail"]
+        assert "BRISTLECONE_MAX_QUEUED_JOBS" in answers[-1].json()["detail"]

@@ -17,44 +17,15 @@ from tests.core.artifact.artifact_files import (
     split_artifact,
     training_rows,
 )
+from tests.core.artifact.older_formats import COLUMNS, arrays_of_format_1, header_of_format_1, save_as_format_1
 from tests.core.growth.grown_trees import node_bytes
 
 LATER_PARAMETERS = ["oob_score", "max_leaf_nodes", "splitter"]
-COLUMNS = [
-    "children_left",
-    "children_right",
-    "feature",
-    "threshold",
-    "missing_go_to_left",
-    "value",
-    "impurity",
-    "n_node_samples",
-    "weighted_n_node_samples",
-]
 
 
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "model.bristlecone"
-
-
-def arrays_of_format_1(model):
-    """Return the arrays that format 1 stored for a fitted model."""
-    trees = [Tree(nodes, model.n_features_in_) for nodes in model.trees_]
-    offsets = np.cumsum([0, *(tree.node_count for tree in trees)], dtype=np.int64)
-    columns = {name: np.concatenate([getattr(tree, name) for tree in trees]) for name in COLUMNS}
-    return {"tree_offsets": offsets, **columns, "value": columns["value"][:, 0, :]}
-
-
-def header_of_format_1(model, path, **fields):
-    core.save(model, path, schema={"columns": ["a"]})
-    header, _, _ = split_artifact(path.read_bytes())
-    return {**header, "format": 1, **fields}
-
-
-def save_as_format_1(model, path):
-    path.write_bytes(build_artifact(header_of_format_1(model, path), arrays_of_format_1(model)))
-    return path
 
 
 @pytest.fixture(scope="module")

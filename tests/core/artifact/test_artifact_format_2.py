@@ -4,24 +4,14 @@ import numpy as np
 import pytest
 
 import core
-from core.artifact.category_sets import CATEGORY_ARRAYS
 from tests.core.artifact.artifact_files import arrays_in, build_artifact, fitted_model, split_artifact, training_rows
+from tests.core.artifact.older_formats import save_as_format_2
 from tests.core.growth.grown_trees import node_bytes
 
 
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "model.bristlecone"
-
-
-def save_as_format_2(model, path):
-    """Write the file that format 2 had for a model, which also lacked the parameter `categorical_features`."""
-    core.save(model, path)
-    header, _, _ = split_artifact(path.read_bytes())
-    header["params"].pop("categorical_features")
-    header = {name: value for name, value in header.items() if name not in ("categories", "columns")}
-    arrays = {name: array for name, array in arrays_in(path.read_bytes()).items() if name not in CATEGORY_ARRAYS}
-    path.write_bytes(build_artifact({**header, "format": 2}, arrays))
 
 
 @pytest.mark.parametrize("kind", ["tree", "forest", "adaboost"])

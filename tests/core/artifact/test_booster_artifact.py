@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import core
+from tests.core.artifact.artifact_files import arrays_in, build_artifact, split_artifact, with_array
 
 BOOSTERS = [kind for kind in core.ESTIMATORS if "boost" in kind]
 
@@ -89,4 +90,29 @@ def test_changed_headers_are_refused(change, tmp_path):
     core.save(model, tmp_path / "model")
     rewrite_header(tmp_path / "model", change)
     with pytest.raises(core.ArtifactError):
+        core.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("weight", [1e308, -1e308, 2.0**101, 1e400, None, "1", True])
+@pytest.mark.parametrize("kind", ["adaboost", "rmboost", "robustboost"])
+def test_weights_whose_sums_overflow_are_refused(kind, weight, tmp_path):
+    """Scores of infinity minus infinity would become probabilities of NaN."""
+    model, _ = fitted_booster(kind)
+    core.save(model, tmp_path / "model")
+    content = (tmp_path / "model").read_bytes()
+    header, _, _ = split_artifact(content)
+    header["boosted"]["weights"][0] = weight
+    header.pop("arrays")
+    (tmp_path / "model").write_bytes(build_artifact(header, arrays_in(content)))
+    with pytest.raises(core.ArtifactError):
+        core.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("output", [1e308, -1e308, 2.0**101, np.nan, np.inf])
+def test_outputs_whose_sums_overflow_are_refused(output, tmp_path):
+    model, _ = fitted_booster("logitboost")
+    core.save(model, tmp_path / "model")
+    content = (tmp_path / "model").read_bytes()
+    (tmp_path / "model").write_bytes(with_array(content, "rule_outputs", lambda array: array.__setitem__(0, output)))
+    with pytest.raises(core.ArtifactError, match="outputs"):
         core.load(tmp_path / "model")

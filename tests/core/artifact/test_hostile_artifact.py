@@ -69,6 +69,9 @@ def test_unchanged_forgery_is_loadable(path, content):
         set_in("lambda", to="much"),
         set_in("tuning_scores", to=[[1]]),
         set_in("oob_score", to="much"),
+        set_in("oob_score", to=1.5),
+        set_in("tuning_scores", to=[[1, 2]]),
+        set_in("classes", "labels", to=[0, 1, 2, 1e400]),
         set_in("params", "oob_score", to=1),
         lambda header: header["params"].pop("max_depth"),
         set_in("schema", to=[1]),
@@ -161,6 +164,28 @@ def test_distributions_of_wrong_shape_are_refused(path, content, shape):
         core.load(path)
 
 
+def test_probabilities_above_1_are_refused(path, content):
+    """The sum of the distribution is still 1 within its tolerance."""
+
+    def change(array):
+        array[:4] = [1 + 1e-7, 0, 0, 0]
+
+    path.write_bytes(with_array(content, "mixed", change))
+    with pytest.raises(core.ArtifactError, match="above 1"):
+        core.load(path)
+
+
+def test_one_long_class_name_does_not_widen_thousands(path):
+    """An array of texts has the width of the longest: these classes would take 7 GiB."""
+    core.save(core.TreeClassifier().fit([[1.0]], ["a"]), path)
+    header, _, _ = split_artifact(path.read_bytes())
+    header["classes"]["labels"] = ["x" * 2**20, *map(str, range(1800))]
+    arrays = {**arrays_in(path.read_bytes()), "mixed": np.empty((0, 1801))}
+    path.write_bytes(build_artifact(header, arrays))
+    with pytest.raises(core.ArtifactError, match="too much memory"):
+        core.load(path)
+
+
 def test_errors_name_invalid_offsets(path, content):
     for name in ("tree_offsets", "mixed_offsets"):
         path.write_bytes(with_array(content, name, lambda array: array.__setitem__(-1, 0)))
@@ -194,6 +219,7 @@ def test_too_many_classes_are_refused(path):
         ("mixed", -0.5),
         ("mixed", np.nan),
         ("mixed", 1e300),
+        ("n_node_samples", -1),
         ("missing_go_to_left", 7),
         ("weighted_n_node_samples", np.nan),
         ("weighted_n_node_samples", 0.0),

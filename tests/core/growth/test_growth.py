@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import core
 from core import service_api
+from core.forests.fitting import Fit
 from core.growth.growing import bootstrap_weights, grow_tree
 from core.growth.growth_problem import ThreadWorkspaces
 from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, class_distributions, compact_nodes
@@ -228,7 +229,7 @@ def test_tree_does_not_depend_on_earlier_trees_of_its_thread(forest, n_rows):
     X[:, 3] = X[:, 3] > 0  # a feature with few codes among features with many
     fitted = forest.fit(X, y)
     data = training_data(forest, X, y, None, None)
-    problem = forest._problem(data)
+    problem = forest._problem(Fit(data, SeedTree(0), NullMonitor(), 1))
     for tree, state in enumerate(SeedTree(forest.random_state).kernel_states(8)):
         weights = bootstrap_weights(data.weights, None, state) if forest.bootstrap else data.weights
         criterion = fitted.loss_.criterion(problem.n_classes)

@@ -31,8 +31,8 @@ def binned_features(codes, n_bins=None):
 def bin_features_as(width):
     """Return `bin_features` with codes of the given width, whether the data need it or not."""
 
-    def binned(X, max_bins, n_threads, is_categorical):
-        narrow = bin_features(X, max_bins, n_threads, is_categorical)
+    def binned(*arguments):
+        narrow = bin_features(*arguments)
         wide = binned_features(narrow.codes.astype(width), narrow.n_bins)
         return wide._replace(bin_low=narrow.bin_low, bin_high=narrow.bin_high)
 

@@ -1,0 +1,58 @@
+"""Limit on the requests of one client per minute."""
+
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+from app.http.errors import RateLimitExceeded
+
+_WINDOW_SECONDS = 60.0
+#: Clients whose requests are remembered; beyond, the one that has asked for nothing for longest is forgotten.
+MAX_CLIENTS = 10_000
+#: Host part of an IPv6 address, of which one client usually has all.
+_IPV6_HOST_BITS = 64
+
+
+class RequestRate:
+    """Requests that a client may make: as many at once as in a minute, and then again one after the other.
+
+    One number per client is enough (the generic cell rate algorithm): the time at which all of its requests so far
+    would have been made, had they come evenly.
+    """
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        """per_minute: 0 for no limit."""
+        self._per_minute = per_minute
+        self._interval = _WINDOW_SECONDS / max(per_minute, 1)
+        self._clock = clock
+        self._even_times: OrderedDict[Hashable, float] = OrderedDict()
+
+    def count(self, client: Hashable) -> None:
+        """Count a request. Raises RateLimitExceeded, and counts nothing, if it is one too many."""
+        if not self._per_minute:
+            return
+        now = self._clock()
+        next_time = max(self._even_times.get(client, now), now) + self._interval
+        wait_seconds = next_time - now - _WINDOW_SECONDS
+        if wait_seconds > self._interval * 1e-6:
+            raise RateLimitExceeded(
+                f"More than {self._per_minute} requests in a minute (limit BRISTLECONE_REQUESTS_PER_MINUTE); send "
+                f"the next one in {wait_seconds:.1f} s, or ask for several rows or records in one request.",
+                wait_seconds,
+            )
+        self._even_times[client] = next_time
+        self._even_times.move_to_end(client)
+        if len(self._even_times) > MAX_CLIENTS:
+            self._even_times.popitem(last=False)
+
+
+def client_network(address: str) -> str:
+    """Return what stands for the client with an address: the address, or the network of an IPv6 address."""
+    if ":" not in address:
+        return address
+    try:
+        parsed = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(parsed.ipv4_mapped or ipaddress.IPv6Network((int(parsed) >> _IPV6_HOST_BITS << _IPV6_HOST_BITS, 64)))

@@ -1,0 +1,34 @@
+"""Deletion of jobs that have ended, with their events, child jobs and results. Trained models stay."""
+
+import uuid
+
+from app.errors import NotFound
+from app.jobs.errors import ChildJobNotDeletable, JobNotFinished, JobNotFound
+from app.jobs.repository import JobRepository
+from app.jobs.states import TERMINAL, JobKind
+from app.storage.database import SessionFactory, writing
+
+
+def delete_job(
+    sessions: SessionFactory,
+    job_id: uuid.UUID,
+    kind: JobKind | None = None,
+    missing: type[NotFound] = JobNotFound,
+) -> None:
+    """Delete a job, which must be of this kind unless it is None, and all that belongs to it in the database.
+
+    Raises:
+        NotFound: there is no such job, as `missing`.
+        JobNotFinished: it has not ended yet.
+        ChildJobNotDeletable: it does a part of the work of another job.
+    """
+    with writing(sessions) as session:
+        head = JobRepository(session).head(job_id, lock=True)
+        if head is None or kind not in (None, head.kind):
+            what = kind or "job"
+            raise missing(f"there is no {what} {job_id}; GET /jobs lists all jobs")
+        if head.parent_id is not None:
+            raise ChildJobNotDeletable(f"job {job_id} is a part of job {head.parent_id}; delete that one")
+        if head.state not in TERMINAL:
+            raise JobNotFinished(f"job {job_id} is {head.state}; cancel it, or wait until it has ended")
+        JobRepository(session).delete(job_id)

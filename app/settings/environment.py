@@ -1,0 +1,116 @@
+"""Environment variables of the service. No other module reads the environment."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+
+class Environment(BaseSettings):
+    """Environment variables. Those without the prefix are set by hosting platforms."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="BRISTLECONE_", extra="ignore", populate_by_name=True, env_ignore_empty=True
+    )
+
+    home: Path = Field(
+        Path("var"), description="Folder of all state: data sets, models, and the embedded database and broker."
+    )
+    host: str = Field("127.0.0.1", description="Address that the API listens on.")
+    port: int = Field(8000, ge=1, le=65535, description="Port that the API listens on.")
+    allow_open_network: bool = Field(
+        False,
+        description="Allow a host other than loopback although no API key exists. "
+        "Set it only behind a reverse proxy that authenticates requests.",
+    )
+    database_url: Annotated[str | None, NoDecode] = Field(
+        None,
+        validation_alias="DATABASE_URL",
+        description="SQL database, for example `postgresql://user:password@host/database`.",
+    )
+    redis_url: Annotated[str | None, NoDecode] = Field(
+        None, validation_alias="REDIS_URL", description="Message broker, for example `redis://:password@host:6379/0`."
+    )
+
+    max_upload_bytes: int | None = Field(None, description="Maximum size of an uploaded table, decompressed.")
+    max_body_bytes: int | None = Field(None, description="Maximum size of any other request body.")
+    max_rows: int | None = Field(None, description="Maximum number of rows of a data set.")
+    max_columns: int | None = Field(None, description="Maximum number of columns of a data set.")
+    max_categories: int | None = Field(None, description="Maximum number of distinct values of a categorical column.")
+    max_trees: int | None = Field(
+        None,
+        description="Maximum number of trees of one model. A booster grows one tree per round, "
+        "and one per round and class if there are more than two classes.",
+    )
+    max_queued_jobs: int | None = Field(None, description="Maximum number of jobs in the queue.")
+    max_decoded_bytes: int | None = Field(
+        None,
+        description="Maximum memory for the decoded content of one request: a batch of a table, or a JSON body. "
+        "Also the maximum size of an answer with predictions.",
+    )
+    max_text_bytes: int | None = Field(None, description="Maximum size of a category, a label or a name, in UTF-8.")
+    max_answer_cells: int | None = Field(
+        None, description="Maximum number of cells of one request for predictions: rows × (features + classes)."
+    )
+    max_concurrent_uploads: int | None = Field(
+        None, description="Number of uploaded tables that one API process reads at the same time."
+    )
+    max_upload_seconds: float | None = Field(
+        None, description="Maximum time for reading an uploaded table, once all of it was received."
+    )
+    max_job_bytes: int | None = Field(
+        None, description="Maximum memory that a job may need by its estimate, which is made before it is queued."
+    )
+    min_free_bytes: int | None = Field(
+        None, description="Free disk space below which nothing more is stored and `/readyz` is not ready."
+    )
+
+    allowed_hosts: Annotated[tuple[str, ...] | None, NoDecode] = Field(
+        None,
+        description="Host names under which the API is reached, separated by commas, beside those of loopback: "
+        "`api.example.org`, `*.example.org` for all names below, or `*` for any.",
+    )
+    cors_origins: Annotated[tuple[str, ...] | None, NoDecode] = Field(
+        None,
+        description="Origins of other web pages that may use the API, separated by commas, "
+        "for example `https://labels.example.org`; `*` allows all.",
+    )
+    max_connections: int | None = Field(
+        None, description="Open connections of one API process. Half as many requests are answered at the same time."
+    )
+    requests_per_minute: int | None = Field(
+        None,
+        description="Requests that one API key, or one address without a key, may make in a minute; 0 for no limit. "
+        "Each API process counts by itself, and requests to health routes never count.",
+    )
+    header_seconds: float | None = Field(None, description="Time within which the head of a request must arrive.")
+    body_idle_seconds: float | None = Field(
+        None, description="Longest pause in the body of a request, after which it is refused."
+    )
+    keep_alive_seconds: float | None = Field(
+        None, description="Time after which a connection without a request is closed."
+    )
+
+    lease_seconds: float | None = Field(
+        None, description="Time without a report after which a worker counts as lost and its job is queued again."
+    )
+    renew_interval_seconds: float | None = Field(None, description="Interval at which a worker renews its lease.")
+    upkeep_interval_seconds: float | None = Field(
+        None, description="Interval at which lost messages and expired leases are looked for."
+    )
+    republish_after_seconds: float | None = Field(
+        None, description="Time after which a job that is still queued is published to the broker again."
+    )
+    max_attempts: int | None = Field(None, description="Number of workers that one job may lose before it fails.")
+    retry_delay_seconds: float | None = Field(None, description="Delay before the second attempt at a job.")
+    stop_grace_seconds: float | None = Field(
+        None, description="Time after which the process of a job that does not react to its cancellation is killed."
+    )
+    worker_processes: int | None = Field(None, description="Number of jobs that one worker runs at the same time.")
+    threads_per_job: int | None = Field(None, description="Number of threads that grow the trees of one job.")
+
+    @field_validator("allowed_hosts", "cors_origins", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value

@@ -1,0 +1,139 @@
+"""Aliases and default versions, each with a log of its moves."""
+
+from dataclasses import dataclass
+
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app.storage.database import SessionFactory, lock, reading, writing
+from app.storage.pages import Listed, PageQuery, SliceQuery
+from app.trained_models.errors import AliasNotFound, ModelNotFound
+from app.trained_models.name_repository import NameRepository
+from app.trained_models.names import Reference
+from app.trained_models.pointer_repository import PointerRepository
+from app.trained_models.records import AliasRecord, DefaultRecord, ModelVersion, MoveRecord, Pointer
+from app.trained_models.repository import TrainedModelRepository
+from app.trained_models.service import TrainedModelService, not_found
+from app.trained_models.store import ArtifactStore
+
+
+@dataclass(frozen=True)
+class History:
+    """Part of the moves of a pointer, newest first, and the cursor of the next ones."""
+
+    moves: list[MoveRecord]
+    next_cursor: str | None
+
+
+class PointerService:
+    """Aliases and default versions within one transaction."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._pointers = PointerRepository(session)
+        self._names = NameRepository(session)
+
+    def alias(self, name: str) -> AliasRecord:
+        """Return the alias. Raises AliasNotFound."""
+        alias = self._pointers.alias(name)
+        if alias is None:
+            raise AliasNotFound.at("path/name", f"there is no alias {name!r:.200}; GET /aliases lists all aliases")
+        return alias
+
+    def aliases(self, page: PageQuery, name_contains: str | None = None) -> Listed[AliasRecord]:
+        """Return one page of the aliases whose name has a part, or of all if it is None."""
+        return self._pointers.page(page, name_contains)
+
+    def history(self, pointer: Pointer, name: str, page: SliceQuery) -> History:
+        """Return moves of a pointer, also those from before it was removed and made again."""
+        return History(*self._pointers.moves(pointer, name, page))
+
+    def point(self, name: str, model: ModelVersion, actor: str | None) -> bool:
+        """Make an alias point to a model. Return whether the alias is new. Raises ModelNotFound."""
+        lock(self._session, f"alias {name}")
+        before = self._pointers.alias(name)
+        if before is None or before.model.id != model.id:
+            try:
+                self._pointers.point(name, model.id)
+            except IntegrityError as error:
+                raise not_found(str(model.id)) from error
+            self._pointers.log(Pointer.ALIAS, name, actor, before.model if before else None, model)
+        return before is None
+
+    def remove(self, name: str, actor: str | None) -> None:
+        """Delete an alias; its history is kept. Raises AliasNotFound."""
+        lock(self._session, f"alias {name}")
+        alias = self.alias(name)
+        self._pointers.delete(name)
+        self._pointers.log(Pointer.ALIAS, name, actor, alias.model, None)
+
+    def default(self, name: str) -> DefaultRecord:
+        """Return what a bare name means. Raises ModelNotFound."""
+        model = TrainedModelRepository(self._session).identity(Reference(name=name))
+        if model is None:
+            raise _no_name(name)
+        default = self._names.default(name)
+        version = ModelVersion(id=model.id, name=model.name, version=model.version)
+        return DefaultRecord(name=name, model=version, default_version=default.version if default else None)
+
+    def set_default(self, name: str, version: int | None, actor: str | None) -> None:
+        """Make a bare name mean this version, or the newest one if `version` is None. Raises ModelNotFound."""
+        row = self._names.lock(name)
+        if row is None or not self._names.is_used(name):
+            raise _no_name(name)
+        before, after = self._names.default(name), self._version(name, version)
+        if before != after:
+            row.default_model_id = after.id if after else None
+            self._pointers.log(Pointer.DEFAULT, name, actor, before, after)
+
+    def _version(self, name: str, version: int | None) -> ModelVersion | None:
+        if version is None:
+            return None
+        model = self._names.version(name, version)
+        if model is None:
+            detail = f"{name!r} has no version {version}; GET /models?name={name} lists its versions"
+            raise ModelNotFound.at("/version", detail)
+        return model
+
+
+def point_alias(
+    sessions: SessionFactory, store: ArtifactStore, name: str, reference: str, actor: str | None = None
+) -> bool:
+    """Make an alias point to the model of a reference. Return whether the alias is new. Raises ModelNotFound."""
+    with writing(sessions) as session:
+        model = TrainedModelService(session, store).identify(reference)
+        version = ModelVersion(id=model.id, name=model.name, version=model.version)
+        return PointerService(session).point(name, version, actor)
+
+
+def remove_alias(sessions: SessionFactory, name: str, actor: str | None = None) -> None:
+    """Delete an alias; its history is kept. Raises AliasNotFound."""
+    with writing(sessions) as session:
+        PointerService(session).remove(name, actor)
+
+
+def set_default(sessions: SessionFactory, name: str, version: int | None, actor: str | None = None) -> None:
+    """Make a bare name mean this version, or the newest one if `version` is None. Raises ModelNotFound."""
+    try:
+        with writing(sessions) as session:
+            PointerService(session).set_default(name, version, actor)
+    except IntegrityError as error:
+        raise ModelNotFound.at("/version", f"version {version} of {name!r} was deleted at this moment") from error
+
+
+def get_alias(sessions: SessionFactory, name: str, page: SliceQuery) -> tuple[AliasRecord, History]:
+    """Return an alias and a part of its history. Raises AliasNotFound."""
+    with reading(sessions) as session:
+        pointers = PointerService(session)
+        return pointers.alias(name), pointers.history(Pointer.ALIAS, name, page)
+
+
+def get_default(sessions: SessionFactory, name: str, page: SliceQuery) -> tuple[DefaultRecord, History]:
+    """Return what a bare name means, and a part of the history of its default version. Raises ModelNotFound."""
+    with reading(sessions) as session:
+        pointers = PointerService(session)
+        return pointers.default(name), pointers.history(Pointer.DEFAULT, name, page)
+
+
+def _no_name(name: str) -> ModelNotFound:
+    return ModelNotFound.at("path/name", f"no model has the name {name!r:.200}; GET /models lists all models")

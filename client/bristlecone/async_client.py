@@ -1,0 +1,224 @@
+"""Asynchronous client: the methods of `Client`, to be awaited."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+import httpx
+
+from bristlecone import progress, steps
+from bristlecone.calls import Call, Steps, content_of, get, json_of, pages
+from bristlecone.connection import connection_options
+from bristlecone.results import AuditReport, Dataset, SweepReport
+from bristlecone.transport import AsyncTransport
+
+T = TypeVar("T")
+Result = TypeVar("Result")
+Spec = Mapping[str, Any]
+_bar = progress.chosen
+
+
+class AsyncClient:
+    """Connection to a service, as `Client`, for code that runs on an event loop."""
+
+    def __init__(self, url: str | None = None, key: str | None = None, *, retries: int = 4) -> None:
+        self._http = httpx.AsyncClient(**connection_options(url, key))
+        self._transport = AsyncTransport(self._http, retries)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def run(self, work: Steps[T]) -> T:
+        """Do steps of calls and return their result."""
+        return await self._transport.run(work)
+
+    async def upload(self, data: Any, target: str, *, name: str | None = None, **options: Any) -> Dataset:
+        """Upload a file or a frame; see `Client.upload`."""
+        return await self.run(steps.upload(data, target, name, options))
+
+    async def train(
+        self,
+        data: Any,
+        model: Spec,
+        *,
+        target: str | None = None,
+        name: str | None = None,
+        noise: Spec | None = None,
+        evaluation: Spec | None = None,
+        seed: int = 0,
+    ) -> "AsyncJob[AsyncModel]":
+        """Queue the training of a model; see `Client.train`."""
+        request = {"model": model, "name": name, "noise": noise, "evaluation": evaluation, "seed": seed}
+        return AsyncJob(self, await self.run(steps.submit_on("/train", data, target, request)), _model_of_job)
+
+    async def audit(
+        self,
+        data: Any,
+        *,
+        target: str | None = None,
+        model: Spec | None = None,
+        folds: int | None = None,
+        seed: int = 0,
+    ) -> "AsyncJob[AuditReport]":
+        """Queue an audit; see `Client.audit`."""
+        request = {"model": model, "folds": folds, "seed": seed}
+        return AsyncJob(self, await self.run(steps.submit_on("/audits", data, target, request)), _audit_of_job)
+
+    async def sweep(
+        self,
+        data: Any,
+        models: Sequence[Spec],
+        noise: Sequence[Spec],
+        *,
+        target: str | None = None,
+        repeats: int = 5,
+        test_fraction: float = 0.2,
+        seed: int = 0,
+    ) -> "AsyncJob[SweepReport]":
+        """Queue a comparison of models under noise; see `Client.sweep`."""
+        request = {"models": models, "noise": noise, "repeats": repeats, "test_fraction": test_fraction, "seed": seed}
+        return AsyncJob(self, await self.run(steps.submit_on("/sweeps", data, target, request)), _sweep_of_job)
+
+    async def predict(self, model: str, data: Any, *, output: str = "probabilities", **options: Any) -> Any:
+        """Predict the rows of a table; see `Client.predict`."""
+        return await self.run(steps.predict(model, data, output, options))
+
+    async def model(self, reference: str) -> "AsyncModel":
+        """Return the model with this id, name, `name:version` or `@alias`."""
+        return AsyncModel(self, await self.run(json_of(get(f"/models/{reference}"))))
+
+    async def models(self, **filters: Any) -> "list[AsyncModel]":
+        """Return all models, newest first."""
+        return [AsyncModel(self, raw) for raw in await self.run(pages("/models", **filters))]
+
+    async def dataset(self, dataset_id: str) -> Dataset:
+        """Return an uploaded data set."""
+        return Dataset.from_raw(await self.run(json_of(get(f"/datasets/{dataset_id}"))))
+
+    async def datasets(self, **filters: Any) -> list[Dataset]:
+        """Return all data sets, newest first, without their columns."""
+        return [Dataset.from_raw(raw) for raw in await self.run(pages("/datasets", **filters))]
+
+    async def job(self, job_id: str) -> "AsyncJob[Any]":
+        """Return a job that was queued before."""
+        return AsyncJob(self, await self.run(json_of(get(f"/jobs/{job_id}"))), _result_of_job)
+
+    async def jobs(self, **filters: Any) -> "list[AsyncJob[Any]]":
+        """Return all jobs, newest first."""
+        return [AsyncJob(self, raw, _result_of_job) for raw in await self.run(pages("/jobs", **filters))]
+
+    async def set_alias(self, name: str, model: "str | AsyncModel") -> None:
+        """Let an alias point at a version of a model; `@name` then means that version."""
+        await self.run(steps.set_alias(name, model.id if isinstance(model, AsyncModel) else model))
+
+    async def aliases(self) -> dict[str, str]:
+        """Return `name:version` of the model that each alias points at."""
+        return await self.run(steps.aliases())
+
+
+class AsyncJob(Generic[Result]):
+    """Job in the background. `raw` is the job when it was last asked for."""
+
+    def __init__(
+        self, client: AsyncClient, raw: dict[str, Any], result: Callable[[AsyncClient, Any], Awaitable[Result]]
+    ) -> None:
+        self._client, self.raw, self._result = client, raw, result
+
+    @property
+    def id(self) -> str:
+        return str(self.raw["id"])
+
+    @property
+    def state(self) -> str:
+        """Return the state when the job was last asked for."""
+        return str(self.raw["state"])
+
+    async def refresh(self) -> Self:
+        """Ask for the job again."""
+        self.raw = await self._client.run(json_of(get(f"/jobs/{self.id}")))
+        return self
+
+    async def wait(self, timeout_seconds: float | None = None, *, progress: bool | None = None) -> Result:
+        """Wait until the job has ended, and return its result; see `Job.wait`."""
+        self.raw = await self._client.run(steps.wait(self.id, _bar(progress), timeout_seconds))
+        return await self._result(self._client, self.raw)
+
+    async def cancel(self) -> Self:
+        """Ask the job to stop."""
+        self.raw = await self._client.run(json_of(Call("POST", f"/jobs/{self.id}/cancel", is_repeatable=True)))
+        return self
+
+    def __repr__(self) -> str:
+        return f"AsyncJob(id={self.id!r}, kind={self.raw['kind']!r}, state={self.state!r})"
+
+
+@dataclass(frozen=True, repr=False)
+class AsyncModel:
+    """One version of a trained model; see `Model`."""
+
+    _client: AsyncClient
+    raw: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        return str(self.raw["id"])
+
+    @property
+    def name(self) -> str:
+        return str(self.raw["name"])
+
+    @property
+    def version(self) -> int:
+        return int(self.raw["version"])
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """Return the scores: `test`, `train_noisy`, and `test_corrected` about the true labels."""
+        metrics: dict[str, Any] = self.raw["metrics"]
+        return metrics
+
+    async def predict(self, data: Any, *, output: str = "probabilities", **options: Any) -> Any:
+        """Predict the rows of a table, as `Client.predict` does."""
+        return await self._client.predict(self.id, data, output=output, **options)
+
+    async def artifact(self) -> bytes:
+        """Return the fitted estimator as the bytes of a file, which `bristlecone.load` reads."""
+        return await self._client.run(content_of(get(f"/models/{self.id}/artifact")))
+
+    async def delete(self) -> None:
+        """Delete this version."""
+        await self._client.run(json_of(Call("DELETE", f"/models/{self.id}")))
+
+    def __repr__(self) -> str:
+        return f"AsyncModel({self.name}:{self.version}, kind={self.raw['kind']!r}, id={self.id!r})"
+
+
+async def _model_of_job(client: AsyncClient, job: Mapping[str, Any]) -> AsyncModel:
+    return await client.model(str(job["model_id"]))
+
+
+async def _audit_of_job(client: AsyncClient, job: Mapping[str, Any]) -> AuditReport:
+    return await client.run(steps.audit_report(str(job["id"])))
+
+
+async def _sweep_of_job(client: AsyncClient, job: Mapping[str, Any]) -> SweepReport:
+    return await client.run(steps.sweep_report(str(job["id"])))
+
+
+async def _result_of_job(client: AsyncClient, job: Mapping[str, Any]) -> Any:
+    kinds: dict[str, Callable[[AsyncClient, Any], Awaitable[Any]]] = {
+        "train": _model_of_job,
+        "audit": _audit_of_job,
+        "sweep": _sweep_of_job,
+    }
+    return await kinds[str(job["kind"])](client, job)

@@ -1,0 +1,76 @@
+"""Requests as data, and steps of work that are made of them.
+
+What a method does is written once, as a generator that yields calls and is sent their answers. `transport` runs it: the
+blocking client sends each call and waits, the asynchronous one awaits it.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, TypeVar
+
+T = TypeVar("T")
+
+#: Opens the content of an upload anew for each attempt.
+OpenContent = Callable[[], AbstractContextManager[BinaryIO]]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request. It is repeated after a lost connection if that cannot do harm."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any] = field(default_factory=dict)
+    json: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    open_content: OpenContent = nullcontext  # type: ignore[assignment]
+    #: Whether repeating it has the effect of sending it once; GET, PUT and DELETE always have.
+    is_repeatable: bool = False
+    #: Longest time without any byte of the answer, beyond the usual one.
+    extra_seconds: float = 0.0
+
+    @property
+    def may_be_repeated(self) -> bool:
+        return self.is_repeatable or self.method in ("GET", "PUT", "DELETE")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Successful answer of the service."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+    json: Any
+
+
+#: Steps that end with a T.
+Steps = Generator[Call, Answer, T]
+
+
+def get(path: str, **query: Any) -> Call:
+    """Return a GET; parameters that are None are left out."""
+    return Call("GET", path, {name: value for name, value in query.items() if value is not None})
+
+
+def pages(path: str, **query: Any) -> Steps[list[dict[str, Any]]]:
+    """Collect the items of all pages of a list."""
+    items: list[dict[str, Any]] = []
+    cursor = None
+    while True:
+        page = (yield get(path, **{"limit": 200, **query}, cursor=cursor)).json
+        items += page["items"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return items
+
+
+def json_of(call: Call) -> Steps[Any]:
+    """Send one call and return the JSON of its answer."""
+    return (yield call).json
+
+
+def content_of(call: Call) -> Steps[bytes]:
+    """Send one call and return the bytes of its answer."""
+    return (yield call).content

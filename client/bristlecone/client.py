@@ -1,0 +1,248 @@
+"""Blocking client: `Client`, its jobs and its models."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+import httpx
+
+from bristlecone import progress, steps
+from bristlecone.calls import Call, Steps, content_of, get, json_of, pages
+from bristlecone.connection import connection_options
+from bristlecone.results import AuditReport, Dataset, SweepReport
+from bristlecone.transport import Transport
+
+T = TypeVar("T")
+Result = TypeVar("Result")
+Spec = Mapping[str, Any]
+_bar = progress.chosen
+
+
+class Client:
+    """Connection to a service.
+
+    url: address, by default that of `BRISTLECONE_URL`, else http://127.0.0.1:8000. key: API key, by default that of
+    `BRISTLECONE_API_KEY`. retries: how often a call is sent again after a lost connection or an answer 429 or 503; jobs
+    are queued once nevertheless.
+
+    Methods raise `ServiceError` with the `code` of a refusal, and `ConnectionFailed`.
+    """
+
+    def __init__(self, url: str | None = None, key: str | None = None, *, retries: int = 4) -> None:
+        self._http = httpx.Client(**connection_options(url, key))
+        self._transport = Transport(self._http, retries)
+
+    @property
+    def url(self) -> str:
+        """Address of the service."""
+        return str(self._http.base_url).rstrip("/")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def run(self, work: Steps[T]) -> T:
+        """Do steps of calls and return their result."""
+        return self._transport.run(work)
+
+    def upload(self, data: Any, target: str, *, name: str | None = None, **options: Any) -> Dataset:
+        """Upload a file (CSV, TSV, NDJSON, Parquet, Arrow, Excel; by its path) or a frame.
+
+        target: column with the labels. options: fields of `POST /datasets`, such as `exclude=["id"]`, `weight=`,
+        `group=`, `types={"zip": "categorical"}` or `nulls=["-"]`.
+        """
+        return self.run(steps.upload(data, target, name, options))
+
+    def train(
+        self,
+        data: Any,
+        model: Spec,
+        *,
+        target: str | None = None,
+        name: str | None = None,
+        noise: Spec | None = None,
+        evaluation: Spec | None = None,
+        seed: int = 0,
+    ) -> "Job[Model]":
+        """Queue the training of a model, for example `{"kind": "forest", "loss": "adaptive_ne"}`.
+
+        data: an uploaded data set, its id or name, or with `target` a path or a frame to upload first.
+        """
+        request = {"model": model, "name": name, "noise": noise, "evaluation": evaluation, "seed": seed}
+        return Job(self, self.run(steps.submit_on("/train", data, target, request)), _model_of_job)
+
+    def audit(
+        self,
+        data: Any,
+        *,
+        target: str | None = None,
+        model: Spec | None = None,
+        folds: int | None = None,
+        seed: int = 0,
+    ) -> "Job[AuditReport]":
+        """Queue an audit: how many labels are wrong, and which. data: as in `train`."""
+        request = {"model": model, "folds": folds, "seed": seed}
+        return Job(self, self.run(steps.submit_on("/audits", data, target, request)), _audit_of_job)
+
+    def sweep(
+        self,
+        data: Any,
+        models: Sequence[Spec],
+        noise: Sequence[Spec],
+        *,
+        target: str | None = None,
+        repeats: int = 5,
+        test_fraction: float = 0.2,
+        seed: int = 0,
+    ) -> "Job[SweepReport]":
+        """Queue a comparison of models under noise. data: as in `train`."""
+        request = {"models": models, "noise": noise, "repeats": repeats, "test_fraction": test_fraction, "seed": seed}
+        return Job(self, self.run(steps.submit_on("/sweeps", data, target, request)), _sweep_of_job)
+
+    def predict(self, model: str, data: Any, *, output: str = "probabilities", **options: Any) -> Any:
+        """Predict the rows of a table and return a table of its kind: `label`, and `p.CLASS` for each class.
+
+        model: id, name, `name:version` or `@alias`. output: `labels` leaves the probabilities out. options: of
+        `POST /predict`, such as `on_unknown="missing"`, `on_missing="missing"`, `extra="ignore"`.
+        """
+        return self.run(steps.predict(model, data, output, options))
+
+    def model(self, reference: str) -> "Model":
+        """Return the model with this id, name, `name:version` or `@alias`."""
+        return Model(self, self.run(json_of(get(f"/models/{reference}"))))
+
+    def models(self, **filters: Any) -> "list[Model]":
+        """Return all models, newest first. filters: of `GET /models`, such as `sort="-metrics.test.accuracy"`."""
+        return [Model(self, raw) for raw in self.run(pages("/models", **filters))]
+
+    def dataset(self, dataset_id: str) -> Dataset:
+        """Return an uploaded data set."""
+        return Dataset.from_raw(self.run(json_of(get(f"/datasets/{dataset_id}"))))
+
+    def datasets(self, **filters: Any) -> list[Dataset]:
+        """Return all data sets, newest first, without their columns."""
+        return [Dataset.from_raw(raw) for raw in self.run(pages("/datasets", **filters))]
+
+    def job(self, job_id: str) -> "Job[Any]":
+        """Return a job that was queued before."""
+        return Job(self, self.run(json_of(get(f"/jobs/{job_id}"))), _result_of_job)
+
+    def jobs(self, **filters: Any) -> "list[Job[Any]]":
+        """Return all jobs, newest first. filters: of `GET /jobs`, such as `state="running"`."""
+        return [Job(self, raw, _result_of_job) for raw in self.run(pages("/jobs", **filters))]
+
+    def set_alias(self, name: str, model: "str | Model") -> None:
+        """Let an alias point at a version of a model; `@name` then means that version."""
+        self.run(steps.set_alias(name, model.id if isinstance(model, Model) else model))
+
+    def aliases(self) -> dict[str, str]:
+        """Return `name:version` of the model that each alias points at."""
+        return self.run(steps.aliases())
+
+
+class Job(Generic[Result]):
+    """Job in the background. `raw` is the job when it was last asked for."""
+
+    def __init__(self, client: Client, raw: dict[str, Any], result: Any) -> None:
+        self._client, self.raw, self._result = client, raw, result
+
+    @property
+    def id(self) -> str:
+        return str(self.raw["id"])
+
+    @property
+    def state(self) -> str:
+        """Return the state when the job was last asked for."""
+        return str(self.raw["state"])
+
+    def refresh(self) -> Self:
+        """Ask for the job again."""
+        self.raw = self._client.run(json_of(get(f"/jobs/{self.id}")))
+        return self
+
+    def wait(self, timeout_seconds: float | None = None, *, progress: bool | None = None) -> Result:
+        """Wait until the job has ended, and return its result: a model, an audit or a sweep.
+
+        progress: whether a bar is drawn; None means at a terminal. Raises JobFailed, or TimeoutError, after which the
+        job goes on.
+        """
+        self.raw = self._client.run(steps.wait(self.id, _bar(progress), timeout_seconds))
+        result: Result = self._result(self._client, self.raw)
+        return result
+
+    def cancel(self) -> Self:
+        """Ask the job to stop."""
+        self.raw = self._client.run(json_of(Call("POST", f"/jobs/{self.id}/cancel", is_repeatable=True)))
+        return self
+
+    def __repr__(self) -> str:
+        return f"Job(id={self.id!r}, kind={self.raw['kind']!r}, state={self.state!r})"
+
+
+@dataclass(frozen=True, repr=False)
+class Model:
+    """One version of a trained model. `raw` is the answer of the service; in lists, without features and matrices."""
+
+    _client: Client
+    raw: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        return str(self.raw["id"])
+
+    @property
+    def name(self) -> str:
+        return str(self.raw["name"])
+
+    @property
+    def version(self) -> int:
+        return int(self.raw["version"])
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """Return the scores: `test`, `train_noisy`, and `test_corrected` about the true labels."""
+        metrics: dict[str, Any] = self.raw["metrics"]
+        return metrics
+
+    def predict(self, data: Any, *, output: str = "probabilities", **options: Any) -> Any:
+        """Predict the rows of a table, as `Client.predict` does."""
+        return self._client.predict(self.id, data, output=output, **options)
+
+    def save(self, path: str) -> None:
+        """Write the fitted estimator to a file, which `bristlecone.load` reads where the library is installed."""
+        content = self._client.run(content_of(get(f"/models/{self.id}/artifact")))
+        with open(path, "wb") as file:
+            file.write(content)
+
+    def delete(self) -> None:
+        """Delete this version."""
+        self._client.run(json_of(Call("DELETE", f"/models/{self.id}")))
+
+    def __repr__(self) -> str:
+        return f"Model({self.name}:{self.version}, kind={self.raw['kind']!r}, id={self.id!r})"
+
+
+def _model_of_job(client: Client, job: Mapping[str, Any]) -> Model:
+    return client.model(str(job["model_id"]))
+
+
+def _audit_of_job(client: Client, job: Mapping[str, Any]) -> AuditReport:
+    return client.run(steps.audit_report(str(job["id"])))
+
+
+def _sweep_of_job(client: Client, job: Mapping[str, Any]) -> SweepReport:
+    return client.run(steps.sweep_report(str(job["id"])))
+
+
+def _result_of_job(client: Client, job: Mapping[str, Any]) -> Any:
+    kinds = {"train": _model_of_job, "audit": _audit_of_job, "sweep": _sweep_of_job}
+    return kinds[str(job["kind"])](client, job)

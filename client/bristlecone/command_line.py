@@ -1,0 +1,247 @@
+"""Commands that use a running service: upload, train, predict, audit, sweep, models and doctor.
+
+`bristlecone` has them all where only this package is installed. Where the service is installed as well, its command
+line has these and its own.
+"""
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from bristlecone.client import Client, Model
+from bristlecone.doctor import examine
+from bristlecone.errors import BristleconeError
+from bristlecone.frames import Columns, columns_of
+from bristlecone.results import Dataset
+
+Command = Callable[[Client, argparse.Namespace], int]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code: 0, 1 if it failed, 2 if the command line is wrong."""
+    if find_spec("app") is not None and find_spec("app.cli") is not None:
+        whole: Callable[[Sequence[str] | None], int] = import_module("app.cli").main
+        return whole(arguments)
+    parser = argparse.ArgumentParser(prog="bristlecone", description="Use a Bristlecone service.")
+    add_commands(parser.add_subparsers(required=True, metavar="COMMAND"))
+    return run(parser.parse_args(arguments))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a command that `add_commands` has added."""
+    command: Command = options.client_command
+    try:
+        with Client(options.url, options.key) as client:
+            return command(client, options)
+    except (BristleconeError, OSError, ValueError, TypeError) as error:
+        print(f"bristlecone: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the commands to a parser; each sets `client_command`."""
+    for name, command, line, add_arguments in _COMMANDS:
+        parser = commands.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
+        add_arguments(parser)
+        parser.add_argument(
+            "--url", help="address of the service; default: BRISTLECONE_URL, else http://127.0.0.1:8000"
+        )
+        # No --key: other users of a machine see the arguments of its processes.
+        parser.set_defaults(client_command=command, key=None)
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "data", metavar="FILE", help="file to upload, or the id of an uploaded data set without --target"
+    )
+    parser.add_argument("--target", help="column with the labels")
+    parser.add_argument("--exclude", action="append", metavar="COLUMN", help="column to leave out; repeatable")
+    parser.add_argument("--seed", type=int, default=0)
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kind", default="forest", help="kind of the model; default: forest")
+    parser.add_argument("--loss", help="loss of a tree or forest, such as adaptive_ne")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameter, such as n_estimators=200; repeatable",
+    )
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    _add_data(parser)
+    _add_model(parser)
+    parser.add_argument("--name", help="name of the model")
+
+
+def _add_upload(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", metavar="FILE")
+    parser.add_argument("--target", required=True, help="column with the labels")
+    parser.add_argument("--exclude", action="append", metavar="COLUMN", help="column to leave out; repeatable")
+    parser.add_argument("--name", help="name of the data set; default: that of the file")
+
+
+def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="id, name, name:version or @alias")
+    parser.add_argument("data", metavar="FILE", help="CSV, or Parquet where pyarrow is installed")
+    parser.add_argument("--output", metavar="FILE", help="CSV file to write; default: the terminal")
+    parser.add_argument("--labels", action="store_true", help="write no probabilities")
+
+
+def _add_audit(parser: argparse.ArgumentParser) -> None:
+    _add_data(parser)
+    parser.add_argument("--output", metavar="FILE", help="CSV file for the rows whose labels are suspected")
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    _add_data(parser)
+    parser.add_argument("--kinds", nargs="+", default=["forest"], help="kinds of the models; default: forest")
+    parser.add_argument("--rates", nargs="+", type=float, default=[0.0, 0.2, 0.4], help="rates of uniform noise")
+    parser.add_argument("--repeats", type=int, default=5)
+
+
+def _add_nothing(parser: argparse.ArgumentParser) -> None:
+    """Add no arguments."""
+
+
+def _upload(client: Client, options: argparse.Namespace) -> int:
+    dataset = client.upload(options.data, options.target, name=options.name, exclude=options.exclude)
+    print(dataset.id)
+    print(f"{dataset.name}: {dataset.n_rows} rows, {len(dataset.features)} features", file=sys.stderr)
+    for warning in dataset.warnings:
+        print(f"note: {warning['detail']}", file=sys.stderr)
+    return 0
+
+
+def _data(client: Client, options: argparse.Namespace) -> Dataset | str:
+    if options.target is None:
+        return str(options.data)
+    return client.upload(options.data, options.target, exclude=options.exclude)
+
+
+def _train(client: Client, options: argparse.Namespace) -> int:
+    parameters = dict(_parameter(text) for text in options.set)
+    loss = {"loss": options.loss} if options.loss else {}
+    job = client.train(
+        _data(client, options), {"kind": options.kind, **loss, **parameters}, name=options.name, seed=options.seed
+    )
+    model = job.wait()
+    print(f"{model.name}:{model.version}  {_scores(model)}")
+    return 0
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--set {text!r} has no value; write NAME=VALUE, for example n_estimators=200")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _scores(model: Model) -> str:
+    test = model.metrics.get("test") or {}
+    return f"accuracy {test['accuracy']:.3f} on held-out rows" if "accuracy" in test else "not evaluated"
+
+
+def _predict(client: Client, options: argparse.Namespace) -> int:
+    output = "labels" if options.labels else "probabilities"
+    predicted = client.predict(options.model, _read_columns(Path(options.data)), output=output, extra="ignore")
+    _write_csv(predicted, options.output)
+    return 0
+
+
+def _read_columns(path: Path) -> Columns:
+    if path.suffix == ".parquet":
+        return columns_of(import_module("pyarrow.parquet").read_table(path))
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        header, *rows = csv.reader(file)
+    return {name: list(values) for name, values in zip(header, zip(*rows, strict=True), strict=True)}
+
+
+def _write_csv(columns: Columns, path: str | None) -> None:
+    with open(path, "w", newline="", encoding="utf-8") if path else _Terminal() as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+class _Terminal:
+    """Standard output that a `with` block does not close."""
+
+    def __enter__(self) -> Any:
+        return sys.stdout
+
+    def __exit__(self, *error: object) -> None:
+        sys.stdout.flush()
+
+
+def _audit(client: Client, options: argparse.Namespace) -> int:
+    report = client.audit(_data(client, options), seed=options.seed).wait()
+    error = f" ± {report.noise_rate_error:.1%}" if report.noise_rate_error is not None else ""
+    print(
+        f"{report.noise_rate:.1%}{error} of {report.n_rows} labels are wrong by estimate; {report.n_issues} suspected"
+    )
+    if report.warning:
+        print(f"warning: {report.warning}")
+    names = ("row", "given_label", "suggested_label", "quality")
+    if options.output:
+        _write_csv({name: [issue[name] for issue in report.issues] for name in names}, options.output)
+    else:
+        _print_table(names, [[issue[name] for name in names] for issue in report.issues[:10]])
+    return 0
+
+
+def _sweep(client: Client, options: argparse.Namespace) -> int:
+    models = [{"kind": kind} for kind in options.kinds]
+    noise = [{"kind": "uniform", "rate": rate} for rate in options.rates]
+    report = client.sweep(_data(client, options), models, noise, repeats=options.repeats, seed=options.seed).wait()
+    rows = report.rows()
+    _print_table(("model", "noise", "accuracy", "sd"), [list(row.values()) for row in rows])
+    return 0
+
+
+def _models(client: Client, options: argparse.Namespace) -> int:
+    rows = [[f"{model.name}:{model.version}", model.raw["kind"], _scores(model), model.id] for model in client.models()]
+    _print_table(("model", "kind", "score", "id"), rows)
+    return 0
+
+
+def _doctor(client: Client, options: argparse.Namespace) -> int:
+    findings = examine(client)
+    for finding in findings:
+        print(f"{'ok  ' if finding.is_good else 'FAIL'}  {finding.text}")
+    return 0 if all(finding.is_good for finding in findings) else 1
+
+
+def _print_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    texts = [
+        list(names),
+        *([f"{value:.4g}" if isinstance(value, float) else str(value) for value in row] for row in rows),
+    ]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for row in texts:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+
+
+_COMMANDS: tuple[tuple[str, Command, str, Callable[[argparse.ArgumentParser], None]], ...] = (
+    ("upload", _upload, "upload a table and print the id of its data set", _add_upload),
+    ("train", _train, "train a model on a file or an uploaded data set", _add_train),
+    ("predict", _predict, "predict the rows of a file", _add_predict),
+    ("audit", _audit, "estimate how many labels are wrong, and which", _add_audit),
+    ("sweep", _sweep, "compare models under increasing label noise", _add_sweep),
+    ("models", _models, "list the trained models", _add_nothing),
+    ("doctor", _doctor, "check the service and the connection to it", _add_nothing),
+)

@@ -1,0 +1,112 @@
+"""Tables of the user: pandas, polars and Arrow frames, dictionaries of columns, and lists of rows.
+
+None of these libraries is imported unless the user passes one of its frames.
+"""
+
+import datetime
+import importlib
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, NamedTuple, SupportsFloat
+
+Columns = dict[str, list[Any]]
+
+
+class FileContent(NamedTuple):
+    """Table as a file: its bytes and its media type."""
+
+    content: bytes
+    media_type: str
+
+
+def columns_of(frame: Any) -> Columns:
+    """Return the columns as lists of values that JSON has; missing values are None, times are in ISO 8601.
+
+    Raises TypeError for anything that is not a table.
+    """
+    return {str(name): [_plain(value) for value in values] for name, values in _raw_columns(frame)}
+
+
+def _raw_columns(frame: Any) -> Iterable[tuple[Any, Iterable[Any]]]:
+    match _library(frame):
+        case "pandas":
+            return ((name, frame[name].tolist()) for name in frame.columns)
+        case "polars":
+            return ((name, frame[name].to_list()) for name in frame.columns)
+        case "pyarrow":
+            return ((name, frame[name].to_pylist()) for name in frame.column_names)
+    if isinstance(frame, Mapping):
+        return frame.items()
+    if _is_list_of_rows(frame):
+        names = list(dict.fromkeys(name for row in frame for name in row))
+        return ((name, [row.get(name) for row in frame]) for name in names)
+    kind = type(frame).__name__
+    raise TypeError(
+        f"{kind} is not a table; pass a pandas, polars or Arrow frame, a dict of columns or a list of dicts"
+    )
+
+
+def _is_list_of_rows(frame: Any) -> bool:
+    is_list = isinstance(frame, Sequence) and not isinstance(frame, str | bytes)
+    return is_list and all(isinstance(row, Mapping) for row in frame)
+
+
+def _library(frame: Any) -> str:
+    """Return the library of a two-dimensional frame, or an empty text."""
+    module, name = type(frame).__module__.partition(".")[0], type(frame).__name__
+    return module if (module, name) in _FRAMES else ""
+
+
+_FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table"), ("pyarrow", "RecordBatch")}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return None if value != value else value
+    if isinstance(value, datetime.date | datetime.time):
+        # pandas' NaT is a date that does not equal itself.
+        return None if value != value else value.isoformat()
+    if type(value).__name__ == "NAType":
+        return None
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    return float(value) if isinstance(value, SupportsFloat) else str(value)
+
+
+def like(frame: Any, columns: Columns) -> Any:
+    """Return columns as a table of the same kind as `frame`, with the index of a pandas frame."""
+    library = _library(frame)
+    if library == "pandas":
+        return type(frame)(columns, index=frame.index)
+    if library == "polars":
+        return type(frame)(columns)
+    if library == "pyarrow":
+        return type(frame).from_pydict(columns)
+    if isinstance(frame, Mapping):
+        return columns
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def as_file(frame: Any) -> FileContent:
+    """Return a table as Parquet, which keeps its types, or as NDJSON if no library for Parquet is installed."""
+    buffer = io.BytesIO()
+    library = _library(frame)
+    if library == "polars":
+        frame.write_parquet(buffer)
+    elif library == "pandas" and find_spec("pyarrow"):
+        frame.to_parquet(buffer, index=False)
+    elif library == "pyarrow":
+        importlib.import_module("pyarrow.parquet").write_table(frame, buffer)
+    else:
+        return FileContent(_as_ndjson(columns_of(frame)), "application/x-ndjson")
+    return FileContent(buffer.getvalue(), "application/vnd.apache.parquet")
+
+
+def _as_ndjson(columns: Columns) -> bytes:
+    rows = zip(*columns.values(), strict=True)
+    lines = (json.dumps(dict(zip(columns, row, strict=True)), allow_nan=False) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()

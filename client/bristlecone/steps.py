@@ -1,0 +1,166 @@
+"""What the methods of both clients do, as steps of calls."""
+
+import contextlib
+import io
+import json
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from bristlecone.calls import Call, Steps, get, pages
+from bristlecone.errors import JobFailed
+from bristlecone.frames import Columns, as_file, columns_of, like
+from bristlecone.progress import Progress
+from bristlecone.results import AuditReport, Dataset, SweepReport
+
+T = TypeVar("T")
+ENDED = frozenset({"succeeded", "failed", "cancelled"})
+#: Seconds of one long poll; the bar is drawn anew after each.
+_POLL_SECONDS = 1
+#: Cells of one request for predictions, well below the limit of the service.
+_CELLS_PER_REQUEST = 500_000
+_MEDIA_TYPES = {
+    ".csv": "text/csv",
+    ".tsv": "text/tab-separated-values",
+    ".ndjson": "application/x-ndjson",
+    ".jsonl": "application/x-ndjson",
+    ".parquet": "application/vnd.apache.parquet",
+    ".arrow": "application/vnd.apache.arrow.file",
+    ".feather": "application/vnd.apache.arrow.file",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+_ENCODINGS = {".gz": "gzip", ".zst": "zstd"}
+
+
+def upload(source: Any, target: str, name: str | None, options: Mapping[str, Any]) -> Steps[Dataset]:
+    """Upload a file or a frame."""
+    query = {"target": target, "name": name, **options}
+    query = {key: _field(value) for key, value in query.items() if value is not None}
+    call = _upload_file(Path(source), query) if isinstance(source, str | Path) else _upload_frame(source, query)
+    return Dataset.from_raw((yield call).json)
+
+
+def _field(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, Mapping) else value
+
+
+def _upload_file(path: Path, query: dict[str, Any]) -> Call:
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    encoding = _ENCODINGS.get(suffixes[-1] if suffixes else "")
+    suffix = suffixes[-2] if encoding and len(suffixes) > 1 else (suffixes or [""])[-1]
+    if suffix not in _MEDIA_TYPES:
+        raise ValueError(
+            f"the format of {path.name!r} is not known by its ending {suffix!r}; rename it to one of "
+            f"{', '.join(_MEDIA_TYPES)}, each also with .gz or .zst, or pass a data frame"
+        )
+    headers = {"Content-Type": _MEDIA_TYPES[suffix]} | ({"Content-Encoding": encoding} if encoding else {})
+    return _upload_call({"name": path.name} | query, headers, lambda: path.open("rb"))
+
+
+def _upload_frame(frame: Any, query: dict[str, Any]) -> Call:
+    content, media_type = as_file(frame)
+    return _upload_call({"name": "frame"} | query, {"Content-Type": media_type}, lambda: io.BytesIO(content))
+
+
+def _upload_call(query: dict[str, Any], headers: dict[str, str], opened: Any) -> Call:
+    @contextlib.contextmanager
+    def open_content() -> Iterator[BinaryIO]:
+        with opened() as content:
+            yield content
+
+    # The same content is the same data set, so that nothing is stored twice.
+    return Call(
+        "POST", "/datasets", query, headers=headers, open_content=open_content, is_repeatable=True, extra_seconds=900
+    )
+
+
+def submit(path: str, request: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+    """Queue a job, once, whatever happens to the connection. Parts of the request that are None are left out."""
+    body = {name: value for name, value in request.items() if value is not None}
+    headers = {"Idempotency-Key": str(uuid.uuid4())}
+    job: dict[str, Any] = (yield Call("POST", path, json=body, headers=headers, is_repeatable=True)).json
+    return job
+
+
+def submit_on(path: str, data: Any, target: str | None, request: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+    """Queue a job on a data set, which is uploaded first if it is a file or a frame."""
+    dataset_id = yield from _dataset_id(data, target, request.get("name"))
+    return (yield from submit(path, {"dataset_id": dataset_id, **request}))
+
+
+def _dataset_id(data: Any, target: str | None, name: str | None) -> Steps[str]:
+    """Return the id of a data set, or what the service knows it by; a file or a frame is uploaded first."""
+    if isinstance(data, Dataset):
+        return data.id
+    if target is None:
+        if isinstance(data, str | uuid.UUID):
+            return str(data)
+        raise ValueError("target= is missing: name the column with the labels, or pass an uploaded data set")
+    return (yield from upload(data, target, name, {})).id
+
+
+def wait(job_id: str, progress: Progress, timeout_seconds: float | None) -> Steps[dict[str, Any]]:
+    """Follow a job to its end. Raises JobFailed, or TimeoutError while the job goes on."""
+    deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+    with contextlib.closing(progress):
+        while True:
+            job: dict[str, Any] = (yield get(f"/jobs/{job_id}", wait=_POLL_SECONDS)).json
+            progress.show(job)
+            if job["state"] in ENDED:
+                break
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"job {job_id} is {job['state']} after {timeout_seconds:g} s; it goes on")
+    if job["state"] != "succeeded":
+        raise JobFailed(job)
+    return job
+
+
+def audit_report(audit_id: str) -> Steps[AuditReport]:
+    """Return an audit with the rows whose labels are suspected."""
+    report = (yield get(f"/audits/{audit_id}")).json
+    issues = yield from pages(f"/audits/{audit_id}/issues", flagged="true")
+    return AuditReport.from_raw({**report, "issues": issues})
+
+
+def sweep_report(sweep_id: str) -> Steps[SweepReport]:
+    return SweepReport.from_raw((yield get(f"/sweeps/{sweep_id}")).json)
+
+
+def predict(model: str, frame: Any, output: str, options: Mapping[str, Any]) -> Steps[Any]:
+    """Predict the rows of a table and return a table of its kind: `label`, and `p.CLASS` for each class."""
+    if output not in ("labels", "probabilities"):
+        raise ValueError(f"output is {output!r}; it must be 'labels' or 'probabilities'")
+    predictions: list[dict[str, Any]] = []
+    for part in _parts(columns_of(frame)):
+        call = Call("POST", "/predict", options, json={"model": model, "columns": part}, is_repeatable=True)
+        predictions += (yield call).json["predictions"]
+    return like(frame, _as_columns(predictions, output))
+
+
+def _parts(columns: Columns) -> Iterator[Columns]:
+    n_rows = max(map(len, columns.values()), default=0)
+    step = max(1, _CELLS_PER_REQUEST // max(1, len(columns)))
+    for start in range(0, max(n_rows, 1), step):
+        yield {name: values[start : start + step] for name, values in columns.items()}
+
+
+def _as_columns(predictions: Sequence[Mapping[str, Any]], output: str) -> Columns:
+    columns: Columns = {"label": [row["label"] for row in predictions]}
+    if output == "probabilities":
+        for label in predictions[0]["probabilities"] if predictions else ():
+            columns[f"p.{label}"] = [row["probabilities"][label] for row in predictions]
+    return columns
+
+
+def set_alias(name: str, model: str) -> Steps[None]:
+    """Let an alias point at the model that a reference means now."""
+    found = (yield get(f"/models/{model}")).json
+    yield Call("PUT", f"/aliases/{name}", json={"model_id": found["id"]})
+
+
+def aliases() -> Steps[dict[str, str]]:
+    """Return `name:version` of the model of each alias."""
+    items = yield from pages("/aliases", sort="name")
+    return {item["name"]: "{name}:{version}".format(**item["model"]) for item in items}

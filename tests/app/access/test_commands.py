@@ -1,0 +1,73 @@
+"""The commands `bristlecone keys`, run as programs."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.access.scopes import Scope
+from app.access.service import list_keys
+from app.settings import Settings
+from app.storage.database import own_sessions
+from tests.service_process import service_environment
+
+
+@pytest.fixture
+def keys_command(settings: Settings, context):
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = service_environment(settings.home, 8000, DATABASE_URL=settings.database.url)
+        command = [sys.executable, "-m", "app.cli", "keys", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+    return run
+
+
+def test_a_key_is_printed_once_and_alone(settings: Settings, keys_command) -> None:
+    made = keys_command("create", "--name", "notebook", "--scope", "read", "--scope", "predict", "--expires-days", "30")
+    assert made.returncode == 0, made.stderr
+    assert re.fullmatch(r"bck_[A-Za-z0-9_-]{43}\n", made.stdout)
+    with own_sessions(settings.database) as sessions:
+        [key] = list_keys(sessions)
+    assert (key.name, key.scopes) == ("notebook", {Scope.READ, Scope.PREDICT})
+    assert round((key.expires_at - key.created_at).total_seconds() / 86_400) == 30
+    assert str(key.id) in made.stderr
+
+    listed = keys_command("list").stdout
+    assert made.stdout.strip() not in listed
+    assert re.search(rf"{key.id}  notebook  predict,read .* valid until {key.expires_at:%Y-%m-%d}", listed)
+
+    revoked = keys_command("revoke", str(key.id))
+    assert (revoked.returncode, revoked.stdout) == (0, "")
+    assert "was revoked at" in keys_command("list").stdout
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (["create", "--name", "x", "--scope", "write"], "it must be one of read, predict, train, admin"),
+        (["create", "--name", "x"], "--scope"),
+        (["create", "--name", "x\ny", "--scope", "read"], "printable"),
+        (["create", "--name", "x", "--scope", "read", "--expires-days", "0"], "above 0"),
+        (["revoke", "bck_secret"], "not the key itself"),
+        (["revoke", "3f0e8f7e-0000-4000-8000-000000000000"], "bristlecone keys list"),
+    ],
+)
+def test_mistakes_are_explained(keys_command, arguments: list[str], fragment: str) -> None:
+    refused = keys_command(*arguments)
+    assert refused.returncode != 0
+    assert refused.stdout == ""
+    assert fragment in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert "secret" not in refused.stderr
+
+
+def test_the_command_line_lists_them() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "app.cli", "keys", "--help"],
+        capture_output=True, text=True, timeout=120, env=dict(os.environ), cwd=Path(__file__).resolve().parents[3],
+    )  # fmt: skip
+    assert all(name in shown.stdout for name in ("create", "list", "revoke"))

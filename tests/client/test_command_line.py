@@ -1,0 +1,78 @@
+"""The commands that use a service, as a user calls them."""
+
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.service_process import RunningService, free_port
+
+
+@pytest.fixture
+def table(tmp_path: Path, columns: dict[str, list[Any]]) -> Path:
+    path = tmp_path / "loans.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def bristlecone(service: RunningService | str, *arguments: Any) -> subprocess.CompletedProcess[str]:
+    url = service if isinstance(service, str) else service.url
+    command = [sys.executable, "-m", "bristlecone", *map(str, arguments), "--url", url]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_from_a_file_to_predictions(service: RunningService, table: Path, tmp_path: Path) -> None:
+    trained = bristlecone(service, "train", table, "--target", "repaid", "--name", "cli", "--set", "n_estimators=10")
+    assert trained.returncode == 0, trained.stderr
+    assert trained.stdout.startswith("cli:1  accuracy 0.")
+    assert "cli:1" in bristlecone(service, "models").stdout
+    output = tmp_path / "predicted.csv"
+    predicted = bristlecone(service, "predict", "cli", table, "--output", output)
+    assert (predicted.returncode, predicted.stdout) == (0, ""), predicted.stderr
+    rows = list(csv.DictReader(output.read_text().splitlines()))
+    assert len(rows) == 300
+    assert list(rows[0]) == ["label", "p.no", "p.yes"]
+    labels = list(csv.reader(io.StringIO(bristlecone(service, "predict", "cli", table, "--labels").stdout)))
+    assert labels == [["label"], *([row["label"]] for row in rows)]
+
+
+def test_upload_prints_an_id_that_other_commands_take(service: RunningService, table: Path, tmp_path: Path) -> None:
+    uploaded = bristlecone(service, "upload", table, "--target", "repaid", "--exclude", "since")
+    dataset_id = uploaded.stdout.strip()
+    assert "300 rows" in uploaded.stderr
+    issues = tmp_path / "issues.csv"
+    audited = bristlecone(service, "audit", dataset_id, "--output", issues)
+    assert "labels are wrong by estimate" in audited.stdout
+    assert issues.read_text().startswith("row,given_label,suggested_label,quality\n")
+    swept = bristlecone(service, "sweep", dataset_id, "--kinds", "tree", "--rates", 0, 0.4, "--repeats", 2)
+    assert [line.split()[0] for line in swept.stdout.splitlines()] == ["model", "tree", "tree"]
+
+
+def test_doctor_says_what_is_wrong(service: RunningService) -> None:
+    healthy = bristlecone(service, "doctor")
+    assert healthy.returncode == 0, healthy.stdout
+    assert all(line.startswith("ok") for line in healthy.stdout.splitlines())
+    nobody = bristlecone(f"http://127.0.0.1:{free_port()}", "doctor")
+    assert nobody.returncode == 1
+    assert "bristlecone serve" in nobody.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("predict", "nobody", "{table}"), "model_not_found"),
+        (("train", "{table}", "--target", "repaid", "--set", "n_estimators"), "NAME=VALUE"),
+        (("upload", "missing.csv", "--target", "y"), "No such file"),
+    ],
+)
+def test_errors_are_one_line(service: RunningService, table: Path, arguments: tuple[str, ...], message: str) -> None:
+    failed = bristlecone(service, *(argument.format(table=table) for argument in arguments))
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("bristlecone: ")
+    assert message in failed.stderr
+    assert "Traceback" not in failed.stderr

@@ -1,0 +1,132 @@
+"""Labels as codes give the same results as labels as values, in the memory of the codes."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import core
+
+KINDS = {
+    "text": ["no", "yes", "maybe so"],
+    "numbers": [7, -3, 100],
+    "booleans": [True, False],
+    "fractions as classes": np.array([0.5, 1.5, -2.0], dtype=object),
+}
+
+
+def rows(classes, n_rows=240):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, len(classes), n_rows)
+    X = codes[:, np.newaxis] + rng.normal(size=(n_rows, 3))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, core.EncodedLabels(np.asarray(classes), codes)
+
+
+@pytest.fixture(params=KINDS)
+def table(request):
+    """Rows with the labels as codes; the last class has no row."""
+    classes = np.asarray(KINDS[request.param])
+    X, y = rows(classes)
+    unused = np.array(["zz"] if classes.dtype.kind == "U" else [12345], dtype=classes.dtype)
+    return X, core.EncodedLabels(np.concatenate([classes, unused]) if classes.dtype != bool else classes, y.codes)
+
+
+def saved(model, path):
+    core.save(model, path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        core.ForestClassifier(n_estimators=30, oob_score=True, random_state=0),
+        core.ForestClassifier(n_estimators=5, class_weight="balanced", random_state=0),
+        core.AdaBoostClassifier(n_rounds=3, random_state=0),
+    ],
+    ids=repr,
+)
+def test_models_and_scores_are_equal(table, tmp_path, estimator):
+    X, y = table
+    values = np.asarray(y)
+    weights, groups = np.arange(len(y)) % 3, np.arange(len(y)) // 4
+    by_value = saved(estimator.fit(X, values, sample_weight=weights, groups=groups), tmp_path / "m")
+    scores = estimator.score(X, values), core.evaluate(estimator, X, values, y.classes)
+    assert saved(estimator.fit(X, y, sample_weight=weights, groups=groups), tmp_path / "m") == by_value
+    assert (estimator.score(X, y), core.evaluate(estimator, X, y, y.classes)) == scores
+    predicted = estimator.predict_encoded(X)
+    np.testing.assert_array_equal(np.asarray(predicted), estimator.predict(X))
+    assert predicted.classes is estimator.classes_
+
+
+def test_noise_audits_and_splits_are_equal(table):
+    X, y = table
+    values, spec = np.asarray(y), {"kind": "uniform", "rate": 0.3}
+    noisy, by_value = (core.inject_noise(one, spec, random_state=1, classes=y.classes) for one in (y, values))
+    np.testing.assert_array_equal(np.asarray(noisy.labels), by_value.labels)
+    assert by_value.labels.dtype == values.dtype
+    assert noisy.transition == by_value.transition
+    for options in ({}, {"folds": 3, "estimator": core.TreeClassifier(max_depth=3)}):
+        audit, expected = (
+            core.audit_labels(X, one, random_state=0, X_unlabeled=X[:9], **options) for one in (y, values)
+        )
+        np.testing.assert_array_equal(np.asarray(audit.issues.suggested), expected.issues.suggested)
+        np.testing.assert_array_equal(np.asarray(audit.unlabeled_suggested), expected.unlabeled_suggested)
+        np.testing.assert_array_equal(audit.issues.quality, expected.issues.quality)
+        assert audit.confused == expected.confused
+    holdout, expected_holdout = (core.split_holdout(one, 0.25, random_state=0) for one in (y, values))
+    np.testing.assert_array_equal(holdout.test_rows, expected_holdout.test_rows)
+    estimated, expected_noise = (core.estimate_label_noise(X, one, random_state=0) for one in (y, values))
+    assert repr(estimated.accuracy_on(X, y, y)) == repr(expected_noise.accuracy_on(X, values, values))
+
+
+def test_codes_have_classes():
+    with pytest.raises(core.InvalidInput, match="2 classes"):
+        core.EncodedLabels(np.array(["a", "b"]), np.array([0, 2]))
+    with pytest.raises(core.InvalidInput, match="2 classes"):
+        core.EncodedLabels(np.array(["a", "b"]), np.array([-1, 0]))
+
+
+def test_codes_among_other_classes():
+    y = core.EncodedLabels(np.array(["b", "a"]), np.array([0, 1, 1]))
+    assert y.among(np.array(["a", "b", "c"])).codes.tolist() == [1, 0, 0]
+    with pytest.raises(core.InvalidInput, match="1 classes"):
+        y.among(np.array(["a"]))
+
+
+def test_missing_labels_are_refused():
+    y = core.EncodedLabels(np.array(["a", None], dtype=object), np.array([0, 1]))
+    with pytest.raises(core.InvalidInput, match="every row needs a label"):
+        core.TreeClassifier().fit([[0.0], [1.0]], y)
+
+
+def test_memory_does_not_depend_on_the_length_of_labels():
+    X, y = rows(["a" * 20_000, "b"], 20_000)  # 1.5 GiB as an array of texts
+    forest = core.ForestClassifier(n_estimators=30, random_state=0, max_depth=3)
+    forest.fit(X, y)
+    tracemalloc.start()
+    try:
+        noisy = core.inject_noise(y, {"kind": "uniform", "rate": 0.1}, random_state=0)
+        forest.fit(X, noisy.labels)
+        core.evaluate(forest, X, y)
+        core.audit_labels(X, y, forest)
+        core.audit_labels(X, y, core.TreeClassifier(max_depth=3), folds=2)
+        noise = core.estimate_label_noise(X, y, random_state=0)
+        noise.accuracy_on(X, y, forest.predict_encoded(X))
+        assert tracemalloc.get_traced_memory()[1] < 100 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_large_arrays_of_text_are_encoded_in_blocks():
+    """Sorting the whole array would copy it."""
+    y = np.array(["b" * 4000, "a", "c"])[np.random.default_rng(0).integers(0, 3, 20_000)]
+    classes, codes = np.unique(y, return_inverse=True)
+    tracemalloc.start()
+    try:
+        forest = core.TreeClassifier(max_depth=1).fit(np.zeros((len(y), 1)), y)
+        assert tracemalloc.get_traced_memory()[1] < y.nbytes / 2
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(forest.classes_, classes)
+    assert forest.trees_[0].n_node_samples[0] == len(codes)

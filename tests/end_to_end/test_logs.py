@@ -1,0 +1,73 @@
+"""Logs of a real service contain no cell and no label, not even after statements that failed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+
+from tests.end_to_end.test_main_job import upload
+from tests.service_process import RunningService
+
+SECRET_CELL, SECRET_LABEL = "Doe-Jane-1957", "hidden-diagnosis"
+TABLE = "\n".join(
+    ["name,age,finding", *(f"{SECRET_CELL}-{row % 3},{row},{SECRET_LABEL}-{row % 2}" for row in range(60))]
+).encode()
+
+
+@contextmanager
+def _broken_table(service: RunningService, on_sqlite: str, on_postgresql: str) -> Iterator[None]:
+    """Break the table of data sets while the block runs. Each text has a statement and the one that undoes it."""
+    url = service.environment.get("DATABASE_URL", f"sqlite:///{service.home / 'bristlecone.db'}")
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT")
+    change, undo = (on_postgresql if "DATABASE_URL" in service.environment else on_sqlite).split(" -- ")
+    try:
+        with engine.connect() as connection:
+            connection.exec_driver_sql(change)
+        yield
+    finally:
+        with engine.connect() as connection:
+            connection.exec_driver_sql(undo)
+        engine.dispose()
+
+
+def _logs(service: RunningService) -> str:
+    files = [service.log, *(service.home / "logs").iterdir()]
+    return "\n".join(file.read_text(errors="replace") for file in files)
+
+
+FAULTS = {
+    "constraint": (
+        "CREATE TRIGGER refuse BEFORE INSERT ON datasets BEGIN SELECT RAISE(ABORT, 'refused'); END "
+        "-- DROP TRIGGER refuse",
+        "ALTER TABLE datasets ADD CONSTRAINT refused CHECK (n_rows < 0) NOT VALID "
+        "-- ALTER TABLE datasets DROP CONSTRAINT refused",
+    ),
+    "missing table": (
+        "ALTER TABLE datasets RENAME TO elsewhere -- ALTER TABLE elsewhere RENAME TO datasets",
+        "ALTER TABLE datasets RENAME TO elsewhere -- ALTER TABLE elsewhere RENAME TO datasets",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_failing_statements_are_logged_without_row_data(service: RunningService, fault: str) -> None:
+    with _broken_table(service, *FAULTS[fault]), pytest.raises(AssertionError, match=r"'status': 50[03]"):
+        upload(service, TABLE, "finding")
+    logs = _logs(service)
+    assert "Traceback" in logs
+    assert "INSERT INTO datasets" in logs or "FROM datasets" in logs
+    for secret in (SECRET_CELL, SECRET_LABEL):
+        assert secret not in logs
+
+
+def test_a_job_logs_no_label(service: RunningService) -> None:
+    dataset = upload(service, TABLE, "finding")
+    request = {"dataset_id": dataset["id"], "model": {"kind": "tree"}, "noise": {"inject": {"kind": "flip"}}}
+    assert service.request("POST", "/train", request)[0] == 422
+    status, job = service.request("POST", "/train", {"dataset_id": dataset["id"], "model": {"kind": "tree"}})
+    assert status == 202
+    service.wait_for_job(job["id"])
+    assert "succeeded" in _logs(service)
+    for secret in (SECRET_CELL, SECRET_LABEL):
+        assert secret not in _logs(service)

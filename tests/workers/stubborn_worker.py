@@ -1,0 +1,48 @@
+"""Worker whose training jobs hold Python's lock instead of training: `python -m tests.workers.stubborn_worker`.
+
+A job with `"holds_lock": true` in its request never returns from one call of a regular expression, in which no other
+thread of its process runs. One with `"waits_for"` succeeds once that file exists, whatever it is asked to do meanwhile.
+Any other job succeeds at once.
+"""
+
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.context import ServiceContext
+from app.jobs.lease import Claim
+from app.jobs.states import JobKind
+from app.logs import configure_logging
+from app.settings import load_settings
+from app.storage.content_store import StagedFile
+from workers.celery_app import build_worker, run_worker
+from workers.monitor import JobMonitor
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Result without columns and files."""
+
+    files: tuple[StagedFile, ...] = ()
+
+    def store(self, session: Session, context: ServiceContext) -> dict[str, Any]:
+        return {}
+
+
+def hold_lock(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> Nothing:
+    monitor.plan({"holding": 1})
+    monitor.begin("holding", 1, "locks")
+    if claim.request.get("holds_lock"):
+        re.match(r"(a+)+$", "a" * 200 + "b")
+    while (path := claim.request.get("waits_for")) and not Path(path).exists():
+        time.sleep(0.02)
+    return Nothing()
+
+
+if __name__ == "__main__":
+    configure_logging()
+    run_worker(build_worker(load_settings(), {JobKind.TRAIN: hold_lock}))

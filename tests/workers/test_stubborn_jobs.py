@@ -1,0 +1,194 @@
+"""Jobs that hold Python's lock, in a real worker: their leases live, and they end when they have to."""
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import update
+
+from app.context import ServiceContext
+from app.jobs import lease
+from app.jobs.service import cancel
+from app.jobs.states import JobState
+from app.jobs.tables import JobRow
+from app.settings import Settings
+from app.storage.database import reading, writing
+from tests.factories import job, make_job
+from tests.service_process import service_environment, wait_until
+
+#: Generous, for a busy machine.
+WAIT_SECONDS = 180.0
+SETTINGS = {
+    "BRISTLECONE_LEASE_SECONDS": "3",
+    "BRISTLECONE_RENEW_INTERVAL_SECONDS": "0.2",
+    "BRISTLECONE_UPKEEP_INTERVAL_SECONDS": "0.3",
+    "BRISTLECONE_RETRY_DELAY_SECONDS": "0.1",
+    "BRISTLECONE_STOP_GRACE_SECONDS": "0.5",
+    "BRISTLECONE_WORKER_PROCESSES": "1",
+    # No job here fits anything; kernels need not be compiled.
+    "NUMBA_DISABLE_JIT": "1",
+}
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Running worker: the parent, one child that runs jobs, and its lease keeper."""
+
+    parent: psutil.Process
+    log: Path
+
+    @property
+    def child(self) -> psutil.Process:
+        (child,) = [process for process in self.parent.children() if process.status() != psutil.STATUS_ZOMBIE]
+        return child
+
+    @property
+    def keeper(self) -> psutil.Process:
+        (keeper,) = self.child.children()
+        return keeper
+
+
+@pytest.fixture
+def worker(context: ServiceContext, settings: Settings, empty_broker_url: str, tmp_path: Path) -> Iterator[Worker]:
+    changes = SETTINGS | {"DATABASE_URL": settings.database.url, "REDIS_URL": empty_broker_url}
+    log = tmp_path / "worker.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.workers.stubborn_worker"],
+            env=service_environment(settings.home, 8000, **changes),
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        yield Worker(psutil.Process(process.pid), log)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _holding_job(context: ServiceContext, **request: Any) -> uuid.UUID:
+    """Queue a job that holds the lock, or does what `request` says, and return its id once it does."""
+    job_id = make_job(context, request={"name": "stubborn", **(request or {"holds_lock": True})})
+    wait_until(lambda: job(context, job_id).progress.get("phase") == "holding", WAIT_SECONDS, "the job to run")
+    return job_id
+
+
+def _wait_for_state(context: ServiceContext, job_id: uuid.UUID, state: JobState) -> None:
+    wait_until(lambda: job(context, job_id).state is state, WAIT_SECONDS, f"the job becoming {state}")
+
+
+def test_lease_lives_and_writes_go_on_until_the_job_is_killed(context: ServiceContext, worker: Worker) -> None:
+    job_id = _holding_job(context)
+    first_expiry = job(context, job_id).lease_expires_epoch
+    assert first_expiry is not None
+    waiting = []
+
+    def is_two_leases_old() -> bool:
+        waiting.append(make_job(context, request={"name": "next"}))
+        with reading(context.sessions) as session:
+            assert lease.lapsed(session) == []
+        return (job(context, job_id).lease_expires_epoch or 0.0) > first_expiry + 6
+
+    wait_until(is_two_leases_old, WAIT_SECONDS, "the lease being renewed")
+    cancel(context.sessions, context.settings.limits, job_id)
+    assert job(context, job_id).state in (JobState.CANCELLING, JobState.CANCELLED)
+    _wait_for_state(context, job_id, JobState.CANCELLED)
+    assert job(context, job_id).attempt == 1
+    _wait_for_state(context, waiting[-1], JobState.SUCCEEDED)
+    assert job(context, job_id).attempt == 1
+    log = worker.log.read_text()
+    assert [line for line in log.splitlines() if "is ended on purpose" in line and " INFO " in line]
+    assert "ERROR" not in log
+    assert "Traceback" not in log
+
+
+def test_shutdown_returns_the_job_to_the_queue(context: ServiceContext, worker: Worker) -> None:
+    job_id = _holding_job(context)
+    worker.parent.terminate()
+    _wait_for_state(context, job_id, JobState.QUEUED)
+    row = job(context, job_id)
+    assert (row.attempt, row.lost_attempts) == (1, 0)
+    wait_until(lambda: worker.parent.status() == psutil.STATUS_ZOMBIE, WAIT_SECONDS, "the end of the worker")
+
+
+def test_a_locked_database_delays_no_kill(context: ServiceContext, worker: Worker) -> None:
+    job_id = _holding_job(context)
+    child = worker.child
+    with writing(context.sessions) as session:
+        session.execute(update(JobRow).where(JobRow.id == job_id).values(progress={}))
+        worker.parent.terminate()
+        # SQLite gives up waiting for the lock after 30 s, which the keeper must not have waited for.
+        wait_until(lambda: not _is_alive(child), 20.0, "the end of the process")
+    _wait_for_state(context, job_id, JobState.QUEUED)
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("killed", ["child", "keeper"])
+def test_job_is_taken_back_after_its_process_was_killed(context: ServiceContext, worker: Worker, killed: str) -> None:
+    job_id = _holding_job(context)
+    (worker.child if killed == "child" else worker.keeper).kill()
+    wait_until(lambda: job(context, job_id).lost_attempts == 1, WAIT_SECONDS, "the job being taken back")
+    wait_until(lambda: job(context, job_id).attempt == 2, WAIT_SECONDS, "the second attempt")
+    losses = wait_until(lambda: _losses(worker), WAIT_SECONDS, "a line about the loss")
+    assert all(" ERROR " in line for line in losses)
+
+
+def _losses(worker: Worker) -> list[str]:
+    return [line for line in worker.log.read_text().splitlines() if "WorkerLostError" in line]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell which processes are stopped")
+def test_job_of_a_stopped_process_is_taken_back(context: ServiceContext, worker: Worker, tmp_path: Path) -> None:
+    go_on = tmp_path / "go on"
+    job_id = _holding_job(context, waits_for=str(go_on))
+    child = worker.child
+    child.suspend()
+    wait_until(lambda: job(context, job_id).lost_attempts == 1, WAIT_SECONDS, "the job being taken back")
+    wait_until(lambda: _is_claimed(context, job_id), WAIT_SECONDS, "the claim of another worker")
+    go_on.touch()
+    child.resume()
+    ends = "dropped the outcome", "is ended on purpose"
+    wait_until(lambda: any(end in worker.log.read_text() for end in ends), WAIT_SECONDS, "the end of the first attempt")
+    next_job = make_job(context, request={"name": "next"})
+    _wait_for_state(context, next_job, JobState.SUCCEEDED)
+    row = job(context, job_id)
+    assert (row.state, row.attempt, row.lost_attempts) == (JobState.RUNNING, 2, 1)
+
+
+def _is_claimed(context: ServiceContext, job_id: uuid.UUID) -> bool:
+    with writing(context.sessions) as session:
+        return lease.claim(session, job_id, lease_seconds=600.0) is not None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell which processes are stopped")
+def test_process_that_is_continued_in_time_keeps_its_job(
+    context: ServiceContext, worker: Worker, tmp_path: Path
+) -> None:
+    go_on = tmp_path / "go on"
+    job_id = _holding_job(context, waits_for=str(go_on))
+    expiry = job(context, job_id).lease_expires_epoch
+    worker.child.suspend()
+    worker.child.resume()
+    wait_until(lambda: job(context, job_id).lease_expires_epoch != expiry, WAIT_SECONDS, "the lease being renewed")
+    go_on.touch()
+    _wait_for_state(context, job_id, JobState.SUCCEEDED)
+    assert job(context, job_id).attempt == 1
+
+
+def test_next_job_of_a_process_has_a_lease_of_its_own(context: ServiceContext, worker: Worker) -> None:
+    for _ in range(3):
+        job_id = make_job(context, request={"name": "next"})
+        _wait_for_state(context, job_id, JobState.SUCCEEDED)
+    assert worker.keeper.is_running()
