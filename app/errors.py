@@ -119,7 +119,7 @@ class ServiceError(Exception):
     code: ClassVar[str] = "internal_error"
     title: ClassVar[str] = "Internal error"
     #: When the same request may succeed, for the header `Retry-After`; None if it never will.
-    retry_after_seconds: ClassVar[int | None] = None
+    retry_after_seconds: float | None = None
 
     def __init__(self, detail: str, errors: Sequence[FieldError] = ()) -> None:
         super().__init__(detail)

@@ -1,4 +1,4 @@
-"""What the machine or the container allows that this process runs on, and how its allocator keeps freed memory."""
+"""Limits of the machine or the container that this process runs on, and how its allocator keeps freed memory."""
 
 import ctypes
 import hashlib

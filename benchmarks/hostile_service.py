@@ -69,7 +69,7 @@ class Answer:
 
 @dataclass
 class Measurement:
-    """What a step did to the service. Memory is the peak above that of the idle service."""
+    """Effect of a step on the service. Memory is the peak above that of the idle service."""
 
     answers: list[Answer] = field(default_factory=list)
     seconds: float = 0.0

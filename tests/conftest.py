@@ -1,5 +1,6 @@
 """Shared fixtures: migrated databases, the broker, the context of the service and the application."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,13 +59,21 @@ def empty_broker_url() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def migrated_sqlite_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an empty, migrated database that tests copy; migrations would take longer than most tests."""
+    folder = tmp_path_factory.mktemp("sqlite")
+    file = folder / "migrated.db"
+    upgrade_to_head(make_settings(folder, f"sqlite:///{file}"))
+    return file
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return the URL of a migrated, empty database; every test that uses it runs on SQLite and PostgreSQL."""
     if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'test.db'}"
-        upgrade_to_head(make_settings(tmp_path, url))
-        return url
+        shutil.copy(request.getfixturevalue("migrated_sqlite_file"), tmp_path / "test.db")
+        return f"sqlite:///{tmp_path / 'test.db'}"
     url: str = request.getfixturevalue("migrated_postgresql_url")
     return url
 

@@ -10,7 +10,7 @@ _ATTRIBUTE = "_bristlecone_need"
 
 
 class Scope(StrEnum):
-    """What a key allows."""
+    """Permission of a key."""
 
     READ = "read"  #: see data sets, jobs, models, audits, sweeps and the documentation
     PREDICT = "predict"  #: predict with trained models

@@ -22,11 +22,11 @@ from app.http.error_handlers import responses
 from app.http.json_body import JSON_ERRORS, json_body, json_request_body
 from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer
 from app.http.pagination import Page, PageParameters, SliceParameters
-from app.jobs.accepted import Accepted, IdempotencyKey
-from app.jobs.errors import IdempotencyKeyReused, JobNotFinished, TooManyQueuedJobs
+from app.jobs.accepted import ACCEPTANCE_ERRORS, Accepted
+from app.jobs.errors import JobNotFinished
 from app.jobs.filters import JobFilter
 from app.jobs.schemas import JobOut
-from app.jobs.service import JobService, submit
+from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
 from app.requests.errors import JobTooLarge
 from app.storage.database import reading
@@ -45,21 +45,13 @@ UNREADABLE = (AuditNotFound, AuditNotFinished, IssuesMissing)
     status_code=202,
     summary="Audit the labels of a data set",
     description="Queues a job and returns it; its id is the id of the audit, and `Location` is where to follow it.",
-    responses=responses(
-        *JSON_ERRORS, DatasetNotFound, InvalidAuditRequest, JobTooLarge, IdempotencyKeyReused, TooManyQueuedJobs
-    ),
+    responses=responses(*JSON_ERRORS, DatasetNotFound, InvalidAuditRequest, JobTooLarge, *ACCEPTANCE_ERRORS),
+    response_model=JobOut,
     openapi_extra=json_request_body(AuditSpec, EXAMPLES),
 )
 @needs(Scope.TRAIN)
-def audit(
-    body: Annotated[AuditSpec, json_body(AuditSpec)],
-    context: Context,
-    accepted: Accepted,
-    idempotency_key: IdempotencyKey = None,
-) -> JobOut:
-    limits = context.settings.limits
-    submission = AuditSubmission(body, context.sessions, limits)
-    return accepted.answer(submit(context.sessions, limits, submission, idempotency_key))
+async def audit(body: Annotated[AuditSpec, json_body(AuditSpec)], context: Context, accepted: Accepted) -> Response:
+    return await accepted.of(AuditSubmission(body, context.sessions, context.settings.limits))
 
 
 @router.get(

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 #: Most JSON that a data set keeps in its row, which every answer about it is made of.
 MAX_SUMMARY_BYTES = 32 * MEBIBYTE
 
-#: What libraries raise if a file leads them astray. Anything else is a bug.
+#: Exceptions that libraries raise for files that they cannot read. Anything else is a bug.
 _FAULTS_OF_FILES = (pa.ArrowException, ValueError, ArithmeticError, LookupError, RecursionError, AssertionError)
 
 

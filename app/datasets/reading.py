@@ -1,4 +1,4 @@
-"""What all readers of files have in common: record batches, for any number of passes, with one batch in memory.
+"""Interface of all readers of files: record batches, for any number of passes, with one batch in memory.
 
 Cells of text files are read as text; `app.datasets.detection` finds their types.
 """

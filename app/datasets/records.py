@@ -16,7 +16,7 @@ MAX_LISTED = 10
 
 @dataclass(frozen=True)
 class _DatasetHead:
-    """What lists of data sets and single ones have in common; `DatasetRow` explains the fields."""
+    """Fields that lists of data sets and single ones have in common; `DatasetRow` explains the fields."""
 
     id: uuid.UUID
     created_at: datetime

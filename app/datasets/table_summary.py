@@ -1,4 +1,4 @@
-"""What a data set remembers of its table, as JSON: this is what the process that reads uploads answers."""
+"""Summary of the table of a data set, which is stored in SQL; the process that reads uploads answers it as JSON."""
 
 from dataclasses import dataclass
 from typing import Any

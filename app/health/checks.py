@@ -85,7 +85,7 @@ class ReadinessChecks:
         return dict(zip(self._checks, outcomes, strict=True))
 
     async def oldest_queued_seconds(self) -> float | None:
-        """Return how long the oldest queued job has been waiting; None if none is queued or nobody knows."""
+        """Return how long the oldest queued job has been waiting; None if none is queued or if that is unknown."""
         try:
             return await self._queue_age.run()
         except Exception as error:

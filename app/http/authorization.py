@@ -5,7 +5,6 @@ It runs before any of the body is read, and needs no session and no thread while
 
 import base64
 import binascii
-import math
 from typing import NamedTuple
 
 from fastapi.routing import APIRouter
@@ -17,7 +16,7 @@ from app.access.records import ApiKey
 from app.access.scopes import Need
 from app.errors import ServiceError
 from app.http.error_handlers import UNCHANGED, error_response
-from app.http.errors import DatabaseUnavailable, RateLimitExceeded
+from app.http.errors import DatabaseUnavailable
 from app.http.request_rate import RequestRate, client_network
 from app.http.route_needs import RouteNeeds
 from app.storage.orm import utc_now
@@ -140,8 +139,6 @@ async def _refuse(error: ServiceError, need: Need | None, scope: Scope, receive:
         response.headers["WWW-Authenticate"] = _BEARER + (', error="invalid_token"' if is_invalid else "")
         if need is not None and need.in_browsers:
             response.headers.append("WWW-Authenticate", _BASIC)
-    elif isinstance(error, RateLimitExceeded):
-        response.headers["Retry-After"] = str(math.ceil(error.wait_seconds))
     elif isinstance(error, Forbidden) and need is not None and need.scope is not None:
         challenge = f'{_BEARER}, error="insufficient_scope", scope="{need.scope.value}"'
         response.headers["WWW-Authenticate"] = challenge

@@ -4,6 +4,7 @@ Only known exception classes become 4xx answers. Any other exception becomes a 5
 """
 
 import logging
+import math
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
@@ -19,7 +20,8 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
 
-from app.errors import FieldError, Invalid, ServiceError, StorageFull, Unavailable, few_errors, shortened
+from app.errors import FieldError, Invalid, ServiceError, StorageFull, few_errors, shortened
+from app.http.errors import DatabaseUnavailable
 from app.http.validation_sentences import field_errors
 from app.storage.database import changes
 from app.storage.disk_space import is_full
@@ -65,7 +67,7 @@ def problem_response(
 def error_response(error: ServiceError) -> JSONResponse:
     response = problem_response(error.status, error.code, error.title, error.detail, error.errors)
     if error.retry_after_seconds is not None:
-        response.headers["Retry-After"] = str(error.retry_after_seconds)
+        response.headers["Retry-After"] = str(math.ceil(error.retry_after_seconds))
     return response
 
 
@@ -193,9 +195,7 @@ def _database_unavailable(request: Request, error: Exception) -> JSONResponse:
     log.error("the database did not answer", exc_info=error)
     record = changes.get()
     detail = MAYBE_CHANGED if record is None or record.possible else UNCHANGED
-    response = problem_response(503, "database_unavailable", Unavailable.title, detail)
-    response.headers["Retry-After"] = "5"
-    return response
+    return error_response(DatabaseUnavailable(detail))
 
 
 def shown_target(scope: Scope) -> str:

@@ -26,14 +26,14 @@ class HeadTooLarge(ServiceError):
 class RateLimitExceeded(TooManyRequests):
     code, title = "rate_limit_exceeded", "Too many requests in a minute"
 
-    def __init__(self, detail: str, wait_seconds: float = 1.0) -> None:
-        """wait_seconds: time after which another request is accepted."""
+    def __init__(self, detail: str, retry_after_seconds: float) -> None:
         super().__init__(detail)
-        self.wait_seconds = wait_seconds
+        self.retry_after_seconds = retry_after_seconds
 
 
 class ServerBusy(Unavailable):
     code, title = "server_busy", "Server busy"
+    retry_after_seconds = 5
 
 
 class DatabaseUnavailable(Unavailable):

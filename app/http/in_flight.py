@@ -6,8 +6,6 @@ from app.http.error_handlers import error_response
 from app.http.errors import ServerBusy
 from app.http.refusal import HEALTH_PATHS
 
-RETRY_AFTER_SECONDS = 5
-
 
 class LimitRequests:
     """Middleware that answers 503 while `limit` requests are being answered. Health routes do not count."""
@@ -31,8 +29,8 @@ class LimitRequests:
         response = error_response(
             ServerBusy(
                 f"{self._limit} requests are being answered (half of BRISTLECONE_MAX_CONNECTIONS); nothing was "
-                f"changed; try again in {RETRY_AFTER_SECONDS} s."
+                f"changed; try again in {ServerBusy.retry_after_seconds} s."
             )
         )
-        response.headers.update({"Retry-After": str(RETRY_AFTER_SECONDS), "Connection": "close"})
+        response.headers["Connection"] = "close"
         await response(scope, receive, send)

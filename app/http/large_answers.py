@@ -40,7 +40,7 @@ _MEMORY_BYTES = 192 * MEBIBYTE
 _DISK_BYTES = 1024 * MEBIBYTE
 _CHUNK_BYTES = 128 * 1024
 
-#: What an answer is made of: its document, or its JSON text in pieces.
+#: Body of an answer: its document, or its JSON text in pieces.
 Content = BaseModel | Sequence[bytes]
 Result = TypeVar("Result")
 

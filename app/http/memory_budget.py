@@ -38,8 +38,10 @@ class MemoryBudget:
         self._waiting.append((n_bytes, turn))
         self._admit()
         try:
-            # Shielded, so that a time-out and a turn at the same moment cannot both count.
-            await asyncio.wait_for(asyncio.shield(turn), self._wait_seconds)
+            # Not `wait_for`, which forgets a cancellation that comes at the same moment as the turn. Shielded, so that
+            # a time-out at that moment does not cancel a turn that was given.
+            async with asyncio.timeout(self._wait_seconds):
+                await asyncio.shield(turn)
         except BaseException as error:
             if turn.done():
                 self._give_back(n_bytes)

@@ -1,12 +1,19 @@
-"""Dependencies of all routes that queue a job: the idempotency key and the answer."""
+"""Acceptance of jobs, in one way for all routes that queue one."""
 
-from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import BackgroundTasks, Depends, Header, Request, Response
+from starlette.concurrency import run_in_threadpool
 
-from app.jobs.records import JobRecord
-from app.jobs.schemas import JobOut
+from app.http.dependencies import Context, Resources
+from app.http.large_answers import Answer, RowAnswer
+from app.jobs.answers import job_answer
+from app.jobs.errors import IdempotencyKeyReused, TooManyQueuedJobs
+from app.jobs.service import submit
+from app.jobs.submission import JobSubmission
+
+#: Errors of every route that queues a job.
+ACCEPTANCE_ERRORS = (IdempotencyKeyReused, TooManyQueuedJobs)
 
 IdempotencyKey = Annotated[
     str | None,
@@ -15,24 +22,33 @@ IdempotencyKey = Annotated[
 
 
 class Acceptance:
-    """Makes the 202 answer of a job that was queued and committed."""
+    """Queues the job of one request, and makes the 202 answer that shows it."""
 
-    def __init__(self, request: Request, response: Response, background: BackgroundTasks) -> None:
-        self._wake_relay: Callable[[], None] = request.app.state.maintenance.wake
-        self._response = response
-        self._background = background
+    def __init__(
+        self, request: Request, context: Resources, background: BackgroundTasks, answer: RowAnswer, key: str | None
+    ) -> None:
+        self._context = context
+        self._answer = answer
+        self._idempotency_key = key
+        # The relay publishes the job after the answer was sent instead of after its interval.
+        background.add_task(request.app.state.maintenance.wake)
 
-    def answer(self, job: JobRecord) -> JobOut:
-        """Return the job, and set the header `Location`."""
-        # The relay then publishes the job now instead of after its interval.
-        self._background.add_task(self._wake_relay)
-        self._response.headers["Location"] = f"/jobs/{job.id}"
-        return JobOut.from_record(job)
+    async def of(self, submission: JobSubmission) -> Response:
+        """Queue the job in a thread, and return the answer. Raises the errors of `submit` and of `job_answer`."""
+        context = self._context
+        limits = context.settings.limits
+        job = await run_in_threadpool(submit, context.sessions, limits, submission, self._idempotency_key)
+        return await job_answer(self._answer, context, job.id, 202, {"Location": f"/jobs/{job.id}"})
 
 
-async def _acceptance(request: Request, response: Response, background: BackgroundTasks) -> Acceptance:
-    # Async, so that it runs without a thread of the pool.
-    return Acceptance(request, response, background)
+async def _acceptance(
+    request: Request,
+    context: Context,
+    background: BackgroundTasks,
+    answer: Answer,
+    idempotency_key: IdempotencyKey = None,
+) -> Acceptance:
+    return Acceptance(request, context, background, answer, idempotency_key)
 
 
 Accepted = Annotated[Acceptance, Depends(_acceptance)]

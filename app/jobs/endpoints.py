@@ -8,15 +8,16 @@ from starlette.concurrency import run_in_threadpool
 
 from app.access.scopes import Scope, needs
 from app.errors import StorageFull
-from app.http.dependencies import Context, Resources
+from app.http.dependencies import Context
 from app.http.error_handlers import responses
-from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer, RowAnswer
+from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer
 from app.http.pagination import Page, PageParameters
 from app.jobs import deletion, service
+from app.jobs.answers import job_answer
 from app.jobs.dependencies import wait_for_end
 from app.jobs.errors import ChildJobNotDeletable, JobAlreadyFinished, JobNotFinished, JobNotFound
 from app.jobs.filters import JobFilter
-from app.jobs.schemas import JobItem, JobOut, job_json
+from app.jobs.schemas import JobItem, JobOut
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
 from app.storage.database import reading
@@ -57,7 +58,7 @@ def list_jobs(
 )
 @needs(Scope.READ)
 async def get_job(job_id: uuid.UUID, context: Context, answer: Answer) -> Response:
-    return await _answered(answer, context, job_id)
+    return await job_answer(answer, context, job_id)
 
 
 @router.delete(
@@ -85,17 +86,4 @@ def delete_job(job_id: uuid.UUID, context: Context) -> None:
 @needs(Scope.TRAIN)
 async def cancel_job(job_id: uuid.UUID, context: Context, answer: Answer) -> Response:
     await run_in_threadpool(service.cancel, context.sessions, context.settings.limits, job_id)
-    return await _answered(answer, context, job_id, status_code=202)
-
-
-async def _answered(answer: RowAnswer, context: Resources, job_id: uuid.UUID, status_code: int = 200) -> Response:
-    def count_bytes() -> int:
-        with reading(context.sessions) as session:
-            return JobService(session, context.settings.limits).stored_bytes(job_id)
-
-    def pieces() -> list[bytes]:
-        with reading(context.sessions) as session:
-            jobs = JobService(session, context.settings.limits)
-            return job_json(jobs.head(job_id), jobs.request_text(job_id))
-
-    return await answer.of(count_bytes, pieces, status_code)
+    return await job_answer(answer, context, job_id, status_code=202)

@@ -21,7 +21,7 @@ _EVENTS_PER_QUERY = 200
 
 @dataclass(frozen=True)
 class EventStreams:
-    """What all streams of one process share; few of them read from the database at the same time."""
+    """State shared by all streams of one process; few of them read from the database at the same time."""
 
     sessions: SessionFactory
     limits: Limits

@@ -105,9 +105,10 @@ class JobRepository:
         rows = self._session.scalars(query.execution_options(populate_existing=True))
         return [_record(row) for row in rows]
 
-    def by_idempotency_key(self, key: str) -> JobRecord | None:
-        row = self._session.scalar(select(JobRow).where(JobRow.idempotency_key == key))
-        return _record(row) if row else None
+    def by_idempotency_key(self, key: str) -> JobHead | None:
+        query = select(JobRow).options(_WITHOUT_REQUEST).where(JobRow.idempotency_key == key)
+        row = self._session.scalar(query)
+        return to_record(row, JobHead) if row else None
 
     def count_queued(self, *, children: bool) -> int:
         """Return how many jobs wait for a worker: child jobs only, or all others only."""

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from app.jobs.records import JobHead, JobRecord
+from app.jobs.records import JobHead
 from app.jobs.states import PARENT_KINDS, JobKind, JobState
 from app.storage.orm import utc_now
 
@@ -143,7 +143,20 @@ class JobItem(BaseModel):
 
     @classmethod
     def from_head(cls, job: JobHead) -> "JobItem":
-        return cls(**_head(job))
+        return cls(
+            id=job.id,
+            kind=job.kind,
+            state=job.state,
+            attempt=job.attempt,
+            progress=Progress.from_record(job),
+            created_at=job.created_at,
+            started_at=job.started_at,
+            finished_at=job.finished_at,
+            model_id=job.model_id,
+            result=_result(job),
+            parent_id=job.parent_id,
+            error=JobError.from_record(job),
+        )
 
 
 class JobOut(JobItem):
@@ -153,32 +166,11 @@ class JobOut(JobItem):
 
     request: dict[str, Any] = Field(description="the request with defaults filled in; lists of jobs do not have it")
 
-    @classmethod
-    def from_record(cls, job: JobRecord) -> "JobOut":
-        return cls(**_head(job), request=job.request)
-
 
 def job_json(job: JobHead, request_text: str) -> list[bytes]:
     """Return the JSON text of a `JobOut` in pieces. The request, which can be large, is neither parsed nor copied."""
     head = JobItem.from_head(job).model_dump_json()
     return [f'{head[:-1]},"request":'.encode(), request_text.encode(), b"}"]
-
-
-def _head(job: JobHead) -> dict[str, Any]:
-    return {
-        "id": job.id,
-        "kind": job.kind,
-        "state": job.state,
-        "attempt": job.attempt,
-        "progress": Progress.from_record(job),
-        "created_at": job.created_at,
-        "started_at": job.started_at,
-        "finished_at": job.finished_at,
-        "model_id": job.model_id,
-        "result": _result(job),
-        "parent_id": job.parent_id,
-        "error": JobError.from_record(job),
-    }
 
 
 def _result(job: JobHead) -> JobResult | None:

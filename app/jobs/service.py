@@ -65,7 +65,7 @@ class JobService:
                 raise DatasetNotFound.at("/dataset_id", detail) from error
             return QueuedJob(first, [])
 
-    def by_key(self, idempotency_key: str | None, body_sha256: str) -> JobRecord | None:
+    def by_key(self, idempotency_key: str | None, body_sha256: str) -> JobHead | None:
         """Return the job that the key has queued before, or None. Raises IdempotencyKeyReused for another body."""
         job = self._jobs.by_idempotency_key(idempotency_key) if idempotency_key else None
         if job is not None and job.request_sha256 != body_sha256:
@@ -162,9 +162,7 @@ class JobService:
         cancel(self._session, job_id)
 
 
-def submit(
-    sessions: SessionFactory, limits: Limits, submission: JobSubmission, idempotency_key: str | None
-) -> JobRecord:
+def submit(sessions: SessionFactory, limits: Limits, submission: JobSubmission, idempotency_key: str | None) -> JobHead:
     """Queue the job of a submission, or return the job that the key has queued before.
 
     Raises:

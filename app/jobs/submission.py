@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.jobs.records import JobRecord
+from app.jobs.records import JobHead, JobRecord
 from app.jobs.states import JobKind
 from app.storage.json_pieces import canonical_sha256
 from app.storage.json_text import serialized
@@ -52,7 +52,7 @@ def _serialize(job: NewJob | NewChild) -> None:
 class QueuedJob:
     """Queued job and its children; no children if an idempotency key named a job that existed before."""
 
-    job: JobRecord
+    job: JobHead
     children: list[JobRecord]
 
 

@@ -70,7 +70,7 @@ def _origin(text: str) -> str:
 
 
 class ServerSettings(Group):
-    """What the HTTP server accepts. `allowed_hosts`: names beside those of the loopback interface."""
+    """Connections that the HTTP server accepts. `allowed_hosts`: names beside those of the loopback interface."""
 
     allowed_hosts: tuple[Annotated[str, AfterValidator(_host_pattern)], ...] = ()
     cors_origins: tuple[Annotated[str, AfterValidator(_origin)], ...] = ()

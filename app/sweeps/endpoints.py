@@ -15,12 +15,12 @@ from app.http.error_handlers import responses
 from app.http.json_body import JSON_ERRORS, json_body, json_request_body
 from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer
 from app.http.pagination import Page, PageParameters
-from app.jobs.accepted import Accepted, IdempotencyKey
+from app.jobs.accepted import ACCEPTANCE_ERRORS, Accepted
 from app.jobs.deletion import delete_job
-from app.jobs.errors import IdempotencyKeyReused, JobNotFinished, TooManyQueuedJobs
+from app.jobs.errors import JobNotFinished
 from app.jobs.filters import JobFilter
 from app.jobs.schemas import JobOut
-from app.jobs.service import JobService, submit
+from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
 from app.requests.errors import InvalidNoiseRequest, InvalidTrainingRequest, JobTooLarge
 from app.storage.database import reading
@@ -48,21 +48,14 @@ router = APIRouter(prefix="/sweeps", tags=["sweeps"])
         InvalidNoiseRequest,
         InvalidTrainingRequest,
         JobTooLarge,
-        IdempotencyKeyReused,
-        TooManyQueuedJobs,
+        *ACCEPTANCE_ERRORS,
     ),
+    response_model=JobOut,
     openapi_extra=json_request_body(SweepSpec, EXAMPLES),
 )
 @needs(Scope.TRAIN)
-def sweep(
-    body: Annotated[SweepSpec, json_body(SweepSpec)],
-    context: Context,
-    accepted: Accepted,
-    idempotency_key: IdempotencyKey = None,
-) -> JobOut:
-    limits = context.settings.limits
-    submission = SweepSubmission(body, context.sessions, limits)
-    return accepted.answer(submit(context.sessions, limits, submission, idempotency_key))
+async def sweep(body: Annotated[SweepSpec, json_body(SweepSpec)], context: Context, accepted: Accepted) -> Response:
+    return await accepted.of(SweepSubmission(body, context.sessions, context.settings.limits))
 
 
 @router.get("", summary="List sweeps, newest first", responses=responses(InvalidCursor, UnknownSort))

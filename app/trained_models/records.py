@@ -69,7 +69,7 @@ class TrainedModelRecord(NewTrainedModel):
 
 @dataclass(frozen=True, kw_only=True)
 class ModelIdentity:
-    """What names a model and its file, without values that grow with the number of classes, columns or folds."""
+    """Names of a model and of its file, without values that grow with the number of classes, columns or folds."""
 
     id: uuid.UUID
     name: str
@@ -79,7 +79,7 @@ class ModelIdentity:
 
 
 class Pointer(StrEnum):
-    """What points to one version of a model and can be moved to another."""
+    """Kinds of pointers to one version of a model that can be moved to another."""
 
     ALIAS = "alias"  #: a name of its own, used as `@NAME`
     DEFAULT = "default"  #: the version that a bare name means
@@ -99,7 +99,7 @@ class ModelVersion:
 
 @dataclass(frozen=True, kw_only=True)
 class Pointers:
-    """What points to some models: sorted aliases by id, and the ids of default versions."""
+    """Pointers to some models: sorted aliases by id, and the ids of default versions."""
 
     aliases: dict[uuid.UUID, list[str]]
     defaults: frozenset[uuid.UUID]
@@ -140,7 +140,7 @@ class MoveRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparableModel:
-    """What models are compared by. Metrics have no confusion matrices and no folds."""
+    """Fields of a model that are compared. Metrics have no confusion matrices and no folds."""
 
     id: uuid.UUID
     name: str

@@ -2,17 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from app.access.scopes import Scope, needs
 from app.datasets.dependencies import Context
 from app.datasets.errors import DatasetNotFound, TooManyUploads, UploadReaderLost, UploadTooSlow
 from app.http.error_handlers import responses
 from app.http.json_body import JSON_ERRORS, json_body, json_request_body
-from app.jobs.accepted import Accepted, IdempotencyKey
-from app.jobs.errors import IdempotencyKeyReused, TooManyQueuedJobs
+from app.jobs.accepted import ACCEPTANCE_ERRORS, Accepted
 from app.jobs.schemas import JobOut
-from app.jobs.service import submit
 from app.requests.errors import InvalidNoiseRequest, InvalidTrainingRequest, JobTooLarge
 from app.training.errors import IncompatibleTestDataset
 from app.training.schemas import EXAMPLES
@@ -35,21 +33,19 @@ router = APIRouter(tags=["training"])
         JobTooLarge,
         InvalidNoiseRequest,
         IncompatibleTestDataset,
-        IdempotencyKeyReused,
-        TooManyQueuedJobs,
+        *ACCEPTANCE_ERRORS,
         UploadTooSlow,
         TooManyUploads,
         UploadReaderLost,
     ),
+    response_model=JobOut,
     openapi_extra=json_request_body(TrainRequest, EXAMPLES),
 )
 @needs(Scope.TRAIN)
-def train(
+async def train(
     body: Annotated[TrainRequest, json_body(TrainRequest, own_limits=[("data", "columns")])],
     context: Context,
     accepted: Accepted,
-    idempotency_key: IdempotencyKey = None,
-) -> JobOut:
+) -> Response:
     limits = context.settings.limits
-    submission = TrainingSubmission(body, context.sessions, context.dataset_store, limits)
-    return accepted.answer(submit(context.sessions, limits, submission, idempotency_key))
+    return await accepted.of(TrainingSubmission(body, context.sessions, context.dataset_store, limits))

@@ -8,7 +8,7 @@ _WIDTH = 30
 
 
 class Progress(Protocol):
-    """What shows the progress of a job; `show` gets the job each time it has changed."""
+    """Display of the progress of a job; `show` gets the job each time it has changed."""
 
     def show(self, job: Mapping[str, Any]) -> None: ...
 

@@ -40,7 +40,7 @@ class Dataset(_Result):
     classes: list[dict[str, Any]]
     #: [{"name", "kind", "reason", "missing", ...}]
     features: list[dict[str, Any]]
-    #: What was guessed about the file, or looks wrong: [{"column", "code", "detail", "rows"}]
+    #: Guesses about the file, and values that look wrong: [{"column", "code", "detail", "rows"}]
     warnings: list[dict[str, Any]]
 
 

@@ -1,4 +1,4 @@
-"""What the methods of both clients do, as steps of calls."""
+"""Methods of both clients, as steps of calls."""
 
 import contextlib
 import io

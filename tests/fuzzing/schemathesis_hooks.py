@@ -1,4 +1,4 @@
-"""What schemathesis has to know beyond the OpenAPI document: how generated values become bodies of uploads."""
+"""How generated values become bodies of uploads, which schemathesis cannot know from the OpenAPI document."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a browser may ask for on behalf of a page of another site, and under which names the service answers."""
+"""Requests that a browser may send for a page of another site, and names under which the service answers."""
 
 import pytest
 from fastapi.testclient import TestClient

@@ -41,7 +41,7 @@ class TestRate:
         assert _accepted(rate, "a", 10) == 6
         with pytest.raises(RateLimitExceeded) as refused:
             rate.count("a")
-        clock.now += refused.value.wait_seconds - 0.01
+        clock.now += refused.value.retry_after_seconds - 0.01
         assert _accepted(rate, "a", 2) == 0
         clock.now += 0.01
         assert _accepted(rate, "a", 2) == 1
