@@ -10,6 +10,7 @@ from app.predictions.cache import LeastRecentlyUsed
 from app.predictions.service import ServedModel
 from app.settings import Settings
 from app.storage.database import SessionFactory, build_engine, session_factory
+from app.telemetry.instruments import Instruments
 from app.trained_models.store import ArtifactStore
 
 
@@ -24,13 +25,19 @@ class ServiceContext:
     artifact_store: ArtifactStore
     issue_store: IssueStore
     served_models: LeastRecentlyUsed[ServedModel]
+    instruments: Instruments
 
     def close(self) -> None:
+        self.instruments.close()
         self.engine.dispose()
 
 
-def open_context(settings: Settings) -> ServiceContext:
-    """Create missing state folders and open all resources. Call this after a fork, never before."""
+def open_context(settings: Settings, instruments: Instruments | None = None) -> ServiceContext:
+    """Create missing state folders and open all resources. Call this after a fork, never before.
+
+    instruments: metrics of a process that serves requests.
+    """
+    instruments = instruments or Instruments()
     stores = (settings.datasets_folder, settings.artifacts_folder, settings.issues_folder)
     for folder in (settings.home, settings.staging_folder, *stores):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -43,5 +50,6 @@ def open_context(settings: Settings) -> ServiceContext:
         dataset_store=DatasetStore(settings.datasets_folder, staging, min_free_bytes),
         artifact_store=ArtifactStore(settings.artifacts_folder, staging, min_free_bytes),
         issue_store=IssueStore(settings.issues_folder, staging, min_free_bytes),
-        served_models=LeastRecentlyUsed(),
+        served_models=LeastRecentlyUsed(counts=instruments.model_cache),
+        instruments=instruments,
     )

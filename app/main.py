@@ -32,7 +32,7 @@ from app.http.query_names import refuse_ignored_parameters
 from app.http.refusal import RefuseRequests
 from app.http.request_log import RequestLog
 from app.http.security_headers import AddSecurityHeaders
-from app.http.server import RELEASE_WAITING
+from app.http.server import COUNT_REFUSAL, RELEASE_WAITING
 from app.inspection import endpoints as inspection
 from app.jobs import endpoints as jobs
 from app.jobs import event_endpoints as job_events
@@ -41,12 +41,16 @@ from app.jobs.queue import make_celery
 from app.jobs.watch import JobWatch
 from app.logs import configure_logging
 from app.maintenance import maintenance_thread
+from app.metrics import endpoints as metrics
+from app.metrics.scrape import Scrape
 from app.operations.maintenance import MaintenanceStep
 from app.predictions import endpoints as predictions
 from app.predictions.dependencies import PredictionResources
 from app.settings import Settings, load_settings
 from app.storage.database import SessionFactory
 from app.sweeps import endpoints as sweeps
+from app.telemetry.count_folder import CountFolder
+from app.telemetry.instruments import GAUGES, Instruments
 from app.trained_models import endpoints as trained_models
 from app.trained_models import pointer_endpoints as model_pointers
 from app.training import endpoints as training
@@ -77,6 +81,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.settings = settings
+    # Until the application runs.
+    app.state.instruments = Instruments()
     request_memory.install(app, settings)
     # Added before the two below, so that its answers are explained and logged, unlike those of `max_body_size`.
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.limits.max_body_bytes)
@@ -96,7 +102,7 @@ def _include_routes(app: FastAPI, settings: Settings) -> None:
     app.include_router(datasets.router(settings.limits))
     for part in (training, forms, audits, sweeps, jobs, job_events):
         app.include_router(part.router)
-    for part in (model_pointers, inspection, trained_models, predictions, health, documents):
+    for part in (model_pointers, inspection, trained_models, predictions, health, metrics, documents):
         app.include_router(part.router)
 
 
@@ -125,23 +131,27 @@ class _Resources(AuditResources, PredictionResources, Protocol):
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     settings: Settings = app.state.settings
-    context = open_context(settings)
+    instruments = Instruments(CountFolder(settings.metrics_folder, GAUGES).open_own())
+    context = open_context(settings, instruments)
+    app.state.instruments = instruments
     start_reader()
     resources: _Resources = context
     service_api.warm_up_predictions()
     app.state.context = resources
     app.state.celery = make_celery(settings.broker.url)
     app.state.readiness = ReadinessChecks(settings, lambda: app.state.celery)
+    app.state.metrics = Scrape(settings, CountFolder(settings.metrics_folder, GAUGES), instruments)
     app.state.key_ring = KeyRing(settings.database)
     steps = [MaintenanceStep("note used keys", lambda: _note_used_keys(app), KEY_USE_INTERVAL_SECONDS)]
     app.state.maintenance = maintenance_thread(context, app.state.celery, steps)
     app.state.maintenance.start()
     app.state.event_streams = _event_streams(settings, context.sessions)
     try:
-        yield {RELEASE_WAITING: app.state.event_streams.watch.close}
+        yield {RELEASE_WAITING: app.state.event_streams.watch.close, COUNT_REFUSAL: instruments.refused_connection}
     finally:
         app.state.maintenance.stop()
         app.state.readiness.close()
+        app.state.metrics.close()
         app.state.key_ring.close()
         context.close()
 

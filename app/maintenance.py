@@ -8,6 +8,7 @@ from sqlalchemy.exc import OperationalError
 from app.audits import service as audits
 from app.context import ServiceContext
 from app.datasets import service as datasets
+from app.jobs.figures import add_up
 from app.jobs.queue import BROKER_ERRORS, relay_messages, reset_lost_messages
 from app.jobs.recovery import settle_open_parents, take_back_lapsed
 from app.operations.maintenance import MaintenanceStep, MaintenanceThread
@@ -18,6 +19,8 @@ from app.trained_models import service as trained_models
 GARBAGE_INTERVAL_SECONDS = 3600.0
 #: A killed upload can have left gigabytes.
 ORPHAN_INTERVAL_SECONDS = 60.0
+#: Thousands of rows can be summed in a moment.
+FIGURES_INTERVAL_SECONDS = 30.0
 
 
 def maintenance_thread(
@@ -37,6 +40,7 @@ def maintenance_thread(
             "remove staged files", lambda: remove_orphans(context.settings.staging_folder), ORPHAN_INTERVAL_SECONDS
         ),
         MaintenanceStep("collect garbage", lambda: collect_garbage(context), GARBAGE_INTERVAL_SECONDS),
+        MaintenanceStep("add up figures of jobs", lambda: add_up(sessions), FIGURES_INTERVAL_SECONDS),
         *more_steps,
     ]
     return MaintenanceThread(steps, settings.upkeep_interval_seconds, outages=(*BROKER_ERRORS, OperationalError))

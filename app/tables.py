@@ -3,7 +3,7 @@
 from app.access.tables import ApiKeyRow
 from app.audits.tables import AuditRow
 from app.datasets.tables import DatasetRow
-from app.jobs.tables import JobEventRow, JobInputRow, JobRow
+from app.jobs.tables import JobEventRow, JobFigureRow, JobInputRow, JobRow
 from app.storage.orm import Base
 from app.storage.store_id import StoreRow
 from app.sweeps.tables import SweepCellRow
@@ -16,6 +16,7 @@ __all__ = [
     "AuditRow",
     "DatasetRow",
     "JobEventRow",
+    "JobFigureRow",
     "JobInputRow",
     "JobRow",
     "ModelAliasRow",

@@ -9,7 +9,8 @@ from sqlalchemy.exc import OperationalError
 
 from app.context import ServiceContext
 from app.errors import StoredFileMissing
-from app.jobs import lease
+from app.jobs import figures, lease
+from app.jobs.figures import Figure, FigureName
 from app.jobs.lease import Claim
 from app.logs import correlation
 from app.storage.database import writing
@@ -97,11 +98,14 @@ def _persist(context: ServiceContext, claim: Claim, outcome: Outcome, monitor: J
 
 def _write_when_it_fits(context: ServiceContext, claim: Claim, outcome: Outcome, monitor: JobMonitor) -> None:
     try:
-        when_it_fits(partial(_write, context, claim, outcome), monitor)
+        when_it_fits(partial(_write, context, claim, outcome, monitor), monitor)
     except FitStopped:
-        _write(context, claim, Stop(monitor.stop_reason))
+        _write(context, claim, Stop(monitor.stop_reason), monitor)
 
 
-def _write(context: ServiceContext, claim: Claim, outcome: Outcome) -> None:
+def _write(context: ServiceContext, claim: Claim, outcome: Outcome, monitor: JobMonitor) -> None:
     with writing(context.sessions) as session:
         outcome.write(session, claim)
+        if claim.kind is not None:
+            seconds = monitor.seconds().items()
+            figures.count(session, {Figure(FigureName.SECONDS, claim.kind, phase): spent for phase, spent in seconds})

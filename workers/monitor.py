@@ -4,10 +4,29 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from enum import StrEnum
+from typing import Any, Self
 
 from core import FitStopped
 from workers.job_board import JobBoard, StopReason
+
+_KINDS = {"loading": "loading", "compiling": "compiling", "scoring": "scoring", "permuting": "scoring"}
+
+
+class PhaseKind(StrEnum):
+    """Kind of work of a phase, by which the time of workers is added up."""
+
+    LOADING = "loading"
+    COMPILING = "compiling"
+    FITTING = "fitting"
+    SCORING = "scoring"
+
+    @classmethod
+    def of(cls, phase: str) -> Self:
+        """Return the kind of a phase, whose name can begin with that of a step: `fold 1 of 5: scoring`."""
+        name = phase.rpartition(": ")[2]
+        # The phases of a fit have names of their own.
+        return cls(_KINDS.get(name, "fitting"))
 
 
 class JobMonitor:
@@ -21,7 +40,8 @@ class JobMonitor:
         self._phase: str | None = None
         self._waits_for: str | None = None
         self._completed, self._total, self._unit = 0, 0, ""
-        self._started = time.monotonic()
+        self._started = self._phase_began = time.monotonic()
+        self._seconds: dict[PhaseKind, float] = {}
 
     @property
     def stop_reason(self) -> StopReason | None:
@@ -35,6 +55,8 @@ class JobMonitor:
             yield
         finally:
             self.board.body_runs = False
+            with self._lock:
+                self._end_phase()
 
     def plan(self, weights: Mapping[str, float]) -> None:
         """Announce the phases in their order, each with its weight in the work of the job, in any unit."""
@@ -45,6 +67,7 @@ class JobMonitor:
         """Start a phase of `total` units. Raises FitStopped if the job was asked to stop."""
         self.raise_if_stopped()
         with self._lock:
+            self._end_phase()
             self._phase, self._completed, self._total, self._unit = phase, 0, total, unit
             self._publish()
 
@@ -67,6 +90,18 @@ class JobMonitor:
         with self._lock:
             self._waits_for = phase
             self._publish()
+
+    def seconds(self) -> dict[PhaseKind, float]:
+        """Return the time that the body has spent in each kind of phase, after its end."""
+        with self._lock:
+            return dict(self._seconds)
+
+    def _end_phase(self) -> None:
+        now = time.monotonic()
+        if self._phase is not None:
+            kind = PhaseKind.of(self._phase)
+            self._seconds[kind] = self._seconds.get(kind, 0.0) + now - self._phase_began
+        self._phase_began = now
 
     def raise_if_stopped(self) -> None:
         """Raise FitStopped if the job was asked to stop; used by the code outside of kernels."""

@@ -9,6 +9,7 @@ from app.datasets.service import id_of
 from app.datasets.store import DatasetStore
 from app.http.dependencies import Resources, resources
 from app.requests.dataset_reference import REFERENCE_FORMS, DatasetReference
+from app.telemetry.instruments import Instruments
 
 
 class DatasetResources(Resources, Protocol):
@@ -16,6 +17,9 @@ class DatasetResources(Resources, Protocol):
 
     @property
     def dataset_store(self) -> DatasetStore: ...
+
+    @property
+    def instruments(self) -> Instruments: ...
 
 
 Context = Annotated[DatasetResources, Depends(resources)]

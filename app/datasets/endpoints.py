@@ -137,9 +137,11 @@ async def upload_dataset(request: Request, context: Context, answer: Answer) -> 
             fields = UploadFields.from_fields(upload.fields, upload.fields_in)
             stored = await in_own_thread(_store, context, upload, fields)
     except ServiceError as error:
+        context.instruments.upload("refused")
         if not is_form(request):
             repoint(error, _query_pointer)
         raise
+    context.instruments.upload("created" if stored.created else "known", stored.dataset.n_bytes)
     dataset_id = stored.dataset.id
     return await answer.of(
         lambda: _stored_bytes(context, dataset_id),

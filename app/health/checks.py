@@ -7,15 +7,14 @@ dependency that hangs holds one thread and one connection of its own, whatever i
 import asyncio
 import logging
 import os
-import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 
 from celery import Celery
 from sqlalchemy import text
 
 from app.jobs.queue import ping_broker
 from app.jobs.service import JobService
+from app.operations.shared_check import SharedCheck
 from app.settings import Settings
 from app.storage.database import build_engine, reading, session_factory
 from app.storage.disk_space import DiskSpace
@@ -23,40 +22,8 @@ from app.storage.schema import is_current
 
 log = logging.getLogger(__name__)
 
-TIMEOUT_SECONDS = 3.0
-
 OK = "ok"
 UNAVAILABLE = "unavailable"
-
-
-class SharedCheck:
-    """Function that any number of requests can wait for, and that runs once at a time."""
-
-    def __init__(self, name: str, function: Callable[[], float | None]) -> None:
-        self._name, self._function = name, function
-        #: Its result is that of the function, or the error of the function: nobody may be left to receive an exception
-        #: of the future, which would then be logged as one that was never retrieved.
-        self._running: Future[float | Exception | None] | None = None
-
-    async def run(self) -> float | None:
-        """Return what the function returns. Raises what it raises, or TimeoutError."""
-        if self._running is None or self._running.done():
-            self._running = Future()
-            # A daemon, because a thread that hangs must not keep the process from stopping.
-            threading.Thread(target=self._complete, args=(self._running,), name=self._name, daemon=True).start()
-        shared = asyncio.shield(asyncio.wrap_future(self._running))
-        outcome = await asyncio.wait_for(shared, TIMEOUT_SECONDS)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    def _complete(self, running: "Future[float | Exception | None]") -> None:
-        try:
-            outcome = self._function()
-        except Exception as error:
-            running.set_result(error)
-        else:
-            running.set_result(outcome)
 
 
 class ReadinessChecks:
@@ -73,7 +40,7 @@ class ReadinessChecks:
             "migrations": self._compare_schema,
             "storage": DiskSpace(settings.home, settings.limits.min_free_bytes).require,
         }
-        self._checks = {name: SharedCheck(name, check) for name, check in checks.items()}
+        self._checks = {name: SharedCheck[float | None](name, check) for name, check in checks.items()}
         self._queue_age = SharedCheck("queue age", self._oldest_queued)
 
     def close(self) -> None:
@@ -110,7 +77,7 @@ class ReadinessChecks:
             return JobService(session, self._settings.limits).oldest_queued_age_seconds()
 
 
-async def _outcome(name: str, check: SharedCheck) -> str:
+async def _outcome(name: str, check: SharedCheck[float | None]) -> str:
     try:
         await check.run()
     except Exception as error:

@@ -18,7 +18,7 @@ from app.errors import ServiceError
 from app.http.error_handlers import UNCHANGED, error_response
 from app.http.errors import DatabaseUnavailable
 from app.http.request_rate import RequestRate, client_network
-from app.http.route_needs import RouteNeeds
+from app.http.route_needs import ROUTE, RouteNeeds
 from app.storage.orm import utc_now
 
 HOW = "send a key as Authorization: Bearer KEY; bristlecone keys create makes one"
@@ -44,7 +44,10 @@ class Authorize:
             return
         state = scope.setdefault("state", {})
         state["actor"] = None
-        need = self._needs.of(scope["method"], scope["path"])
+        reached = self._needs.of(scope["method"], scope["path"])
+        need = None if reached is None else reached.need
+        if reached is not None:
+            state[ROUTE] = reached.path
         try:
             if need is None or need.scope is not None:
                 key = await self._counted(scope, need)

@@ -21,6 +21,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from app.errors import FieldError, Invalid, ServiceError, StorageFull, few_errors, shortened
+from app.http.answered_error import answered_error
 from app.http.errors import DatabaseUnavailable
 from app.http.validation_sentences import field_errors
 from app.storage.database import changes
@@ -58,6 +59,8 @@ def problem_response(
     body: dict[str, Any] = {
         "type": "about:blank", "title": title, "status": status, "detail": shortened(detail), "code": code,
     }  # fmt: skip
+    if (record := answered_error.get()) is not None:
+        record.code = code
     listed = [{"pointer": error.pointer, "detail": error.detail} for error in few_errors(errors)]
     if listed:
         body["errors"] = listed

@@ -12,9 +12,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.http.answered_error import AnsweredError, answered_error
 from app.http.error_handlers import bug_response, shown_target
+from app.http.route_needs import ROUTE
 from app.logs import correlation
 from app.storage.database import Changes, changes
+from app.telemetry.instruments import NO_ROUTE, Instruments
 
 log = logging.getLogger("app.access")
 
@@ -35,6 +38,8 @@ class RequestLog:
         exchange = _Exchange(_request_id(scope), receive, send)
         token = correlation.set(exchange.request_id)
         changes.set(Changes())
+        error_record = AnsweredError()
+        answered_error.set(error_record)
         try:
             await self._app(scope, exchange.receive, exchange.send)
         except ClientDisconnect:
@@ -46,7 +51,16 @@ class RequestLog:
         finally:
             key = f" key {key_id}" if (key_id := scope.get("state", {}).get("key_id")) else ""
             log.info("%s %s%s", shown_target(scope), exchange.outcome(), key)
+            _count(scope, exchange, error_record.code)
             correlation.reset(token)
+
+
+def _count(scope: Scope, exchange: "_Exchange", error_code: str | None) -> None:
+    instruments: Instruments = scope["app"].state.instruments
+    route = scope.get("state", {}).get(ROUTE, NO_ROUTE)
+    instruments.request(route, scope["method"], exchange.status, exchange.seconds())
+    if error_code is not None and exchange.status >= 400:
+        instruments.error(error_code)
 
 
 class _Exchange:
@@ -74,7 +88,10 @@ class _Exchange:
     def outcome(self) -> str:
         """Return the status, `-` if there is none, and the time since the request began."""
         left = " the client left" if self.client_left else ""
-        return f"{self.status or '-'}{left} {1000 * (time.perf_counter() - self._began):.1f} ms"
+        return f"{self.status or '-'}{left} {1000 * self.seconds():.1f} ms"
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self._began
 
 
 def _request_id(scope: Scope) -> str:

@@ -8,6 +8,9 @@ from fastapi.routing import APIRouter, iter_route_contexts
 
 from app.access.scopes import UNDECLARED, Need, declared_need
 
+#: Key, in the state of a request, of the template of its path: `/jobs/{job_id}`.
+ROUTE = "route"
+
 
 class KnownRoute(NamedTuple):
     """Route as far as it matters here. methods: None for all. need: None if the route declares nothing."""
@@ -28,17 +31,24 @@ def known_routes(router: APIRouter) -> Iterator[KnownRoute]:
         yield KnownRoute(route.path or "", route.methods, route.path_regex, declared_need(route.endpoint))
 
 
+class Reached(NamedTuple):
+    """Route that a request reaches. path: its template."""
+
+    path: str
+    need: Need
+
+
 class RouteNeeds:
-    """Needs by method and path. Paths without parameters cost one look-up."""
+    """Routes and their needs by method and path. Paths without parameters cost one look-up."""
 
     def __init__(self, router: APIRouter) -> None:
         self._router = router
         self._n_read = -1
         self._routes: list[KnownRoute] = []
-        self._fixed: dict[tuple[str, str], Need | None] = {}
+        self._fixed: dict[tuple[str, str], Reached | None] = {}
 
-    def of(self, method: str, path: str) -> Need | None:
-        """Return the need of the route that a request reaches; None if it reaches none."""
+    def of(self, method: str, path: str) -> Reached | None:
+        """Return the route that a request reaches; None if it reaches none."""
         if self._n_read != len(self._router.routes):
             self._read()
         method = "GET" if method == "HEAD" else method
@@ -56,5 +66,6 @@ class RouteNeeds:
             for method in route.methods or ()
         }
 
-    def _first(self, method: str, path: str) -> Need | None:
-        return next((route.need or UNDECLARED for route in self._routes if route.takes(method, path)), None)
+    def _first(self, method: str, path: str) -> Reached | None:
+        reached = (Reached(route.path, route.need or UNDECLARED) for route in self._routes if route.takes(method, path))
+        return next(reached, None)

@@ -60,6 +60,13 @@ def server_options(settings: Settings) -> dict[str, Any]:
 #: Key, in the state that the lifespan of the application yields, of a function that ends the waiting of requests.
 RELEASE_WAITING = "release_waiting"
 
+#: Key of a function that counts connections which are refused, by the code of the error.
+COUNT_REFUSAL = "count_refusal"
+
+
+def _ignore(code: str) -> None:
+    """Do nothing: the application does not count refusals."""
+
 
 def _nothing() -> None:
     """Do nothing: the application has no requests that wait."""
@@ -203,6 +210,7 @@ class BoundedProtocol(H11Protocol):
     def _refuse(self, error: ServiceError) -> None:
         """Answer without the application, and close the connection."""
         self._refusals.note(error.code, self.loop)
+        self.app_state.get(COUNT_REFUSAL, _ignore)(error.code)
         if self.cycle is not None and not self.cycle.response_complete:
             # The application still works on the request, and finds that its client has left.
             self.cycle.disconnected = True

@@ -9,14 +9,18 @@ from typing import Any
 from sqlalchemy import Text, cast, func, select, update
 from sqlalchemy.orm import Session
 
-from app.jobs import state_machine
-from app.jobs.states import LEASED, JobState
+from app.jobs import figures, state_machine
+from app.jobs.figures import Figure, FigureName
+from app.jobs.states import LEASED, JobKind, JobState
 from app.jobs.tables import JobEventRow, JobRow
 from app.storage.database import epoch_now
 from app.storage.orm import utc_now
 
 #: Code of a job that failed because its worker was lost too often.
 WORKER_LOST = "worker_lost"
+
+#: Labels of attempts in the figures.
+STARTED, LOST = "started", "lost"
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Claim:
     attempt: int
     #: In JSON. It can be large, and is not parsed inside the transaction of the claim.
     request_text: str
+    #: None in processes that do not run the job.
+    kind: JobKind | None = None
 
     @cached_property
     def request(self) -> dict[str, Any]:
@@ -48,9 +54,10 @@ def claim(session: Session, job_id: uuid.UUID, lease_seconds: float) -> Claim | 
     )
     if not entered:
         return None
-    query = select(JobRow.attempt, cast(JobRow.request, Text)).where(JobRow.id == job_id)
-    attempt, request_text = session.execute(query).one()
-    return Claim(job_id, attempt, request_text)
+    query = select(JobRow.attempt, JobRow.kind, cast(JobRow.request, Text)).where(JobRow.id == job_id)
+    attempt, kind, request_text = session.execute(query).one()
+    figures.count(session, {Figure(FigureName.ATTEMPTS, kind, STARTED): 1})
+    return Claim(job_id, attempt, request_text, kind)
 
 
 def renew(session: Session, claimed: Claim, lease_seconds: float, progress: dict[str, Any] | None) -> JobState | None:
@@ -82,18 +89,23 @@ def lapsed(session: Session, limit: int = 100) -> list[uuid.UUID]:
 
 def take_back(session: Session, job_id: uuid.UUID, max_attempts: int, delay_seconds: float) -> None:
     """Requeue, fail or cancel a job whose lease has lapsed. Does nothing if the worker has renewed it meanwhile."""
+    if _take_back(session, job_id, max_attempts, delay_seconds):
+        kind = session.scalars(select(JobRow.kind).where(JobRow.id == job_id)).one()
+        figures.count(session, {Figure(FigureName.ATTEMPTS, kind, LOST): 1})
+
+
+def _take_back(session: Session, job_id: uuid.UUID, max_attempts: int, delay_seconds: float) -> bool:
     if state_machine.enter(session, job_id, JobState.CANCELLED, _IS_LAPSED):
-        return
+        return True
     n_lost = 1 + (session.scalar(select(JobRow.lost_attempts).where(JobRow.id == job_id)) or 0)
     if n_lost < max_attempts:
         delay = delay_seconds * 2 ** (n_lost - 1)
-        state_machine.requeue(session, job_id, _IS_LAPSED, delay_seconds=delay, lost_attempts=n_lost)
-        return
+        return state_machine.requeue(session, job_id, _IS_LAPSED, delay_seconds=delay, lost_attempts=n_lost)
     message = (
         f"The worker was lost {n_lost} times in a row while it ran this job; it may need more memory than the worker "
         "has. Use fewer or shallower trees, or a worker with more memory."
     )
-    state_machine.fail(session, job_id, WORKER_LOST, message, _IS_LAPSED)
+    return state_machine.fail(session, job_id, WORKER_LOST, message, _IS_LAPSED)
 
 
 _IS_LAPSED = JobRow.lease_expires_epoch < epoch_now()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.jobs.figures import Figure
 from app.jobs.states import TERMINAL, JobKind, JobState
 
 
@@ -38,6 +39,15 @@ class JobPosition:
     def is_end(self, event_id: int) -> bool:
         """Return whether no event follows this one, now or ever."""
         return self.state in TERMINAL and event_id >= self.last_event_id
+
+
+@dataclass(frozen=True)
+class QueueFigures:
+    """Figures of all jobs for monitoring. unfinished: number of jobs by kind and state."""
+
+    unfinished: dict[tuple[JobKind, JobState], int]
+    oldest_queued_seconds: float | None
+    figures: dict[Figure, float]
 
 
 @dataclass(frozen=True)

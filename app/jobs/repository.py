@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, defer
 
 from app.jobs.filters import JobFilter
 from app.jobs.records import JobEvent, JobHead, JobPosition, JobRecord
-from app.jobs.states import WORKER_KINDS, JobKind, JobState
+from app.jobs.states import UNFINISHED, WORKER_KINDS, JobKind, JobState
 from app.jobs.submission import QueuedJob
 from app.jobs.tables import JobEventRow, JobInputRow, JobRow
 from app.storage.json_columns import json_bytes, stored_json_bytes
@@ -121,6 +121,12 @@ class JobRepository:
         query = select(func.min(JobRow.created_at)).where(_IS_WAITING)
         oldest = self._session.scalar(query)
         return None if oldest is None else (utc_now() - oldest).total_seconds()
+
+    def count_unfinished(self) -> dict[tuple[JobKind, JobState], int]:
+        """Return how many jobs of each kind are in each state that is not the last one."""
+        columns = (JobRow.kind, JobRow.state)
+        query = select(*columns, func.count()).where(JobRow.state.in_(UNFINISHED)).group_by(*columns)
+        return {(JobKind(kind), JobState(state)): n_jobs for kind, state, n_jobs in self._session.execute(query)}
 
     def page(self, page: PageQuery, filters: JobFilter) -> Listed[JobHead]:
         query: Select[JobRow] = select(JobRow).options(_WITHOUT_REQUEST)

@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 
 from app.datasets.errors import DatasetNotFound
 from app.errors import NotFound
-from app.jobs import state_machine
+from app.jobs import figures, state_machine
 from app.jobs.children import parent_progress
 from app.jobs.errors import IdempotencyKeyReused, JobAlreadyFinished, JobNotFound, TooManyQueuedJobs
 from app.jobs.filters import JobFilter
-from app.jobs.records import JobEvent, JobHead, JobPosition, JobRecord
+from app.jobs.records import JobEvent, JobHead, JobPosition, JobRecord, QueueFigures
 from app.jobs.repository import JobRepository
 from app.jobs.states import PARENT_KINDS, JobKind, JobState
 from app.jobs.submission import JobSubmission, NewChild, NewJob, QueuedJob
@@ -149,6 +149,12 @@ class JobService:
     def oldest_queued_age_seconds(self) -> float | None:
         """Return for how many seconds the oldest queued job has been waiting, or None if no job is queued."""
         return self._jobs.oldest_queued_age_seconds()
+
+    def figures(self) -> QueueFigures:
+        """Return figures for monitoring, at a cost that does not depend on the number of jobs that have ended."""
+        return QueueFigures(
+            self._jobs.count_unfinished(), self._jobs.oldest_queued_age_seconds(), figures.sums(self._session)
+        )
 
     def cancel(self, job_id: uuid.UUID) -> None:
         """Cancel a queued job at once, and ask a running job to stop. Child jobs are cancelled with their parent.

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.orm import Session, aliased
 
-from app.jobs import children
-from app.jobs.states import LEASED, TERMINAL, UNFINISHED, JobState, sources
+from app.jobs import children, figures
+from app.jobs.figures import Figure, FigureName
+from app.jobs.states import LEASED, TERMINAL, UNFINISHED, JobKind, JobState, sources
 from app.jobs.tables import JobEventRow, JobInputRow, JobRow
 from app.storage.database import epoch_now
 from app.storage.orm import utc_now
@@ -105,6 +106,7 @@ class _ChangedJob(NamedTuple):
     job_id: uuid.UUID
     attempt: int
     parent_id: uuid.UUID | None
+    kind: JobKind
 
 
 def _change(
@@ -136,11 +138,12 @@ def _change_all(
     if target not in LEASED:
         values |= {"lease_expires_epoch": None}
     query = update(JobRow).where(JobRow.state.in_(sources(target)), *conditions).values(state=target, **values)
-    returning = query.returning(JobRow.id, JobRow.attempt, JobRow.parent_id)
+    returning = query.returning(JobRow.id, JobRow.attempt, JobRow.parent_id, JobRow.kind)
     rows = session.execute(returning.execution_options(synchronize_session=False))
     changed = [_ChangedJob(*row) for row in rows]
     if changed and target in TERMINAL:
         session.execute(delete(JobInputRow).where(JobInputRow.job_id.in_([job.job_id for job in changed])))
+        figures.count(session, Counter(Figure(FigureName.ENDED, job.kind, target.value) for job in changed))
     error = {}
     if "error_code" in values:
         error = {"error": {"code": values["error_code"], "message": values["error_message"]}}

@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Integer, String, Text
+from sqlalchemy import BigInteger, Float, ForeignKey, Integer, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.jobs.states import JobKind, JobState
@@ -69,3 +69,18 @@ class JobInputRow(Base):
 
     job_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
     dataset_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("datasets.id"), primary_key=True, index=True)
+
+
+class JobFigureRow(Base):
+    """Amount by which a figure of jobs has grown. `app.jobs.figures` adds rows up, so that there are always few."""
+
+    __tablename__ = "job_figures"
+
+    id: Mapped[int] = mapped_column(
+        BigInteger().with_variant(Integer(), "sqlite"), primary_key=True, autoincrement=True
+    )
+    name: Mapped[str] = mapped_column(String(20))
+    kind: Mapped[str] = mapped_column(String(20))
+    #: State, outcome or phase; see `app.jobs.figures`.
+    label: Mapped[str] = mapped_column(String(20))
+    amount: Mapped[float] = mapped_column(Float(53))

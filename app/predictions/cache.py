@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
 
+from app.telemetry.counts import ProcessCounts
+from app.telemetry.instruments import CacheCounts
+
 T = TypeVar("T")
 
 DEFAULT_MAX_BYTES = 1024**3
@@ -25,8 +28,9 @@ class LeastRecentlyUsed(Generic[T]):
     it alone exceeds `max_bytes`.
     """
 
-    def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES, counts: CacheCounts | None = None) -> None:
         self._max_bytes = max_bytes
+        self._counts = counts or CacheCounts(ProcessCounts())
         self._lock = Lock()
         self._entries: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
         self._cached_bytes = 0
@@ -42,11 +46,14 @@ class LeastRecentlyUsed(Generic[T]):
             is_new = entry is None
             if entry is None:
                 entry = self._entries[key] = _Entry(Future(), size_bytes)
-                self._cached_bytes += size_bytes
+                self._add_bytes(size_bytes)
                 self._evict()
             self._entries.move_to_end(key)
         if is_new:
+            self._counts.misses.add()
             self._fill(key, entry, load)
+        else:
+            self._counts.hits.add()
         return entry.future.result()
 
     def _fill(self, key: Hashable, entry: _Entry[T], load: Callable[[], T]) -> None:
@@ -61,6 +68,11 @@ class LeastRecentlyUsed(Generic[T]):
     def _evict(self) -> None:
         while self._cached_bytes > self._max_bytes and len(self._entries) > 1:
             self._drop(next(iter(self._entries)))
+            self._counts.evictions.add()
 
     def _drop(self, key: Hashable) -> None:
-        self._cached_bytes -= self._entries.pop(key).size_bytes
+        self._add_bytes(-self._entries.pop(key).size_bytes)
+
+    def _add_bytes(self, n_bytes: int) -> None:
+        self._cached_bytes += n_bytes
+        self._counts.bytes.add(n_bytes)

@@ -11,6 +11,7 @@ from app.http.memory_budget import MemoryBudget
 from app.predictions.answer_cost import AnswerCost
 from app.predictions.cache import LeastRecentlyUsed
 from app.predictions.service import PredictionService, ServedModel
+from app.telemetry.instruments import Instruments
 from app.trained_models.dependencies import ModelResources
 
 
@@ -19,6 +20,9 @@ class PredictionResources(ModelResources, Protocol):
 
     @property
     def served_models(self) -> LeastRecentlyUsed[ServedModel]: ...
+
+    @property
+    def instruments(self) -> Instruments: ...
 
 
 async def _answer_memory(request: Request) -> AsyncIterator["AnswerMemory"]:
@@ -44,7 +48,7 @@ Context = Annotated[PredictionResources, Depends(resources)]
 
 
 async def _prediction_service(context: Context) -> PredictionService:
-    return PredictionService(context.sessions, context.artifact_store, context.served_models)
+    return PredictionService(context.sessions, context.artifact_store, context.served_models, context.instruments)
 
 
 Service = Annotated[PredictionService, Depends(_prediction_service)]

@@ -16,6 +16,8 @@ from app.predictions.predicted_rows import PredictedRows
 from app.requests.label_text import label_text
 from app.settings import Limits
 from app.storage.database import SessionFactory, reading
+from app.telemetry.counts import Cell
+from app.telemetry.instruments import Instruments
 from app.trained_models.errors import ArtifactDamaged, ArtifactMissing, ArtifactUnsupported, ModelNotFound
 from app.trained_models.records import ModelIdentity
 from app.trained_models.service import TrainedModelService
@@ -43,6 +45,8 @@ class ServedModel:
     labels: tuple[bool | int | float | str, ...]
     label_texts: tuple[str, ...]
     bytes_per_row: int
+    #: Counter of predicted rows.
+    n_predicted: Cell
 
     def reference(self) -> dict[str, Any]:
         """Return the id, name and version, as responses show them."""
@@ -62,6 +66,7 @@ class ServedModel:
     def predict(self, X: NDArray[np.float64]) -> PredictedRows:
         """Return the class probabilities of each row of X."""
         columns = self.estimator.columns_
+        self.n_predicted.add(len(X))
         probabilities = self.estimator.predict_proba(X if columns is None else core.EncodedTable(X, columns))
         return PredictedRows(self.labels, self.label_texts, self.bytes_per_row, probabilities)
 
@@ -73,8 +78,15 @@ class ServedModel:
 
 
 class PredictionService:
-    def __init__(self, sessions: SessionFactory, store: ArtifactStore, cache: LeastRecentlyUsed[ServedModel]) -> None:
+    def __init__(
+        self,
+        sessions: SessionFactory,
+        store: ArtifactStore,
+        cache: LeastRecentlyUsed[ServedModel],
+        instruments: Instruments,
+    ) -> None:
         self._sessions = sessions
+        self._instruments = instruments
         self._store = store
         self._cache = cache
 
@@ -120,6 +132,7 @@ class PredictionService:
             labels=labels,
             label_texts=label_texts,
             bytes_per_row=bytes_per_row(labels, label_texts),
+            n_predicted=self._instruments.predicted_rows(model.name),
         )
 
     def _estimator(self, model: ModelIdentity) -> Any:

@@ -67,6 +67,10 @@ class Settings(Group):
         return self.home / "run"
 
     @property
+    def metrics_folder(self) -> Path:
+        return self.home / "metrics"
+
+    @property
     def logs_folder(self) -> Path:
         return self.home / "logs"
 

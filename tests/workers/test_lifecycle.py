@@ -296,3 +296,20 @@ def test_a_result_after_the_lease_was_lost_is_not_stored(context: ServiceContext
     row = job(context, job_id)
     assert (row.state, row.attempt) == (JobState.RUNNING, 2)
     assert row.progress != {"fraction": 1.0}
+
+
+def test_time_and_outcomes_are_counted_for_all_workers(context: ServiceContext, keeper: LeaseKeeper) -> None:
+    def work(context: ServiceContext, claim: lease.Claim, monitor: JobMonitor) -> StorableResult:
+        for phase in ("loading", "compiling", "fold 1 of 2: growing", "fold 1 of 2: scoring"):
+            monitor.begin(phase, 1, "parts")
+            time.sleep(0.02)
+        return Result(DONE)
+
+    for _ in range(2):
+        run_job(context, make_job(context), work, keeper)
+    with reading(context.sessions) as session:
+        figures = JobService(session, context.settings.limits).figures().figures
+    amounts = {(figure.name, figure.label): amount for figure, amount in figures.items()}
+    assert amounts.pop(("ended", "succeeded")) == amounts.pop(("attempts", "started")) == 2
+    assert set(amounts) == {("seconds", kind) for kind in ("loading", "compiling", "fitting", "scoring")}
+    assert min(amounts.values()) >= 2 * 0.02

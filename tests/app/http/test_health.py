@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from fastapi import APIRouter
 
-from app.health import checks
-from app.health.checks import SharedCheck
+from app.operations import shared_check
+from app.operations.shared_check import SharedCheck
 from app.settings import Settings
 from app.storage.database import reading
 from tests.real_server import RealServer, real_server
@@ -50,7 +50,7 @@ def test_requests_that_hold_all_threads_and_connections_do_not_delay_health(
 def test_a_check_that_hangs_is_unavailable_and_holds_one_thread(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(shared_check, "TIMEOUT_SECONDS", 0.2)
     release = threading.Event()
     with real_server(settings) as server:
         readiness = server.app.state.readiness
@@ -72,7 +72,7 @@ def _ready(server: RealServer) -> dict[str, str]:
 
 
 def test_an_error_that_nobody_waits_for_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(shared_check, "TIMEOUT_SECONDS", 0.05)
     release, reports = threading.Event(), []
 
     def fail() -> None:

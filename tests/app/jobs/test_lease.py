@@ -15,7 +15,7 @@ from app.jobs import lease, state_machine
 from app.jobs.lease import Claim
 from app.jobs.recovery import take_back_lapsed
 from app.jobs.service import JobService
-from app.jobs.states import JobState
+from app.jobs.states import JobKind, JobState
 from app.jobs.tables import JobEventRow
 from app.settings import JobSettings
 from app.storage.database import reading, writing
@@ -51,7 +51,7 @@ class TestClaim:
     def test_increments_the_attempt_and_sets_started_at(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         claimed = _claim(context, job_id)
-        assert claimed == Claim(job_id, 1, '{"name": "made"}')
+        assert claimed == Claim(job_id, 1, '{"name": "made"}', JobKind.TRAIN)
         assert job(context, job_id).state is JobState.RUNNING
         assert job(context, job_id).started_at is not None
         assert _events(context, job_id) == ["queued", "running"]

@@ -34,7 +34,9 @@ class _DeletingStore(ArtifactStore):
 
 
 def _service(context: ServiceContext, doomed: TrainedModelRow) -> PredictionService:
-    return PredictionService(context.sessions, _DeletingStore(context, doomed), LeastRecentlyUsed())
+    return PredictionService(
+        context.sessions, _DeletingStore(context, doomed), LeastRecentlyUsed(), context.instruments
+    )
 
 
 def test_is_not_found(context: ServiceContext) -> None:
@@ -58,7 +60,7 @@ def test_its_name_resolves_to_the_previous_version_although_both_have_one_file(c
 def test_a_model_in_memory_is_found_without_its_large_columns(context: ServiceContext, by: str) -> None:
     row = make_trained_model(context)
     reference = {"id": str(row.id), "name": row.name, "name:version": f"{row.name}:{row.version}"}[by]
-    service = PredictionService(context.sessions, context.artifact_store, LeastRecentlyUsed())
+    service = PredictionService(context.sessions, context.artifact_store, LeastRecentlyUsed(), context.instruments)
     first, again = _selects(context, service, reference), _selects(context, service, reference)
     # The first time, the features and classes are read as well.
     assert [_large_columns(statement) for statement in first] == [set(), {"feature_schema"}]
@@ -90,6 +92,6 @@ def _large_columns(statement: str) -> set[str]:
 def test_a_lost_file_is_reported_as_missing(context: ServiceContext) -> None:
     row = make_trained_model(context)
     remove(context.artifact_store, row.artifact_sha256)
-    service = PredictionService(context.sessions, context.artifact_store, LeastRecentlyUsed())
+    service = PredictionService(context.sessions, context.artifact_store, LeastRecentlyUsed(), context.instruments)
     with pytest.raises(ArtifactMissing):
         service.open(row.name)
