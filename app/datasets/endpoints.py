@@ -39,10 +39,8 @@ from app.settings import Limits
 from app.storage.database import reading
 from app.storage.pages import InvalidCursor, UnknownSort
 
-MAX_ROWS = 1_000
-_DEFAULT_ROWS = 50
-MAX_PROFILES = 200
-_DEFAULT_PROFILES = 100
+MAX_ROWS, _DEFAULT_ROWS = 1_000, 50
+MAX_PROFILES, _DEFAULT_PROFILES = 200, 100
 #: Rows far apart are in row groups of their own, each of which has to be read.
 MAX_NUMBERED_ROWS = 200
 
@@ -141,7 +139,6 @@ async def upload_dataset(request: Request, context: Context, answer: Answer) -> 
         if not is_form(request):
             repoint(error, _query_pointer)
         raise
-    context.instruments.upload("created" if stored.created else "known", stored.dataset.n_bytes)
     dataset_id = stored.dataset.id
     return await answer.of(
         lambda: _stored_bytes(context, dataset_id),
@@ -153,8 +150,10 @@ async def upload_dataset(request: Request, context: Context, answer: Answer) -> 
 
 def _store(context: DatasetResources, upload: ReceivedUpload, fields: UploadFields) -> StoredDataset:
     options = fields.options(stem(upload.file_name)[:200].replace("\0", "") or "dataset")
-    store, limits = context.dataset_store, context.settings.limits
-    return store_upload(context.sessions, store, limits, upload.file, upload.declared, options)
+    sessions, store, limits = context.sessions, context.dataset_store, context.settings.limits
+    stored = store_upload(sessions, store, limits, upload.file, upload.declared, options)
+    context.instruments.upload("created" if stored.created else "known", stored.dataset.n_bytes)
+    return stored
 
 
 def _query_names(request: Request) -> frozenset[str]:
