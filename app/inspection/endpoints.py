@@ -3,14 +3,15 @@
 import uuid
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 
 from app.access.scopes import Scope, needs
 from app.http.error_handlers import responses
+from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer
 from app.inspection import service
 from app.inspection.errors import TreeNotFound
 from app.inspection.schemas import FeatureImportanceOut, ImportancesOut, PermutationOut, TreeNode, TreeOut
-from app.predictions.dependencies import Context, Service
+from app.predictions.dependencies import Context, PredictionResources, Service
 from app.predictions.service import ServedModel
 from app.storage.database import reading
 from app.storage.pages import InvalidCursor, SliceQuery
@@ -65,11 +66,21 @@ def get_tree(
     summary="Get the importances of the features",
     description="By impurity: the share of a feature in the decrease of the training risk, which favors features with "
     "many values. By permutation: the decrease of the accuracy on held-out rows, measured when the model was trained.",
-    responses=responses(*_MODEL_ERRORS),
+    response_model=ImportancesOut,
+    responses=responses(*_MODEL_ERRORS, *LARGE_ANSWER_ERRORS),
 )
 @needs(Scope.READ)
-def get_importances(reference: ModelReference, predictions: Service, context: Context) -> ImportancesOut:
-    served = predictions.open(reference)
+async def get_importances(
+    reference: ModelReference, predictions: Service, context: Context, answer: Answer
+) -> Response:
+    def count_bytes() -> int:
+        with reading(context.sessions) as session:
+            return TrainedModelService(session, context.artifact_store).stored_bytes(reference)
+
+    return await answer.of(count_bytes, lambda: _importances(predictions.open(reference), context))
+
+
+def _importances(served: ServedModel, context: PredictionResources) -> ImportancesOut:
     with reading(context.sessions) as session:
         models = TrainedModelService(session, context.artifact_store)
         measured = models.importances(uuid.UUID(served.id))
