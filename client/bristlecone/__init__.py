@@ -57,7 +57,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Return a public name of the library, which is imported when the first one is asked for."""
-    if name.startswith("_") or find_spec("core") is None:
+    # `from bristlecone import frames` asks for an attribute before it imports the module.
+    if name.startswith("_") or find_spec(f"bristlecone.{name}") or find_spec("core") is None:
         raise AttributeError(
             f"module 'bristlecone' has no attribute {name!r}; estimators need the distribution 'bristlecone'"
         )

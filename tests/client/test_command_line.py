@@ -76,3 +76,9 @@ def test_errors_are_one_line(service: RunningService, table: Path, arguments: tu
     assert failed.stderr.startswith("bristlecone: ")
     assert message in failed.stderr
     assert "Traceback" not in failed.stderr
+
+
+def test_start_does_not_load_the_library() -> None:
+    program = "import sys; from bristlecone import command_line; print('core' in sys.modules, 'numpy' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "False"]
