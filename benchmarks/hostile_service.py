@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,11 +80,15 @@ class Measurement:
 
 
 class HostileService:
-    """Service of one checkout with a new home, as a context manager."""
+    """Service of one checkout with a new home, as a context manager.
 
-    def __init__(self, checkout: Path, max_bytes: int) -> None:
+    changes: environment variables, for example `DATABASE_URL`.
+    """
+
+    def __init__(self, checkout: Path, max_bytes: int, changes: Mapping[str, str] | None = None) -> None:
         self._checkout = checkout
         self._max_bytes = max_bytes
+        self._changes = dict(changes or {})
         self._folder = tempfile.TemporaryDirectory(prefix="hostile-")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -93,7 +97,7 @@ class HostileService:
     def __enter__(self) -> Self:
         home = Path(self._folder.name) / "home"
         environment = {name: value for name, value in os.environ.items() if not name.startswith(_SERVICE_VARIABLES)}
-        environment |= {"BRISTLECONE_HOME": str(home), "BRISTLECONE_PORT": str(self.port)}
+        environment |= {"BRISTLECONE_HOME": str(home), "BRISTLECONE_PORT": str(self.port), **self._changes}
         with (Path(self._folder.name) / "log").open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "app.cli", "serve"],
