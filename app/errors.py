@@ -2,6 +2,7 @@
 
 ServiceError
 ├── NotFound              404
+├── NotAcceptable         406
 ├── Conflict              409
 ├── TooLarge              413
 ├── UnsupportedMediaType  415
@@ -139,6 +140,10 @@ class ServiceError(Exception):
 
 class NotFound(ServiceError):
     status, code, title = 404, "not_found", "Not found"
+
+
+class NotAcceptable(ServiceError):
+    status, code, title = 406, "not_acceptable", "No such form of answer"
 
 
 class Conflict(ServiceError):

@@ -44,6 +44,7 @@ from app.maintenance import maintenance_thread
 from app.metrics import endpoints as metrics
 from app.metrics.scrape import Scrape
 from app.operations.maintenance import MaintenanceStep
+from app.predictions import batch_endpoints as batch_predictions
 from app.predictions import endpoints as predictions
 from app.predictions.dependencies import PredictionResources
 from app.settings import Settings, load_settings
@@ -102,7 +103,9 @@ def _include_routes(app: FastAPI, settings: Settings) -> None:
     app.include_router(datasets.router(settings.limits))
     for part in (training, forms, audits, sweeps, jobs, job_events):
         app.include_router(part.router)
-    for part in (model_pointers, inspection, trained_models, predictions, health, metrics, documents):
+    for part in (model_pointers, inspection, trained_models, predictions, batch_predictions):
+        app.include_router(part.router)
+    for part in (health, metrics, documents):
         app.include_router(part.router)
 
 

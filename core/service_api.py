@@ -10,6 +10,7 @@ from core.audit import DEFAULT_FOLDS as DEFAULT_AUDIT_FOLDS
 from core.class_votes import winning_classes
 from core.columns.arrow_types import is_text, plain_array
 from core.columns.cells import CellFault, encode_cell
+from core.columns.column import EncodedCells
 from core.columns.datetimes import parse_datetimes, seconds_of_temporal
 from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers
 from core.evaluation import SCORES
@@ -42,6 +43,7 @@ __all__ = [
     "Alternative",
     "Bounds",
     "CellFault",
+    "EncodedCells",
     "FitMemory",
     "FitMonitor",
     "InspectedTree",

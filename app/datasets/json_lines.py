@@ -32,7 +32,7 @@ def read_json_lines(path: Path, target: Path, limits: Limits) -> CellsReader:
 
 def _keys(path: Path, limits: Limits) -> list[str]:
     names: dict[str, None] = {}
-    for n_rows, (_, item) in enumerate(_objects(path), 1):
+    for n_rows, (_, item) in enumerate(json_objects(path), 1):
         if n_rows > limits.max_rows:
             limit = f"{limits.max_rows} rows, the limit BRISTLECONE_MAX_ROWS"
             raise TooManyRows.at("/file", f"the file has more than {limit}; upload a sample of it")
@@ -43,14 +43,14 @@ def _keys(path: Path, limits: Limits) -> list[str]:
 
 
 def _rows(path: Path, names: list[str]) -> Iterator[Row]:
-    for line, item in _objects(path):
+    for line, item in json_objects(path):
         try:
             yield line, [_cell(item.get(name)) for name in names]
         except TypeError:
             raise _nested(line, item) from None
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the object of each line that is not blank, and the number of the line, from 1."""
     line = 0
     with path.open("rb") as source:

@@ -1,9 +1,9 @@
-"""Reading of uploads in a process of their own (`app.datasets.reader_process`), a few at a time."""
+"""Reading of uploads in children of a process of their own (`app.reader_process`), a few at a time."""
 
 import errno
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -66,31 +66,44 @@ class RemoteReader:
 
     def _ask(self, task: str, file: PlainFile, declared: FileFormat | None, **fields: Any) -> dict[str, Any]:
         plain = {"path": str(file.path), "sha256": file.sha256, "n_bytes": file.n_bytes}
-        request = {"task": task, "limits": self._limits.model_dump(), "file": plain, "declared": declared, **fields}
-        try:
-            answer = self._talk.ask(request)
-        except ChildEnded as ended:
-            raise self._explained(ended) from ended
-        if "os_error" in answer:
-            number, text = answer["os_error"]
-            if number in _OUT_OF_RESOURCES:
-                raise _lost()
-            raise OSError(number or errno.EIO, text or os.strerror(errno.EIO))
-        if "error" in answer:
-            raise _error(answer["error"])
-        result: dict[str, Any] = answer["result"]
-        return result
+        return asked(self._talk, self._limits, {"task": task, "file": plain, "declared": declared, **fields}, _ERRORS)
 
-    def _explained(self, ended: ChildEnded) -> ServiceError:
-        if ended.ran_out_of_time:
-            detail = (
-                f"reading the file takes more than {self._limits.max_upload_seconds:g} seconds, the limit "
-                "BRISTLECONE_MAX_UPLOAD_SECONDS; upload fewer rows or columns, or raise the limit"
-            )
-            return UploadTooSlow.at("/file", detail)
-        if ended.was_lost:
-            return _lost()
-        return unreadable(f"its reader {ended}")
+
+def asked(
+    talk: Conversation, limits: Limits, request: Mapping[str, Any], errors: Mapping[str, type[ServiceError]]
+) -> dict[str, Any]:
+    """Return what a child answers. errors: those that it can name, by their codes.
+
+    Raises:
+        UploadTooSlow, UploadReaderLost, UnreadableFile: the child ended.
+        OSError, and the errors that the child names.
+    """
+    try:
+        answer = talk.ask({"limits": limits.model_dump(), **request})
+    except ChildEnded as ended:
+        raise _explained(ended, limits) from ended
+    if "os_error" in answer:
+        number, text = answer["os_error"]
+        if number in _OUT_OF_RESOURCES:
+            raise _lost()
+        raise OSError(number or errno.EIO, text or os.strerror(errno.EIO))
+    if "error" in answer:
+        error = answer["error"]
+        raise errors[error["code"]](error["detail"], [FieldError(**item) for item in error["errors"]])
+    result: dict[str, Any] = answer["result"]
+    return result
+
+
+def _explained(ended: ChildEnded, limits: Limits) -> ServiceError:
+    if ended.ran_out_of_time:
+        detail = (
+            f"reading the file takes more than {limits.max_upload_seconds:g} seconds, the limit "
+            "BRISTLECONE_MAX_UPLOAD_SECONDS; upload fewer rows or columns, or raise the limit"
+        )
+        return UploadTooSlow.at("/file", detail)
+    if ended.was_lost:
+        return _lost()
+    return unreadable(f"its reader {ended}")
 
 
 def _lost() -> UploadReaderLost:
@@ -98,10 +111,6 @@ def _lost() -> UploadReaderLost:
         "the process that reads the file was ended from outside, or the system has no processes, files or memory left "
         "for it; upload the file again"
     )
-
-
-def _error(answer: dict[str, Any]) -> ServiceError:
-    return _ERRORS[answer["code"]](answer["detail"], [FieldError(**item) for item in answer["errors"]])
 
 
 class _Slots:
@@ -146,11 +155,11 @@ def _too_many(limit: int) -> TooManyUploads:
 
 
 _slots = _Slots()
-_server = ForkServer("app.datasets.reader_process")
+_server = ForkServer("app.reader_process")
 
 
 def start_reader() -> None:
-    """Start the process that reads uploads, so that the first upload need not wait for it."""
+    """Start the process that reads uploads and bodies, so that the first one need not wait for it."""
     _server.start()
 
 
@@ -168,14 +177,24 @@ def remote_reader(limits: Limits) -> Iterator[RemoteReader]:
         TooManyUploads: too many others are being read, or wait.
         UploadReaderLost: the system has no process for it.
     """
+    with _slots.held(limits.max_concurrent_uploads), reading_child(limits) as talk:
+        yield RemoteReader(talk, limits)
+
+
+@contextmanager
+def reading_child(limits: Limits) -> Iterator[Conversation]:
+    """Yield a conversation with a child that may take the time and memory of one table.
+
+    The caller bounds how many there are at once. Raises UploadReaderLost if the system has no process for it.
+    """
     child = ChildLimits(
         seconds=limits.max_upload_seconds,
         memory_bytes=limits.max_decoded_bytes,
         file_bytes=limits.max_upload_bytes + _SPARE_FILE_BYTES,
     )
-    with _slots.held(limits.max_concurrent_uploads), ExitStack() as stack:
+    with ExitStack() as stack:
         try:
             talk = stack.enter_context(_server.conversation(child))
         except ChildEnded as ended:
             raise _lost() from ended
-        yield RemoteReader(talk, limits)
+        yield talk

@@ -83,32 +83,39 @@ class JsonBodies:
         _check_media_type(request)
         with SpooledTemporaryFile(_IN_MEMORY_BYTES, dir=str(self._folder)) as file:
             cost = await self._receive(request, file)
-            lane = self._small if cost.decoded_bytes <= _SMALL_BYTES else self._large
+            is_small = cost.decoded_bytes <= _SMALL_BYTES
 
             def parsed() -> T:
                 file.seek(0)
-                with large_work_turn if lane is self._large else nullcontext():
+                with nullcontext() if is_small else large_work_turn:
                     return read(file.read())
 
-            async with lane.memory.taken(int(_MEMORY_PER_DECODED_BYTE * cost.decoded_bytes)):
-                yield await to_thread.run_sync(parsed, limiter=lane.threads)
+            async with self._parsed(parsed, cost, self._small if is_small else self._large) as value:
+                yield value
+
+    @asynccontextmanager
+    async def read_small(self, content: bytes, cost: JsonCost, read: Callable[[bytes], T]) -> AsyncIterator[T]:
+        """Yield what `read` returns for a small body that has arrived, as `read` does for all."""
+        async with self._parsed(lambda: read(content), cost, self._small) as value:
+            yield value
+
+    @asynccontextmanager
+    async def _parsed(self, parse: Callable[[], T], cost: JsonCost, lane: "_Lane") -> AsyncIterator[T]:
+        """Yield what `parse` returns in a thread of the lane, with the memory that it takes until the block ends."""
+        async with lane.memory.taken(int(_MEMORY_PER_DECODED_BYTE * cost.decoded_bytes)):
+            yield await to_thread.run_sync(parse, limiter=lane.threads)
 
     async def _receive(self, request: Request, file: SpooledTemporaryFile[bytes]) -> JsonCost:
         """Write the body to the file. It is refused as soon as it exceeds a limit."""
-        limit = self._limits.max_body_bytes
-        length = request.headers.get("content-length", "")
-        if length.isdecimal() and int(length[:20]) > limit:
-            raise _too_large(limit)
         cost = JsonCost()
-        async for chunk in _chunks(request, limit):
+        async for chunk in body_chunks(request, self._limits.max_body_bytes):
             cost.add(chunk)
-            if cost.n_bytes > limit:
-                raise _too_large(limit)
-            self._check(cost)
+            self.check(cost)
             file.write(chunk)
         return cost
 
-    def _check(self, cost: JsonCost) -> None:
+    def check(self, cost: JsonCost) -> None:
+        """Raise DecodedTooLarge if a body exceeds the limit."""
         limit = self._limits.max_decoded_bytes
         if cost.decoded_bytes > limit:
             raise DecodedTooLarge(
@@ -118,10 +125,17 @@ class JsonBodies:
             )
 
 
-async def _chunks(request: Request, limit: int) -> AsyncIterator[bytes]:
-    """Yield the body as it arrives; the one place where JSON bodies are received."""
+async def body_chunks(request: Request, limit: int) -> AsyncIterator[bytes]:
+    """Yield a body as it arrives; the one place where bodies are received. Raises BodyTooLarge."""
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length[:20]) > limit:
+        raise _too_large(limit)
+    n_bytes = 0
     try:
         async for chunk in request.stream():
+            n_bytes += len(chunk)
+            if n_bytes > limit:
+                raise _too_large(limit)
             yield chunk
     except HTTPException as error:
         if error.status_code == 413:
@@ -136,11 +150,19 @@ def _too_large(limit: int) -> BodyTooLarge:
     )
 
 
+def media_type_of(request: Request) -> str:
+    """Return the media type of the body, without parameters, in lower case; "" if the request names none."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def is_json(media_type: str) -> bool:
+    """Return whether bodies of this media type are JSON documents."""
+    return media_type == "application/json" or (media_type.startswith("application/") and media_type[-5:] == "+json")
+
+
 def _check_media_type(request: Request) -> None:
-    content_type = request.headers.get("content-type", "")
-    media_type = content_type.partition(";")[0].strip().lower()
-    is_json = media_type == "application/json" or (media_type.startswith("application/") and media_type[-5:] == "+json")
-    if not is_json:
+    media_type = media_type_of(request)
+    if not is_json(media_type):
         raise UnsupportedMediaType.at(
             "header/Content-Type",
             f"the media type is {media_type!r:.100}; send JSON with Content-Type: application/json",
@@ -185,13 +207,13 @@ def json_body(model: type[BaseModel], own_limits: Collection[TextPath] = ()) -> 
     return Depends(_JsonBody(read), scope="function")
 
 
-def validated(model: type[Model], document: Any) -> Model:
-    """Return the document as `model`. Raises RequestValidationError with locations in the body."""
+def validated(model: type[Model], document: Any, within: str = "body") -> Model:
+    """Return the document as `model`. Raises RequestValidationError with locations within `body` or `query`."""
     try:
         return model.model_validate(document)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        located = [{**item, "loc": ("body", *item["loc"])} for item in errors]
+        located = [{**item, "loc": (within, *item["loc"])} for item in errors]
         raise RequestValidationError(located, body=document) from error
 
 

@@ -12,4 +12,6 @@ def install(app: FastAPI, settings: Settings) -> None:
     """Add all budgets to the state of the application."""
     app.state.json_bodies = JsonBodies(settings.limits, settings.staging_folder)
     app.state.answer_memory = MemoryBudget(BYTES_PER_ANSWER_CELL * settings.limits.max_answer_cells)
+    limits = settings.limits
+    app.state.row_readers = MemoryBudget(limits.max_concurrent_uploads * limits.max_decoded_bytes)
     app.state.large_answers = LargeAnswers(settings)

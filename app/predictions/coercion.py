@@ -1,7 +1,7 @@
 """Conversion of a `Table` of cells to the matrix of an estimator, by the same rules for every form of input."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal
@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from app.errors import nearest, some_of
+import core
+from app.errors import Invalid, nearest, some_of
 from app.predictions.errors import (
     MAX_REPORTED,
     Faults,
@@ -22,7 +23,7 @@ from app.predictions.errors import (
 )
 from app.predictions.forms import ABSENT, Table, shown
 from core import Column, ColumnKind
-from core.service_api import CellFault, encode_cell
+from core.service_api import CellFault, EncodedCells, encode_cell
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class FeatureEncoder:
         self.columns = tuple(columns)
         self.names = tuple(column.name for column in self.columns)
         self.known = frozenset(self.names)
-        self._left_out = frozenset(left_out)
+        self.left_out = frozenset(left_out)
 
     def matrix(self, table: Table, leniency: Leniency, faults: Faults) -> NDArray[np.float64]:
         """Return X (row, feature), with NaN for missing values.
@@ -65,12 +66,19 @@ class FeatureEncoder:
 
     def _refuse_unknown(self, table: Table, faults: Faults) -> None:
         for pointer, name in table.unknown:
-            if name in self._left_out:
+            if name in self.left_out:
                 continue
             detail = f"the model has no feature {name!r:.100}; its features are {some_of(self.names)}"
             faults.add(UnknownFeature, pointer, f"{detail}{nearest(name, self.names)}")
             if faults.full:
                 break
+
+
+_KINDS_OF_FAULTS: dict[ColumnKind, type[Invalid]] = {
+    ColumnKind.NUMERIC: NotANumber,
+    ColumnKind.CATEGORICAL: UnknownCategory,
+    ColumnKind.DATETIME: NotADate,
+}
 
 
 class _CellReader:
@@ -86,6 +94,8 @@ class _CellReader:
         cells = self._table.columns.get(column.name)
         if cells is None:
             return self._absent(column, None)
+        if isinstance(cells, pa.Array):
+            return self._array(column, cells)
         if len(cells) == 1:
             return self._number(column, 0, cells[0])
         present = self._without_absent(column, cells)
@@ -106,10 +116,29 @@ class _CellReader:
 
     def _texts(self, column: Column, cells: Sequence[str | None]) -> NDArray[np.float64]:
         """Return cells of text as numbers, all at once."""
-        encoded = column.encode(_arrow_texts(cells))
+        return self._checked(column, column.encode(_arrow_texts(cells)), cells.__getitem__)
+
+    def _array(self, column: Column, cells: pa.Array) -> NDArray[np.float64] | float:
+        """Return an Arrow array of any type as numbers."""
+        try:
+            encoded = column.encode(cells)
+        except (core.InvalidInput, pa.ArrowException):
+            return self._unsuitable(column, cells.type)
+        return self._checked(column, encoded, lambda i: cells[i].as_py())
+
+    def _checked(self, column: Column, encoded: EncodedCells, cell: Callable[[int], Any]) -> NDArray[np.float64]:
+        """Return the numbers of a column, after the cells that have none were reported."""
         for i in np.flatnonzero(encoded.invalid | encoded.unknown)[:MAX_REPORTED].tolist():
-            self._refuse(column, i, cells[i], CellFault.INVALID if encoded.invalid[i] else CellFault.UNKNOWN)
+            self._refuse(column, i, cell(i), CellFault.INVALID if encoded.invalid[i] else CellFault.UNKNOWN)
         return encoded.values
+
+    def _unsuitable(self, column: Column, stored: pa.DataType) -> float:
+        """Report a column whose type does not suit its kind, as its cells would be one by one in JSON."""
+        if column.kind is not ColumnKind.CATEGORICAL or self._leniency.on_unknown == "error":
+            kind = _KINDS_OF_FAULTS[column.kind]
+            detail = f"the column has the Arrow type {stored!s:.80}; {column.rule}"
+            self._faults.add(kind, self._table.pointer_to(column.name, None), detail)
+        return math.nan
 
     def _one_by_one(self, column: Column, cells: Sequence[Any]) -> NDArray[np.float64]:
         values = np.full(len(cells), np.nan)

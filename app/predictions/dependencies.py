@@ -6,10 +6,12 @@ from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 
+from app.datasets.store import DatasetStore
 from app.http.dependencies import resources
 from app.http.memory_budget import MemoryBudget
 from app.predictions.answer_cost import AnswerCost
 from app.predictions.cache import LeastRecentlyUsed
+from app.predictions.intake import Intake
 from app.predictions.service import PredictionService, ServedModel
 from app.telemetry.instruments import Instruments
 from app.trained_models.dependencies import ModelResources
@@ -17,6 +19,9 @@ from app.trained_models.dependencies import ModelResources
 
 class PredictionResources(ModelResources, Protocol):
     """Resources of an endpoint that predicts."""
+
+    @property
+    def dataset_store(self) -> DatasetStore: ...
 
     @property
     def served_models(self) -> LeastRecentlyUsed[ServedModel]: ...
@@ -31,16 +36,16 @@ async def _answer_memory(request: Request) -> AsyncIterator["AnswerMemory"]:
 
 
 class AnswerMemory:
-    """Memory for a large answer, which is given back when the answer was sent."""
+    """Memory for a large answer, which is given back when the answer was sent. sent: ends at that moment."""
 
     def __init__(self, budget: MemoryBudget, taken: AsyncExitStack) -> None:
         self._budget = budget
-        self._taken = taken
+        self.sent = taken
 
     async def take(self, cost: AnswerCost) -> None:
         """Take the memory of an answer. Small answers need none. Raises MemoryBusy."""
         if cost.memory_bytes:
-            await self._taken.enter_async_context(self._budget.taken(cost.memory_bytes))
+            await self.sent.enter_async_context(self._budget.taken(cost.memory_bytes))
 
 
 Memory = Annotated[AnswerMemory, Depends(_answer_memory)]
@@ -52,3 +57,19 @@ async def _prediction_service(context: Context) -> PredictionService:
 
 
 Service = Annotated[PredictionService, Depends(_prediction_service)]
+
+
+async def _rows_intake(request: Request, context: Context, predictions: Service, memory: Memory) -> Intake:
+    state = request.app.state
+    return Intake(
+        context.settings,
+        context.sessions,
+        predictions,
+        context.dataset_store,
+        memory.sent,
+        state.large_answers.disk,
+        state.row_readers,
+    )
+
+
+RowsIntake = Annotated[Intake, Depends(_rows_intake)]

@@ -1,5 +1,6 @@
-"""Routes of predictions: GET /predict for one row, POST /predict for many rows."""
+"""Route GET /predict: the prediction of one row."""
 
+from dataclasses import replace
 from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Query, Request
@@ -11,23 +12,19 @@ from app.access.scopes import Scope, needs
 from app.errors import MemoryBusy
 from app.http.entity_tags import names_tag, not_modified
 from app.http.error_handlers import responses
-from app.http.json_body import JSON_ERRORS, json_document
 from app.http.query_names import own_query
 from app.predictions.answer_cost import AnswerCost
 from app.predictions.answers import answer
-from app.predictions.body import with_parameters
 from app.predictions.coercion import Leniency
 from app.predictions.dependencies import Context, Memory, Service
-from app.predictions.errors import FORM_ERRORS, INPUT_ERRORS, SIZE_ERRORS, DuplicateName, Faults
-from app.predictions.forms import RESERVED, from_columns, from_query, from_rows
+from app.predictions.errors import INPUT_ERRORS, SIZE_ERRORS, Faults
+from app.predictions.forms import from_query
 from app.predictions.schemas import (
     MODEL_DESCRIPTION,
-    REQUEST_EXAMPLES,
     Extra,
     OnMissing,
     OnUnknown,
-    Predictions,
-    PredictRequest,
+    Output,
     SinglePrediction,
 )
 from app.predictions.service import ServedModel
@@ -81,62 +78,24 @@ async def predict_one(
     on_unknown: Annotated[OnUnknown, _choice("on_unknown", OnUnknown)] = "error",
     on_missing: Annotated[OnMissing, _choice("on_missing", OnMissing)] = "error",
     extra: Annotated[Extra, _choice("extra", Extra)] = "error",
+    output: Annotated[Output, _choice("output", Output)] = "probabilities",
 ) -> Response:
     served = await run_in_threadpool(predictions.open, model)
     cost = served.cost(1, context.settings.limits)
     await memory.take(cost)
-    return await run_in_threadpool(_one_answered, request, served, Leniency(on_unknown, on_missing, extra), cost)
+    leniency = Leniency(on_unknown, on_missing, extra)
+    return await run_in_threadpool(_one_answered, request, served, leniency, output == "probabilities", cost)
 
 
-def _one_answered(request: Request, served: ServedModel, leniency: Leniency, cost: AnswerCost) -> Response:
+def _one_answered(
+    request: Request, served: ServedModel, leniency: Leniency, with_probabilities: bool, cost: AnswerCost
+) -> Response:
     faults = Faults()
     table = from_query(request.query_params.multi_items(), served.encoder.known, faults)
     X = served.encoder.matrix(table, leniency, faults)
-    etag = served.etag(X)
+    etag = served.etag(X) if with_probabilities else f'{served.etag(X)[:-1]}-label"'
     if names_tag(request.headers.get("if-none-match"), etag):
         return not_modified(etag, CACHING)
-    pieces = served.predict(X).json_pieces_of_one(served.reference())
+    predicted = replace(served.predict(X), with_probabilities=with_probabilities)
+    pieces = predicted.json_pieces_of_one(served.reference())
     return answer(pieces, cost, {"ETag": etag, **CACHING})
-
-
-@router.post(
-    "",
-    summary="Predict many rows",
-    description=f"The body is JSON with either `rows` or `columns`. {RULES} Parameters may be given in the body or in "
-    "the query.",
-    response_model=Predictions,
-    dependencies=[own_query(lambda _: frozenset(RESERVED))],
-    responses=responses(*JSON_ERRORS, *SIZE_ERRORS, *MODEL_ERRORS, *FORM_ERRORS, *INPUT_ERRORS),
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {"schema": PredictRequest.model_json_schema(), "examples": REQUEST_EXAMPLES}
-            },
-        }
-    },
-)
-@needs(Scope.PREDICT)
-async def predict_many(
-    request: Request,
-    document: Annotated[Any, json_document(DuplicateName)],
-    context: Context,
-    predictions: Service,
-    memory: Memory,
-) -> Response:
-    requested = PredictRequest.from_document(with_parameters(document, request.query_params))
-    served = await run_in_threadpool(predictions.open, requested.model)
-    cost = served.cost(requested.n_rows, context.settings.limits)
-    await memory.take(cost)
-    return await run_in_threadpool(_many_answered, served, requested, cost)
-
-
-def _many_answered(served: ServedModel, requested: PredictRequest, cost: AnswerCost) -> Response:
-    encoder, faults = served.encoder, Faults()
-    if requested.columns is not None:
-        table = from_columns(requested.columns, encoder.known, faults)
-    else:
-        table = from_rows(requested.rows or [], encoder.names, faults)
-    leniency = Leniency(requested.on_unknown, requested.on_missing, requested.extra)
-    predicted = served.predict(encoder.matrix(table, leniency, faults))
-    return answer(predicted.json_pieces(served.reference()), cost)

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
+
+import pyarrow as pa
 
 from app.errors import Invalid
 from app.predictions.errors import DuplicateName, Faults, NoRows, RaggedColumns, pointer, query_pointer
 
 #: Names in a query string that are not features.
-RESERVED = ("model", "on_unknown", "on_missing", "extra")
+RESERVED = ("model", "on_unknown", "on_missing", "extra", "output")
 
 _ESCAPED = re.compile(rf"x\.((?:x\.)*(?:{'|'.join(RESERVED)}))")
 
@@ -25,14 +27,15 @@ ABSENT: Final = Absent()
 class Table:
     """Rows of one request, by column, as they were written.
 
-    columns: cells of each feature, all of length `n_rows`; a feature that the request does not name may be left out.
+    columns: cells of each feature, all of length `n_rows`, as JSON values or as an Arrow array; a feature that the
+        request does not name may be left out.
     unknown: pointer and name of each name that is not a feature of the model.
     pointer_to: returns the pointer to the cell of a feature and row, or to the feature as a whole for row None.
     spelling: returns how a feature is written in this form if that is not its name, as the end of a sentence; else "".
     """
 
     n_rows: int
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Sequence[Any] | pa.Array]
     unknown: Iterable[tuple[str, str]]
     pointer_to: Callable[[str, int | None], str]
     spelling: Callable[[str], str] = lambda name: ""
@@ -87,11 +90,11 @@ def query_key(name: str) -> str:
     return f"x.{name}" if name in RESERVED or _ESCAPED.fullmatch(name) else name
 
 
-def from_rows(rows: Sequence[Any], known: Sequence[str], faults: Faults) -> Table:
-    """Return the rows that a JSON list of objects holds."""
+def from_rows(rows: Sequence[Any], known: Sequence[str], faults: Faults, first: int = 0) -> Table:
+    """Return the rows that a JSON list of objects holds. first: number of the first of them in the request."""
     if not rows:
         faults.add(NoRows, "/rows", "the list has no rows; give at least one row")
-    for i, row in enumerate(rows):
+    for i, row in enumerate(rows, first):
         if not isinstance(row, dict):
             detail = f"{shown(row)} is not a row; write an object such as {{feature: value}}"
             faults.add(Invalid, pointer("rows", i), detail)
@@ -99,17 +102,17 @@ def from_rows(rows: Sequence[Any], known: Sequence[str], faults: Faults) -> Tabl
                 break
     faults.raise_if_any()
     columns = {name: [row.get(name, ABSENT) for row in rows] for name in known}
-    return Table(len(rows), columns, _unknown_in_rows(rows, frozenset(known)), _in_rows)
+    return Table(len(rows), columns, _unknown_in_rows(rows, frozenset(known), first), _in_rows(first))
 
 
-def _unknown_in_rows(rows: Sequence[dict[str, Any]], known: frozenset[str]) -> Iterable[tuple[str, str]]:
-    for i, row in enumerate(rows):
+def _unknown_in_rows(rows: Sequence[dict[str, Any]], known: frozenset[str], first: int) -> Iterable[tuple[str, str]]:
+    for i, row in enumerate(rows, first):
         if not row.keys() <= known:
             yield from ((pointer("rows", i, name), name) for name in row if name not in known)
 
 
-def _in_rows(name: str, row: int | None) -> str:
-    return pointer("rows", name) if row is None else pointer("rows", row, name)
+def _in_rows(first: int) -> Callable[[str, int | None], str]:
+    return lambda name, row: pointer("rows", name) if row is None else pointer("rows", first + row, name)
 
 
 def from_columns(columns: dict[str, Any], known: frozenset[str], faults: Faults) -> Table:
@@ -119,9 +122,8 @@ def from_columns(columns: dict[str, Any], known: frozenset[str], faults: Faults)
             faults.add(Invalid, pointer("columns", name), f"{shown(cells)} is not a column; write a list of values")
     faults.raise_if_any()
     n_rows = _common_length(columns, faults)
-    unknown = ((pointer("columns", name), name) for name in columns if name not in known)
     features = {name: cells for name, cells in columns.items() if name in known}
-    return Table(n_rows, features, unknown, _in_columns)
+    return Table(n_rows, features, _unknown_columns(columns, known), _in_columns(0))
 
 
 def _common_length(columns: Mapping[str, list[Any]], faults: Faults) -> int:
@@ -137,5 +139,27 @@ def _common_length(columns: Mapping[str, list[Any]], faults: Faults) -> int:
     return n_rows
 
 
-def _in_columns(name: str, row: int | None) -> str:
-    return pointer("columns", name) if row is None else pointer("columns", name, row)
+def from_batch(batch: pa.RecordBatch, names: Iterable[str], known: frozenset[str], first: int) -> Table:
+    """Return the rows of a batch of Arrow columns.
+
+    names: all columns of the source, of which the batch needs only those that are `known`. first: number of its first
+    row in the source.
+    """
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    features = {name: cells for name, cells in columns.items() if name in known}
+    return Table(batch.num_rows, features, _unknown_columns(names, known), _in_columns(first))
+
+
+def sliced(table: Table, start: int, n_rows: int) -> Table:
+    """Return at most so many rows of a table whose pointers are those of columns."""
+    columns = {name: cells[start : start + n_rows] for name, cells in table.columns.items()}
+    n_left = min(n_rows, table.n_rows - start)
+    return replace(table, n_rows=n_left, columns=columns, pointer_to=_in_columns(start))
+
+
+def _unknown_columns(names: Iterable[str], known: frozenset[str]) -> Sequence[tuple[str, str]]:
+    return [(pointer("columns", name), name) for name in names if name not in known]
+
+
+def _in_columns(first: int) -> Callable[[str, int | None], str]:
+    return lambda name, row: pointer("columns", name) if row is None else pointer("columns", name, first + row)

@@ -23,22 +23,26 @@ _BYTES_PER_CHARACTER = 6
 class PredictedRows:
     """Class probabilities of rows (row, class), with the labels of the classes and their texts.
 
-    bytes_per_row: a bound on the JSON text of one row.
+    bytes_per_row: a bound on the JSON text of one row. with_probabilities: whether the text has them.
     """
 
     labels: Sequence[bool | int | float | str]
     label_texts: Sequence[str]
     bytes_per_row: int
     probabilities: NDArray[np.float64]
+    with_probabilities: bool = True
 
     def json_pieces(self, model: Mapping[str, Any]) -> Iterator[bytes]:
         """Yield the JSON text of the answer of this model to many rows."""
         yield f'{{"model":{as_json(model)},"predictions":['.encode()
-        rows_per_piece = BYTES_PER_PIECE // self.bytes_per_row
-        pieces = self._pieces_of_rows(rows_per_piece) if rows_per_piece else self._pieces_of_wide_rows()
-        for piece in pieces:
+        for piece in self.json_entries():
             yield piece.encode()
         yield b"]}"
+
+    def json_entries(self) -> Iterator[str]:
+        """Yield the JSON texts of all rows, with commas between them."""
+        rows_per_piece = BYTES_PER_PIECE // self.bytes_per_row
+        return self._pieces_of_rows(rows_per_piece) if rows_per_piece else self._pieces_of_wide_rows()
 
     def json_pieces_of_one(self, model: Mapping[str, Any]) -> Iterator[bytes]:
         """Yield the JSON text of the answer of this model to one row."""
@@ -56,9 +60,12 @@ class PredictedRows:
     def _entries(self, start: int, stop: int) -> list[dict[str, Any]]:
         """Return label and class probabilities of some rows; ties go to the first class."""
         probabilities = self.probabilities[start:stop]
+        winners = winning_classes(probabilities).tolist()
+        if not self.with_probabilities:
+            return [{"label": self.labels[k]} for k in winners]
         return [
             {"label": self.labels[k], "probabilities": dict(zip(self.label_texts, row, strict=True))}
-            for k, row in zip(winning_classes(probabilities).tolist(), probabilities.tolist(), strict=True)
+            for k, row in zip(winners, probabilities.tolist(), strict=True)
         ]
 
     def _pieces_of_wide_rows(self) -> Iterator[str]:
@@ -71,6 +78,9 @@ class PredictedRows:
         """Yield the text of one row, some classes at a time."""
         row = self.probabilities[i]
         [winner] = winning_classes(row[None]).tolist()
+        if not self.with_probabilities:
+            yield f'{{"label":{as_json(self.labels[winner])}}}'
+            return
         yield f'{{"label":{as_json(self.labels[winner])},"probabilities":{{'
         step = self._classes_per_piece()
         for start in range(0, len(row), step):

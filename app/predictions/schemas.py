@@ -8,6 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainValidator, Wi
 
 from app.errors import Invalid
 from app.http.json_body import validated
+from app.predictions.coercion import Leniency
+from app.requests.dataset_reference import REFERENCE_FORMS as DATASET_DESCRIPTION
+from app.requests.dataset_reference import DatasetReference
 from app.requests.request_model import RequestModel
 from app.trained_models.names import REFERENCE_FORMS
 
@@ -43,36 +46,57 @@ Extra = Annotated[
     Query(description="How to handle a name that is not a feature of the model: refuse it, or ignore it."),
 ]
 
+Output = Annotated[
+    Literal["probabilities", "labels"],
+    Query(description="What an answer has for each row: the label and the probability of every class, or the label."),
+]
+
 MODEL_DESCRIPTION = f"{REFERENCE_FORMS[0].upper()}{REFERENCE_FORMS[1:]}."
 REQUEST_EXAMPLES = {
     "rows": {
         "value": {"model": "credit-risk", "rows": [{"age": 41, "job": "skilled"}, {"age": 23, "job": "unskilled"}]}
     },
     "columns": {"value": {"model": "credit-risk:3", "columns": {"age": [41, 23], "job": ["skilled", "unskilled"]}}},
+    "dataset": {"value": {"model": "@production", "dataset_id": "applications-2026", "output": "labels"}},
 }
 _MODEL: dict[str, JsonValue] = {"id": "5b0e1a5e-6a55-4b8e-9f0c-3f5f3f2d9f10", "name": "credit-risk", "version": 3}
 _PREDICTION: dict[str, JsonValue] = {"label": "good", "probabilities": {"bad": 0.2, "good": 0.8}}
 
 
-def _given(name: str, other: str) -> dict[str, JsonValue]:
-    """Return the schema of an object in which the first field is given and the other is not."""
-    return {"required": [name], "properties": {name: {"not": {"type": "null"}}, other: {"type": "null"}}}
+SOURCES = ("rows", "columns", "dataset_id")
 
 
-_EITHER_FORM: list[JsonValue] = [_given("rows", "columns"), _given("columns", "rows")]
+def _given(name: str) -> dict[str, JsonValue]:
+    """Return the schema of an object in which this source of rows is given and the others are not."""
+    others: dict[str, JsonValue] = {other: {"type": "null"} for other in SOURCES if other != name}
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}, **others}}
 
 
-class PredictRequest(RequestModel):
-    """Rows to predict, given as either `rows` or `columns`."""
+_ONE_SOURCE: list[JsonValue] = [_given(name) for name in SOURCES]
 
-    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra={"oneOf": _EITHER_FORM})
+
+class PredictParameters(RequestModel):
+    """Parameters of a prediction, which the query has if the body is a table."""
 
     model: str = Field(description=MODEL_DESCRIPTION)
-    rows: Rows | None = None
-    columns: Columns | None = None
     on_unknown: OnUnknown = "error"
     on_missing: OnMissing = "error"
     extra: Extra = "error"
+    output: Output = "probabilities"
+
+    @property
+    def leniency(self) -> Leniency:
+        return Leniency(self.on_unknown, self.on_missing, self.extra)
+
+
+class PredictRequest(PredictParameters):
+    """Rows to predict, given as `rows`, as `columns`, or as an uploaded data set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra={"oneOf": _ONE_SOURCE})
+
+    rows: Rows | None = None
+    columns: Columns | None = None
+    dataset_id: DatasetReference | None = Field(None, description=DATASET_DESCRIPTION)
 
     @property
     def n_rows(self) -> int:
@@ -87,12 +111,13 @@ class PredictRequest(RequestModel):
 
         Raises:
             RequestValidationError: a key is unknown, or a value has the wrong type.
-            Invalid: the document has both rows and columns, or neither.
+            Invalid: the document has not exactly one of rows, columns and dataset_id.
         """
         request = validated(cls, document)
-        if (request.rows is None) == (request.columns is None):
-            both = "neither rows nor columns are" if request.rows is None else "both rows and columns are"
-            raise Invalid.at("/rows", f"{both} given; give one of the two")
+        given = [name for name in SOURCES if getattr(request, name) is not None]
+        if len(given) != 1:
+            found = f"both {' and '.join(given)} are" if given else "neither rows nor columns nor dataset_id are"
+            raise Invalid.at("/rows", f"{found} given; give one of them")
         return request
 
 
@@ -105,7 +130,8 @@ class ModelRef(BaseModel):
 class PredictionOut(BaseModel):
     label: bool | int | float | str = Field(description="Most probable class, with its JSON type.")
     probabilities: dict[str, float] = Field(
-        description="Probability of each class, by the text of its label, in class order."
+        default_factory=dict,
+        description="Probability of each class, by the text of its label, in class order; none with output=labels.",
     )
 
 

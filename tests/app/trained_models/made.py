@@ -10,7 +10,9 @@ from starlette.testclient import TestClient
 import core
 from app.context import ServiceContext
 from app.http import error_handlers, request_memory
+from app.predictions import batch_endpoints as batch_predictions
 from app.predictions import endpoints as predictions
+from app.storage.content_store import StagedFile
 from app.storage.database import writing
 from app.trained_models import endpoints as trained_models
 from app.trained_models import pointer_endpoints
@@ -39,6 +41,7 @@ def client_of(context: ServiceContext) -> TestClient:
     app.include_router(pointer_endpoints.router)
     app.include_router(trained_models.router)
     app.include_router(predictions.router)
+    app.include_router(batch_predictions.router)
     return TestClient(app, raise_server_exceptions=False)
 
 
@@ -63,11 +66,18 @@ def make_trained_model(
     estimator = fitted(features, labels, seed)
     schema = {"target": "y", "classes": estimator.classes_.tolist(), "features": list(features), "left_out": []}
     stored = put(context.artifact_store, lambda path: core.save(estimator, path, schema=schema))
+    values = new_model(context, stored, schema, **{"seed": seed, **changed})
+    with writing(context.sessions) as session:
+        return TrainedModelService(session, context.artifact_store).register(NewTrainedModel(**values))
+
+
+def new_model(context: ServiceContext, stored: StagedFile, schema: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """Return the values of a model whose file is stored."""
     values: dict[str, Any] = {
         "name": "credit-risk",
         "kind": "forest",
         "parameters": {"n_estimators": 5},
-        "seed": seed,
+        "seed": 0,
         "data_sha256": "0" * 64,
         "code_version": "0.1.0",
         "fit_seconds": 0.5,
@@ -78,8 +88,7 @@ def make_trained_model(
         "noise": {"injected": None, "correction": None},
         "fitted": {},
         "certificate": None,
+        **changed,
     }
-    values |= changed
     values.setdefault("dataset_id", make_dataset(context))
-    with writing(context.sessions) as session:
-        return TrainedModelService(session, context.artifact_store).register(NewTrainedModel(**values))
+    return values

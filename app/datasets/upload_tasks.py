@@ -1,13 +1,13 @@
-"""Process that reads uploads, each in a child with hard limits: `python -m app.datasets.reader_process`.
+"""Reading of uploads in a child of `app.reader_process`, which has hard limits.
 
-A file can make its reader take any amount of memory or time, or crash it, on purpose or because it is damaged. Here
-that only ends a child. `app.datasets.remote_reader` is the other end of the conversation.
+`app.datasets.remote_reader` is the other end of the conversation.
 """
 
 import errno
 import json
 import logging
 import traceback
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,8 +22,6 @@ from app.datasets.ingestion import ingest
 from app.datasets.options import UploadOptions
 from app.datasets.reader_faults import decoded_too_large, summary_too_large, unreadable
 from app.errors import ServiceError
-from app.logs import configure_logging
-from app.operations.forked_tasks import serve
 from app.settings import MEBIBYTE, Limits
 
 log = logging.getLogger(__name__)
@@ -35,11 +33,15 @@ MAX_SUMMARY_BYTES = 32 * MEBIBYTE
 _FAULTS_OF_FILES = (pa.ArrowException, ValueError, ArithmeticError, LookupError, RecursionError, AssertionError)
 
 
-def handle(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the result of a request, or the error that it leads to."""
+#: Answers one kind of request within the limits.
+Task = Callable[[dict[str, Any], Limits], dict[str, Any]]
+
+
+def handled(tasks: Mapping[str, Task], request: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of a request to one of the tasks, or the error that it leads to."""
     limits = Limits(**request["limits"])
     try:
-        return {"result": _TASKS[request["task"]](request, limits)}
+        return {"result": tasks[request["task"]](request, limits)}
     except ServiceError as error:
         return _refused(error)
     except MemoryError:
@@ -81,7 +83,7 @@ def _ingest(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
     return summary
 
 
-_TASKS = {"prepare": _prepare, "ingest": _ingest}
+UPLOAD_TASKS: Mapping[str, Task] = {"prepare": _prepare, "ingest": _ingest}
 
 
 def _file(request: dict[str, Any]) -> PlainFile:
@@ -93,7 +95,7 @@ def _declared(request: dict[str, Any]) -> FileFormat | None:
     return None if request["declared"] is None else FileFormat(request["declared"])
 
 
-def _warm_up() -> None:
+def warm_up() -> None:
     """Read a small table in two formats: what libraries prepare at their first use, children then have already."""
     with TemporaryDirectory(prefix="bristlecone-") as folder:
         text, table, canonical = (Path(folder) / name for name in ("text", "table", "canonical"))
@@ -101,10 +103,3 @@ def _warm_up() -> None:
         pq.write_table(pa_csv.read_csv(text), table)
         for path in (text, table):
             ingest(PlainFile(path, "", 0), None, UploadOptions(target="label", name=""), Limits(), canonical)
-
-
-if __name__ == "__main__":
-    configure_logging()
-    pa.set_cpu_count(1)
-    _warm_up()
-    serve(handle)

@@ -1,0 +1,154 @@
+"""Rows of one request: received, read, and encoded for its model.
+
+Small JSON is read here. All other bodies are read in a child process, because they can be hostile, and because reading
+a large one would delay all other requests. Uploaded data sets are read there as well.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+
+from app.datasets.errors import DatasetNotFound, repoint
+from app.datasets.receiving import in_own_thread
+from app.datasets.records import DatasetRecord
+from app.datasets.service import DatasetService
+from app.datasets.store import DatasetStore
+from app.http.json_body import JsonBodies, validated
+from app.http.json_parsing import parse_json_body
+from app.http.memory_budget import MemoryBudget
+from app.predictions.body import ReceivedBody, received, with_parameters
+from app.predictions.encoded_rows import EncodedRows, RowsInFile, RowsInMemory
+from app.predictions.errors import DuplicateName, Faults
+from app.predictions.forms import from_columns, from_rows
+from app.predictions.remote_rows import RemoteRows, remote_rows
+from app.predictions.row_readers import FORMATS, JSON
+from app.predictions.schemas import PredictParameters, PredictRequest
+from app.predictions.service import PredictionService, ServedModel
+from app.requests.dataset_reference import DatasetReference
+from app.settings import Limits, Settings
+from app.storage.database import SessionFactory, reading
+from app.storage.staging import staged_path
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows to predict with a model."""
+
+    served: ServedModel
+    parameters: PredictParameters
+    rows: EncodedRows
+
+
+class Intake:
+    """Reader of the rows of one request.
+
+    sending: ends when the answer was sent. disk: for the rows that wait to be predicted. readers: memory of the
+    children that read rows.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        sessions: SessionFactory,
+        predictions: PredictionService,
+        store: DatasetStore,
+        sending: AsyncExitStack,
+        disk: MemoryBudget,
+        readers: MemoryBudget,
+    ) -> None:
+        self._settings, self._sessions, self._predictions, self._store = settings, sessions, predictions, store
+        self._sending, self._disk, self._readers = sending, disk, readers
+
+    @property
+    def _limits(self) -> Limits:
+        return self._settings.limits
+
+    async def batch(self, request: Request) -> Batch:
+        """Return the rows of a request.
+
+        Raises:
+            Invalid, UnsupportedMediaType, TooLarge, MemoryBusy, ModelNotFound, DatasetNotFound and others.
+        """
+        async with received(request, self._settings) as body:
+            if body.path is None:
+                small = await self._small(request, body)
+                if isinstance(small, Batch):
+                    return small
+                return await self._in_child(lambda child, out: self._dataset(child, small, out))
+            return await self._in_child(lambda child, out: self._table(child, body, request.query_params, out))
+
+    async def _small(self, request: Request, body: ReceivedBody) -> Batch | PredictRequest:
+        """Return the rows of small JSON, or what it says if its rows are a data set."""
+        bodies: JsonBodies = request.app.state.json_bodies
+
+        def read(content: bytes) -> Batch | PredictRequest:
+            document = parse_json_body(content, DuplicateName)
+            requested = PredictRequest.from_document(with_parameters(document, request.query_params))
+            if requested.dataset_id is not None:
+                return requested
+            served = self._predictions.open(requested.model)
+            served.cost(requested.n_rows, self._limits)
+            encoder, faults = served.encoder, Faults()
+            if requested.columns is not None:
+                table = from_columns(requested.columns, encoder.known, faults)
+            else:
+                table = from_rows(requested.rows or [], encoder.names, faults)
+            return Batch(served, requested, RowsInMemory(encoder.matrix(table, requested.leniency, faults)))
+
+        async with bodies.read_small(body.content, body.cost, read) as small:
+            return small
+
+    async def _in_child(self, encode: Callable[[RemoteRows, Path], Batch]) -> Batch:
+        """Return what `encode` makes with a child and the path of a new file, which stays until the answer was sent."""
+        out = self._sending.enter_context(staged_path(self._settings.staging_folder, "rows", ".encoded"))
+
+        def encoded() -> Batch:
+            with remote_rows(self._limits) as child:
+                return encode(child, out)
+
+        async with self._readers.taken(self._limits.max_decoded_bytes):
+            batch = await in_own_thread(encoded)
+        assert isinstance(batch.rows, RowsInFile)
+        await self._sending.enter_async_context(self._disk.taken(batch.rows.n_bytes))
+        return batch
+
+    def _table(self, child: RemoteRows, body: ReceivedBody, query: Mapping[str, str], out: Path) -> Batch:
+        assert body.path is not None
+        if body.media_type == JSON:
+            requested = PredictRequest.from_document(with_parameters(child.outline(body.path), query))
+            if requested.dataset_id is not None:
+                return self._dataset(child, requested, out)
+            return self._encoded(child, requested, {"kind": "document"}, out)
+        parameters = validated(PredictParameters, dict(query), within="query")
+        file = {"path": str(body.path), "format": FORMATS[body.media_type], "encoding": body.encoding}
+        return self._encoded(child, parameters, {"kind": "file", **file}, out)
+
+    def _dataset(self, child: RemoteRows, requested: PredictRequest, out: Path) -> Batch:
+        assert requested.dataset_id is not None
+        dataset = self._found(requested.dataset_id)
+        source = {"kind": "dataset", "path": str(self._store.path(dataset.fingerprint)), "features": dataset.features}
+        return self._encoded(child, requested, source, out)
+
+    def _found(self, reference: DatasetReference) -> DatasetRecord:
+        try:
+            with reading(self._sessions) as session:
+                return DatasetService(session, self._store).get(reference)
+        except DatasetNotFound as error:
+            repoint(error, lambda _: "/dataset_id")
+            raise
+
+    def _encoded(self, child: RemoteRows, parameters: PredictParameters, source: Mapping[str, Any], out: Path) -> Batch:
+        served = self._predictions.open(parameters.model)
+        rows = child.encode(source, served.encoder, parameters.leniency, out, _most_rows(served, self._limits))
+        served.cost(rows.n_rows, self._limits)
+        return Batch(served, parameters, rows)
+
+
+def _most_rows(served: ServedModel, limits: Limits) -> int:
+    """Return the number of rows beyond which `served.cost` refuses an answer."""
+    n_cells = len(served.encoder.columns) + len(served.labels)
+    return min(limits.max_answer_cells // n_cells, limits.max_decoded_bytes // served.bytes_per_row)
