@@ -6,11 +6,13 @@ from sqlalchemy import Engine
 
 from app.audits.store import IssueStore
 from app.datasets.store import DatasetStore
-from app.predictions.cache import LeastRecentlyUsed
-from app.predictions.service import ServedModel
+from app.predictions.service import ServedModels
 from app.settings import Settings
 from app.storage.database import SessionFactory, build_engine, session_factory
+from app.storage.generation import Generation
 from app.telemetry.instruments import Instruments
+from app.trained_models.reference_cache import ReferenceCache
+from app.trained_models.registry_changes import announce_changes
 from app.trained_models.store import ArtifactStore
 
 
@@ -24,7 +26,7 @@ class ServiceContext:
     dataset_store: DatasetStore
     artifact_store: ArtifactStore
     issue_store: IssueStore
-    served_models: LeastRecentlyUsed[ServedModel]
+    served_models: ServedModels
     instruments: Instruments
 
     def close(self) -> None:
@@ -42,14 +44,19 @@ def open_context(settings: Settings, instruments: Instruments | None = None) -> 
     for folder in (settings.home, settings.staging_folder, *stores):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     engine = build_engine(settings.database)
+    sessions = session_factory(engine)
+    generation = Generation(settings.generation_file)
+    announce_changes(sessions, generation)
     staging, min_free_bytes = settings.staging_folder, settings.limits.min_free_bytes
     return ServiceContext(
         settings=settings,
         engine=engine,
-        sessions=session_factory(engine),
+        sessions=sessions,
         dataset_store=DatasetStore(settings.datasets_folder, staging, min_free_bytes),
         artifact_store=ArtifactStore(settings.artifacts_folder, staging, min_free_bytes),
         issue_store=IssueStore(settings.issues_folder, staging, min_free_bytes),
-        served_models=LeastRecentlyUsed(counts=instruments.model_cache),
+        served_models=ServedModels(
+            ReferenceCache(generation), settings.server.model_cache_bytes, instruments.model_cache
+        ),
         instruments=instruments,
     )

@@ -26,6 +26,7 @@ from app.http.body_limit import ExplainBodyLimit
 from app.http.body_time import LimitBodyTime
 from app.http.compression import CompressAnswers
 from app.http.cross_site import AllowOrigins, CrossSite
+from app.http.direct_answers import AnswerDirectly
 from app.http.head import AnswerHead
 from app.http.in_flight import LimitRequests
 from app.http.query_names import refuse_ignored_parameters
@@ -47,6 +48,7 @@ from app.operations.maintenance import MaintenanceStep
 from app.predictions import batch_endpoints as batch_predictions
 from app.predictions import endpoints as predictions
 from app.predictions.dependencies import PredictionResources
+from app.predictions.direct_answers import predict_directly
 from app.settings import Settings, load_settings
 from app.storage.database import SessionFactory
 from app.sweeps import endpoints as sweeps
@@ -85,6 +87,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     # Until the application runs.
     app.state.instruments = Instruments()
     request_memory.install(app, settings)
+    # The last middleware that a request meets, so that all others hold for these answers too.
+    app.add_middleware(AnswerDirectly, answers={"/healthz": health.answer_directly, "/predict": predict_directly})
     # Added before the two below, so that its answers are explained and logged, unlike those of `max_body_size`.
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.limits.max_body_bytes)
     app.add_middleware(ExplainBodyLimit, max_body_bytes=settings.limits.max_body_bytes)

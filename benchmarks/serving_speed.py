@@ -127,7 +127,9 @@ def _predictions() -> list[str]:
 
 def _print_table(routes: Sequence[Route], arguments: argparse.Namespace) -> None:
     bare = routes[0]
-    print(f"The bare application uses {_resolved(arguments)}. {arguments.repeats} repeats of {arguments.seconds:g} s.\n")
+    print(
+        f"The bare application uses {_resolved(arguments)}. {arguments.repeats} repeats of {arguments.seconds:g} s.\n"
+    )
     print(_HEADER)
     for route in routes:
         rates = [load.requests_per_second for load in route.full]

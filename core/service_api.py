@@ -9,12 +9,13 @@ from core.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, aud
 from core.audit import DEFAULT_FOLDS as DEFAULT_AUDIT_FOLDS
 from core.class_votes import winning_classes
 from core.columns.arrow_types import is_text, plain_array
-from core.columns.cells import CellFault, encode_cell
+from core.columns.cells import CellFault, encode_cell, text_encoder
 from core.columns.column import EncodedCells
 from core.columns.datetimes import parse_datetimes, seconds_of_temporal
 from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers
 from core.evaluation import SCORES
 from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
+from core.growth.voting import prediction_layouts
 from core.holdout import holdout_size, largest_fold_size
 from core.inspection.importances import PERMUTING, impurity_importances, permutation_importances, split_features
 from core.inspection.node_records import InspectedTree, NodeRecord, SplitRecord
@@ -77,11 +78,13 @@ __all__ = [
     "parse_numbers",
     "permutation_importances",
     "plain_array",
+    "prediction_layouts",
     "scores_memory",
     "seconds_of_temporal",
     "split_features",
     "step_monitor",
     "stopping_with",
+    "text_encoder",
     "too_few_to_judge",
     "warm_up",
     "warm_up_fit",

@@ -15,7 +15,7 @@ T = TypeVar("T")
 DEFAULT_MAX_BYTES = 1024**3
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Entry(Generic[T]):
     future: Future[T]
     size_bytes: int
@@ -28,9 +28,16 @@ class LeastRecentlyUsed(Generic[T]):
     it alone exceeds `max_bytes`.
     """
 
-    def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES, counts: CacheCounts | None = None) -> None:
+    def __init__(
+        self,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        counts: CacheCounts | None = None,
+        measure: Callable[[T], int] | None = None,
+    ) -> None:
+        """measure: returns the bytes that an entry holds, once it is loaded; None if its size is known before."""
         self._max_bytes = max_bytes
         self._counts = counts or CacheCounts(ProcessCounts())
+        self._measure = measure
         self._lock = Lock()
         self._entries: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
         self._cached_bytes = 0
@@ -40,7 +47,10 @@ class LeastRecentlyUsed(Generic[T]):
         return self._cached_bytes
 
     def get(self, key: Hashable, size_bytes: int, load: Callable[[], T]) -> T:
-        """Return the cached result of `load`, calling it if there is none. An error is raised and not cached."""
+        """Return the cached result of `load`, calling it if there is none. An error is raised and not cached.
+
+        size_bytes: what the entry counts as, or counts as until it is loaded if it is measured then.
+        """
         with self._lock:
             entry = self._entries.get(key)
             is_new = entry is None
@@ -56,14 +66,34 @@ class LeastRecentlyUsed(Generic[T]):
             self._counts.hits.add()
         return entry.future.result()
 
+    def loaded(self, key: Hashable) -> T | None:
+        """Return the cached result for a key, or None if it is not there or not yet loaded. Never waits for a load."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None or not entry.future.done() or entry.future.exception() is not None:
+                return None
+            self._entries.move_to_end(key)
+        self._counts.hits.add()
+        return entry.future.result()
+
     def _fill(self, key: Hashable, entry: _Entry[T], load: Callable[[], T]) -> None:
         try:
-            entry.future.set_result(load())
+            value = load()
+            if self._measure is not None:
+                self._resize(key, entry, self._measure(value))
+            entry.future.set_result(value)
         except BaseException as error:
             with self._lock:
                 if self._entries.get(key) is entry:
                     self._drop(key)
             entry.future.set_exception(error)
+
+    def _resize(self, key: Hashable, entry: _Entry[T], size_bytes: int) -> None:
+        with self._lock:
+            if self._entries.get(key) is entry:
+                self._add_bytes(size_bytes - entry.size_bytes)
+                entry.size_bytes = size_bytes
+                self._evict()
 
     def _evict(self) -> None:
         while self._cached_bytes > self._max_bytes and len(self._entries) > 1:

@@ -10,9 +10,8 @@ from app.datasets.store import DatasetStore
 from app.http.dependencies import resources
 from app.http.memory_budget import MemoryBudget
 from app.predictions.answer_cost import AnswerCost
-from app.predictions.cache import LeastRecentlyUsed
 from app.predictions.intake import Intake
-from app.predictions.service import PredictionService, ServedModel
+from app.predictions.service import PredictionService, ServedModels
 from app.telemetry.instruments import Instruments
 from app.trained_models.dependencies import ModelResources
 
@@ -24,7 +23,7 @@ class PredictionResources(ModelResources, Protocol):
     def dataset_store(self) -> DatasetStore: ...
 
     @property
-    def served_models(self) -> LeastRecentlyUsed[ServedModel]: ...
+    def served_models(self) -> ServedModels: ...
 
     @property
     def instruments(self) -> Instruments: ...

@@ -63,6 +63,11 @@ class Settings(Group):
         return self.home / "staging"
 
     @property
+    def generation_file(self) -> Path:
+        """File that all processes map into memory, and that changes with every change of models, names or aliases."""
+        return self.home / "registry-generation"
+
+    @property
     def run_folder(self) -> Path:
         return self.home / "run"
 

@@ -92,6 +92,12 @@ class Environment(BaseSettings):
         None, description="Time after which a connection without a request is closed."
     )
 
+    model_cache_bytes: int | None = Field(
+        None,
+        description="Memory of one API process for models that are loaded for predictions. The least recently used "
+        "ones are unloaded; the one that was used last stays even if it is larger.",
+    )
+
     lease_seconds: float | None = Field(
         None, description="Time without a report after which a worker counts as lost and its job is queued again."
     )

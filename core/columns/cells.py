@@ -5,9 +5,10 @@ The values are those of `Column.encode`, which reads whole columns and takes lon
 
 import math
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
@@ -38,6 +39,28 @@ def encode_cell(column: Column, cell: Any) -> float | CellFault:
     if column.kind is ColumnKind.NUMERIC and type(cell) in (int, float):
         return _finite(cell)
     return CellFault.INVALID
+
+
+def text_encoder(column: Column) -> Callable[[str], float | CellFault]:
+    """Return a function that does what `encode_cell` does with cells of text, prepared for many calls."""
+    reading = column.reading
+    is_plain = (reading.decimal, reading.thousands, reading.percent) == (".", "", False)
+    if column.kind is ColumnKind.NUMERIC and is_plain:
+        return _plain_number_encoder(column)
+    return partial(encode_cell, column)
+
+
+def _plain_number_encoder(column: Column) -> Callable[[str], float | CellFault]:
+    is_number, nulls = _compiled_number(column.reading).fullmatch, frozenset(column.reading.nulls)
+
+    def encode(text: str) -> float | CellFault:
+        if is_number(text) and text not in nulls:
+            number = float(text)
+            if math.isfinite(number):
+                return number
+        return encode_cell(column, text)
+
+    return encode
 
 
 def _finite(cell: int | float) -> float | CellFault:

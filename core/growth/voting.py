@@ -74,6 +74,12 @@ def cached_layout(owner: Any, trees: Any, dtype: np.dtype[Any], make: Callable[[
     return layout
 
 
+def prediction_layouts(owner: Any) -> tuple[Layout, ...]:
+    """Return the layouts that were made of the trees of an estimator so far, which hold memory beside it."""
+    cached = _CACHED.get(owner)
+    return () if cached is None else tuple(cached.by_dtype.values())
+
+
 def packed_trees(trees: Trees, vote: Vote, dtype: np.dtype[Any]) -> Layout:
     """Return the prediction layout of `trees` for rows of type `dtype`."""
     outputs: list[_LeafOutputs] = []

@@ -114,7 +114,9 @@ class TestTrees:
         assert len(nodes) == part["n_nodes"]
 
     def test_one_node_is_returned_however_large(self, context, model):
-        served = PredictionService(context.sessions, context.artifact_store, context.served_models).open("credit-risk")
+        served = PredictionService(
+            context.sessions, context.artifact_store, context.served_models, context.instruments
+        ).open("credit-risk")
         limits = context.settings.limits.model_copy(update={"max_answer_cells": 1})
         part = service.tree_part(served, 0, SliceQuery(limit=10, cursor=None), limits)
         assert (len(part.nodes), part.next_cursor is None) == (1, False)

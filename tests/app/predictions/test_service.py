@@ -7,10 +7,9 @@ import pytest
 from sqlalchemy import JSON, event
 
 from app.context import ServiceContext
-from app.predictions.cache import LeastRecentlyUsed
 from app.predictions.service import PredictionService
 from app.trained_models.errors import ArtifactMissing, ModelNotFound
-from app.trained_models.service import delete_model
+from app.trained_models.service import change_model, delete_model
 from app.trained_models.store import ArtifactStore
 from app.trained_models.tables import TrainedModelRow
 from tests.app.trained_models.made import make_trained_model
@@ -35,7 +34,7 @@ class _DeletingStore(ArtifactStore):
 
 def _service(context: ServiceContext, doomed: TrainedModelRow) -> PredictionService:
     return PredictionService(
-        context.sessions, _DeletingStore(context, doomed), LeastRecentlyUsed(), context.instruments
+        context.sessions, _DeletingStore(context, doomed), context.served_models, context.instruments
     )
 
 
@@ -60,11 +59,13 @@ def test_its_name_resolves_to_the_previous_version_although_both_have_one_file(c
 def test_a_model_in_memory_is_found_without_its_large_columns(context: ServiceContext, by: str) -> None:
     row = make_trained_model(context)
     reference = {"id": str(row.id), "name": row.name, "name:version": f"{row.name}:{row.version}"}[by]
-    service = PredictionService(context.sessions, context.artifact_store, LeastRecentlyUsed(), context.instruments)
+    service = PredictionService(context.sessions, context.artifact_store, context.served_models, context.instruments)
     first, again = _selects(context, service, reference), _selects(context, service, reference)
-    # The first time, the features and classes are read as well.
+    # The first time, the features and classes are read as well. Then nothing is, until the registry changes.
     assert [_large_columns(statement) for statement in first] == [set(), {"feature_schema"}]
-    assert [_large_columns(statement) for statement in again] == [set()]
+    assert again == []
+    change_model(context.sessions, context.artifact_store, reference, {"description": "changed"})
+    assert [_large_columns(statement) for statement in _selects(context, service, reference)] == [set()]
 
 
 def _selects(context: ServiceContext, service: PredictionService, reference: str) -> list[str]:
@@ -92,6 +93,6 @@ def _large_columns(statement: str) -> set[str]:
 def test_a_lost_file_is_reported_as_missing(context: ServiceContext) -> None:
     row = make_trained_model(context)
     remove(context.artifact_store, row.artifact_sha256)
-    service = PredictionService(context.sessions, context.artifact_store, LeastRecentlyUsed(), context.instruments)
+    service = PredictionService(context.sessions, context.artifact_store, context.served_models, context.instruments)
     with pytest.raises(ArtifactMissing):
         service.open(row.name)
