@@ -21,9 +21,21 @@ class _Formatter(logging.Formatter):
     default_time_format = "%Y-%m-%dT%H:%M:%S"
     default_msec_format = "%s.%03dZ"
 
+    def __init__(self, form: str) -> None:
+        super().__init__(form)
+        self._second, self._second_text = -1, ""
+
     def format(self, record: logging.LogRecord) -> str:
         record.correlation = correlation.get()
         return super().format(record)
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        """Return the time. The text of a second is kept, because requests make many lines in it."""
+        second = int(record.created)
+        if second != self._second:
+            text = time.strftime(self.default_time_format, self.converter(second))
+            self._second_text, self._second = text, second
+        return self.default_msec_format % (self._second_text, record.msecs)
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return super().formatMessage(record).rstrip().translate(_CONTROLS)
@@ -35,6 +47,8 @@ class _Formatter(logging.Formatter):
 
 def configure_logging(level: int = logging.INFO) -> None:
     """Send all logs to standard error. Handlers that libraries have installed are removed."""
+    # Values of each line that no line shows.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler()
     handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(name)s [%(correlation)s] %(message)s"))
     logging.basicConfig(level=level, handlers=[handler], force=True)

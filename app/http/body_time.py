@@ -3,9 +3,10 @@
 import asyncio
 import time
 
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http.raw_headers import header
 
 #: Slowest body, on average over the longest pause that is allowed.
 MIN_BYTES_PER_SECOND = 500
@@ -21,15 +22,15 @@ class LimitBodyTime:
         self._app, self._idle_seconds = app, idle_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and _has_body(Headers(scope=scope)):
+        if scope["type"] == "http" and _has_body(scope):
             body = _TimedBody(receive, send, self._idle_seconds)
             await self._app(scope, body.receive, body.send)
         else:
             await self._app(scope, receive, send)
 
 
-def _has_body(headers: Headers) -> bool:
-    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+def _has_body(scope: Scope) -> bool:
+    return header(scope, b"transfer-encoding") is not None or header(scope, b"content-length") not in (None, "0")
 
 
 class _TimedBody:

@@ -1,13 +1,16 @@
 """Compression of answers with gzip, if the client accepts it."""
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.http.raw_headers import header
 
 #: Smaller bodies gain nothing.
 MIN_BYTES = 1_000
 _LEVEL = 5
 
+_VARY = (b"vary", b"Accept-Encoding")
 #: Compressed already, or streams of events, which must not wait in a buffer.
 _EXCLUDED = (
     *DEFAULT_EXCLUDED_CONTENT_TYPES,
@@ -31,7 +34,7 @@ class CompressAnswers:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not accepts_gzip(Headers(scope=scope).get("accept-encoding", "")):
+        if scope["type"] != "http" or not accepts_gzip(header(scope, b"accept-encoding") or ""):
             await self._plain(scope, receive, _with_vary(send))
             return
 
@@ -51,13 +54,19 @@ def _with_vary(send: Send) -> Send:
 
     async def send_with_vary(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(raw=message["headers"])
-            media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+            media_type = (header(message, b"content-type") or "").partition(";")[0].strip().lower()
             if media_type and media_type not in _EXCLUDED:
-                headers.add_vary_header("Accept-Encoding")
+                _add_vary(message)
         await send(message)
 
     return send_with_vary
+
+
+def _add_vary(message: Message) -> None:
+    if header(message, b"vary") is None:
+        message["headers"].append(_VARY)
+    else:
+        MutableHeaders(raw=message["headers"]).add_vary_header("Accept-Encoding")
 
 
 def accepts_gzip(accept_encoding: str) -> bool:

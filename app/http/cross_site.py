@@ -34,9 +34,11 @@ class CrossSite:
         self._origins = origins
 
     def __call__(self, scope: Scope) -> CrossSiteRequest | None:
+        if scope["method"] in _SAFE_METHODS:
+            return None
         headers = Headers(scope=scope)
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-        if scope["method"] in _SAFE_METHODS or self._is_allowed(origin) or _is_own(origin, site, headers):
+        if self._is_allowed(origin) or _is_own(origin, site, headers):
             return None
         page = f"of the origin {origin!r:.100}" if origin else f"with Sec-Fetch-Site: {site!r:.40}"
         return CrossSiteRequest.at(

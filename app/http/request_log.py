@@ -8,12 +8,12 @@ import re
 import time
 import uuid
 
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.answered_error import AnsweredError, answered_error
 from app.http.error_handlers import bug_response, shown_target
+from app.http.raw_headers import header
 from app.http.route_needs import ROUTE
 from app.logs import correlation
 from app.storage.database import Changes, changes
@@ -21,7 +21,7 @@ from app.telemetry.instruments import NO_ROUTE, Instruments
 
 log = logging.getLogger("app.access")
 
-HEADER = "X-Request-Id"
+_HEADER = b"x-request-id"
 _ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
@@ -81,7 +81,7 @@ class _Exchange:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            MutableHeaders(scope=message)[HEADER] = self.request_id
+            message["headers"] = [*message["headers"], (_HEADER, self.request_id.encode())]
         self._complete = message["type"] == "http.response.body" and not message.get("more_body", False)
         await self._send(message)
 
@@ -95,5 +95,5 @@ class _Exchange:
 
 
 def _request_id(scope: Scope) -> str:
-    request_id = Headers(scope=scope).get(HEADER, "")
+    request_id = header(scope, _HEADER) or ""
     return request_id if _ACCEPTABLE_ID.fullmatch(request_id) else uuid.uuid4().hex

@@ -10,6 +10,7 @@ from starlette.types import Scope
 from app.errors import ServiceError
 from app.http.direct_answers import Header, ReadyAnswer
 from app.http.entity_tags import names_tag
+from app.http.raw_headers import header
 from app.predictions.dependencies import PredictionResources
 from app.predictions.plain_query import plain_query
 from app.predictions.service import ServedModel
@@ -35,7 +36,7 @@ def predict_directly(scope: Scope) -> ReadyAnswer | None:
     if served is None or not _is_small(served, context.settings.limits):
         return None
     values = served.plain_rows.values(query)
-    return None if values is None else _answer(served, values, _if_none_match(scope))
+    return None if values is None else _answer(served, values, header(scope, b"if-none-match"))
 
 
 def _is_small(served: ServedModel, limits: Limits) -> bool:
@@ -58,10 +59,3 @@ def _answer(served: ServedModel, values: list[float], if_none_match: str | None)
     [winner], [row] = winning_classes(probabilities).tolist(), probabilities.tolist()
     body = served.one_row_text.of(row, winner)
     return ReadyAnswer(200, [*headers, (b"content-length", b"%d" % len(body)), _CONTENT_TYPE], body)
-
-
-def _if_none_match(scope: Scope) -> str | None:
-    for name, value in scope["headers"]:
-        if name == b"if-none-match":
-            return str(value, "latin-1")
-    return None
