@@ -66,7 +66,7 @@ class Route:
 def _listening(port: int) -> list[psutil.Process]:
     """Return the processes that accept connections at a port."""
     addresses = psutil.net_connections("tcp")
-    pids = {one.pid for one in addresses if one.status == psutil.CONN_LISTEN and one.laddr.port == port}
+    pids = {one.pid for one in addresses if one.status == psutil.CONN_LISTEN and one.laddr[1:] == (port,)}
     return [psutil.Process(pid) for pid in pids if pid]
 
 
