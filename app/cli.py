@@ -1,8 +1,10 @@
 """Command line of the service: `bristlecone`."""
 
 import argparse
+import contextlib
 import os
 import resource
+import socket
 import sys
 from collections.abc import Callable, Sequence
 
@@ -17,6 +19,7 @@ from app.errors import ServiceError
 from app.http.server import server_options
 from app.logs import configure_logging
 from app.machine import return_freed_memory
+from app.operations.api_processes import ApiProcesses
 from app.operations.startup_checks import (
     StartRefused,
     require_migrated,
@@ -32,6 +35,8 @@ from bristlecone import command_line
 
 #: How long the API waits for open connections when it stops; the supervisor waits a little longer.
 API_GRACE_SECONDS = 8
+#: Exit code of an API process that could not start, as the server library's own command has it.
+STARTUP_FAILURE = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,6 +69,8 @@ def _parser() -> argparse.ArgumentParser:
         subparser.set_defaults(command=command)
         if name == "demo":
             subparser.add_argument("--exit", action="store_true", help="stop the service at the end")
+        if name == "api":
+            subparser.add_argument("--socket", type=int, help=argparse.SUPPRESS)
         if name == "keys":
             add_key_commands(subparser)
     command_line.add_commands(commands)
@@ -74,14 +81,28 @@ def _serve(settings: Settings, options: argparse.Namespace) -> None:
     serve(settings)
 
 
-def _api(settings: Settings, _: argparse.Namespace) -> None:
-    require_own_state(settings)
-    require_private_address(settings)
-    warn_if_open(settings)
+def _api(settings: Settings, options: argparse.Namespace) -> None:
+    if options.socket is None:
+        require_own_state(settings)
+        require_private_address(settings)
+        warn_if_open(settings)
+        if settings.server.api_processes > 1:
+            ApiProcesses(settings, dict(os.environ), API_GRACE_SECONDS + 1).run()
+            return
+    _run_api_process(settings, None if options.socket is None else [socket.socket(fileno=options.socket)])
+
+
+def _run_api_process(settings: Settings, sockets: list[socket.socket] | None) -> None:
+    """Run one API process. sockets: those that it shares with others; None to listen on its own."""
     _raise_file_limit()
     return_freed_memory()
     options = server_options(settings)
-    uvicorn.run("app.main:create_app", factory=True, timeout_graceful_shutdown=API_GRACE_SECONDS, **options)
+    config = uvicorn.Config("app.main:create_app", factory=True, timeout_graceful_shutdown=API_GRACE_SECONDS, **options)
+    server = uvicorn.Server(config)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets)
+    if not server.started:
+        raise SystemExit(STARTUP_FAILURE)
 
 
 def _raise_file_limit() -> None:

@@ -24,12 +24,16 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True)
 class ChildCommand:
-    """Command of a child process. `output`: file that its output is appended to; None = the terminal."""
+    """Command of a child process.
+
+    output: file that its output is appended to; None = the terminal. descriptors: of files that it inherits.
+    """
 
     name: str
     arguments: Sequence[str]
     stop_seconds: float
     output: Path | None = None
+    descriptors: Sequence[int] = ()
 
 
 def spawn(command: ChildCommand, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
@@ -46,6 +50,7 @@ def spawn(command: ChildCommand, environment: Mapping[str, str]) -> "subprocess.
             stdout=output,
             stderr=subprocess.STDOUT if output else None,
             start_new_session=True,
+            pass_fds=command.descriptors,
             preexec_fn=_death_signal_setter(os.getpid()),
         )
 
@@ -90,10 +95,14 @@ class ChildProcess:
             self._start()
             log.info("%s restarted as process %d", self.name, self._process.pid)
 
-    def stop(self, *, at_once: Callable[[], bool]) -> None:
-        """Send SIGTERM, then SIGKILL to the whole group after `stop_seconds` or as soon as `at_once()` is true."""
+    def ask_to_stop(self) -> None:
+        """Send SIGTERM, and return at once."""
         if self.exit_code is None:
             self._process.terminate()
+
+    def stop(self, *, at_once: Callable[[], bool]) -> None:
+        """Send SIGTERM, then SIGKILL to the whole group after `stop_seconds` or as soon as `at_once()` is true."""
+        self.ask_to_stop()
         deadline = time.monotonic() + self._command.stop_seconds
         while self.exit_code is None and time.monotonic() < deadline and not at_once():
             time.sleep(0.02)

@@ -94,12 +94,24 @@ def require_free_port(settings: Settings) -> None:
     Raises:
         StartRefused: the port is in use, or the address does not belong to this machine.
     """
+    listening_socket(settings).close()
+
+
+def listening_socket(settings: Settings) -> socket.socket:
+    """Return a socket that is bound to the address of the service, and does not listen yet.
+
+    Raises:
+        StartRefused: the port is in use, or the address does not belong to this machine.
+    """
     try:
         addresses = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
         family, kind, protocol, _, address = addresses[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
+        with contextlib.ExitStack() as on_error:
+            bound = on_error.enter_context(socket.socket(family, kind, protocol))
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+            on_error.pop_all()
+            return bound
     except OSError as error:
         raise StartRefused(
             f"cannot listen on {settings.host} port {settings.port} ({error.strerror}); "

@@ -76,6 +76,11 @@ class Environment(BaseSettings):
         description="Origins of other web pages that may use the API, separated by commas, "
         "for example `https://labels.example.org`; `*` allows all.",
     )
+    api_processes: int | None = Field(
+        None,
+        description="Number of API processes that share the port. Limits of one process, such as its connections, "
+        "memory and requests a minute, hold for each of them.",
+    )
     max_connections: int | None = Field(
         None, description="Open connections of one API process. Half as many requests are answered at the same time."
     )

@@ -79,6 +79,7 @@ class ServerSettings(Group):
     header_seconds: float = Field(20.0, gt=0)
     body_idle_seconds: float = Field(30.0, gt=0)
     keep_alive_seconds: float = Field(30.0, gt=0)
+    api_processes: int = Field(1, gt=0)
     model_cache_bytes: int = Field(1024 * MEBIBYTE, gt=0)
 
 
