@@ -29,6 +29,7 @@ from app.http.cross_site import AllowOrigins, CrossSite
 from app.http.direct_answers import AnswerDirectly
 from app.http.head import AnswerHead
 from app.http.in_flight import LimitRequests
+from app.http.protocol_errors import ProtocolErrors
 from app.http.query_names import refuse_ignored_parameters
 from app.http.refusal import RefuseRequests
 from app.http.request_log import RequestLog
@@ -47,6 +48,7 @@ from app.metrics.scrape import Scrape
 from app.operations.maintenance import MaintenanceStep
 from app.predictions import batch_endpoints as batch_predictions
 from app.predictions import endpoints as predictions
+from app.predictions import inference_endpoints as inference
 from app.predictions.dependencies import PredictionResources
 from app.predictions.direct_answers import predict_directly
 from app.settings import Settings, load_settings
@@ -89,12 +91,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     request_memory.install(app, settings)
     # The last middleware that a request meets, so that all others hold for these answers too.
     app.add_middleware(AnswerDirectly, answers={"/healthz": health.answer_directly, "/predict": predict_directly})
+    # Twice: for errors before they are compressed, and for those of the gates below.
+    app.add_middleware(ProtocolErrors)
     # Added before the two below, so that its answers are explained and logged, unlike those of `max_body_size`.
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.limits.max_body_bytes)
     app.add_middleware(ExplainBodyLimit, max_body_bytes=settings.limits.max_body_bytes)
     app.add_middleware(CompressAnswers)
     app.add_middleware(AnswerHead)
     _add_gates(app, settings)
+    app.add_middleware(ProtocolErrors)
     app.add_middleware(RequestLog)
     app.add_middleware(AddSecurityHeaders)
     error_handlers.install(app)
@@ -107,7 +112,7 @@ def _include_routes(app: FastAPI, settings: Settings) -> None:
     app.include_router(datasets.router(settings.limits))
     for part in (training, forms, audits, sweeps, jobs, job_events):
         app.include_router(part.router)
-    for part in (model_pointers, inspection, trained_models, predictions, batch_predictions):
+    for part in (model_pointers, inspection, trained_models, predictions, batch_predictions, inference):
         app.include_router(part.router)
     for part in (health, metrics, documents):
         app.include_router(part.router)

@@ -48,6 +48,25 @@ _HEADERS = [(b"content-length", b"%d" % len(_HEALTHY_JSON)), (b"content-type", b
 def answer_directly(scope: Scope) -> ReadyAnswer | None:
     """Return the answer of GET /healthz, or None if its route must refuse the query."""
     return None if scope["query_string"] else ReadyAnswer(200, list(_HEADERS), _HEALTHY_JSON)
+class InferenceReadiness(BaseModel):
+    """Readiness in the form of the Open Inference Protocol."""
+
+    ready: bool
+
+
+@router.get(
+    "/v2/health/ready",
+    tags=["inference"],
+    summary="Check whether the service is ready, by the Open Inference Protocol",
+    responses={503: {"model": InferenceReadiness, "description": "A part that `GET /readyz` names is not available"}},
+)
+@open_to_all
+async def inference_ready(
+    response: Response, checks: Annotated[ReadinessChecks, Depends(_checks)]
+) -> InferenceReadiness:
+    ready = all(outcome == OK for outcome in (await checks.outcomes()).values())
+    response.status_code = 200 if ready else 503
+    return InferenceReadiness(ready=ready)
 
 
 @router.get("/healthz", summary="Check whether this process is alive")

@@ -20,6 +20,7 @@ from app.http.errors import (
     RequestTimeout,
     ServerBusy,
 )
+from app.http.protocol_errors import follows_protocol, with_protocol_errors
 from app.http.refusal import HEALTH_PATHS
 from app.http.route_needs import known_routes
 
@@ -67,6 +68,8 @@ def _with_problems(document: dict[str, Any], needs: dict[tuple[str, str], Need])
             _add_common_errors(path, method, operation, needs[path, method], shared)
             _describe_need(operation, needs[path, method])
             _describe_location(operation)
+            if follows_protocol(path):
+                operation["responses"] = with_protocol_errors(operation["responses"], shared)
     document["components"]["responses"] = dict(sorted(shared.items()))
     document["components"]["securitySchemes"] = {KEY_SCHEME: _KEY_SCHEME}
     return _with_shared_definitions(document)

@@ -151,10 +151,14 @@ def from_batch(batch: pa.RecordBatch, names: Iterable[str], known: frozenset[str
 
 
 def sliced(table: Table, start: int, n_rows: int) -> Table:
-    """Return at most so many rows of a table whose pointers are those of columns."""
+    """Return at most so many rows of a table, beginning with number `start`."""
+
+    def pointer_to(name: str, row: int | None) -> str:
+        return table.pointer_to(name, None if row is None else start + row)
+
     columns = {name: cells[start : start + n_rows] for name, cells in table.columns.items()}
     n_left = min(n_rows, table.n_rows - start)
-    return replace(table, n_rows=n_left, columns=columns, pointer_to=_in_columns(start))
+    return replace(table, n_rows=n_left, columns=columns, pointer_to=pointer_to)
 
 
 def _unknown_columns(names: Iterable[str], known: frozenset[str]) -> Sequence[tuple[str, str]]:

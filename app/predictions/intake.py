@@ -6,7 +6,7 @@ a large one would delay all other requests. Uploaded data sets are read there as
 
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,20 @@ from app.datasets.receiving import in_own_thread
 from app.datasets.records import DatasetRecord
 from app.datasets.service import DatasetService
 from app.datasets.store import DatasetStore
-from app.http.json_body import JsonBodies, validated
+from app.errors import UnsupportedMediaType
+from app.http.json_body import JsonBodies, is_json, media_type_of, validated
 from app.http.json_parsing import parse_json_body
 from app.http.memory_budget import MemoryBudget
 from app.predictions.body import ReceivedBody, received, with_parameters
 from app.predictions.encoded_rows import EncodedRows, RowsInFile, RowsInMemory
 from app.predictions.errors import DuplicateName, Faults
 from app.predictions.forms import from_columns, from_rows
+from app.predictions.inference_schemas import InferRequest
 from app.predictions.remote_rows import RemoteRows, remote_rows
 from app.predictions.row_readers import FORMATS, JSON
 from app.predictions.schemas import PredictParameters, PredictRequest
 from app.predictions.service import PredictionService, ServedModel
+from app.predictions.tensors import from_tensors
 from app.requests.dataset_reference import DatasetReference
 from app.settings import Limits, Settings
 from app.storage.database import SessionFactory, reading
@@ -80,6 +83,38 @@ class Intake:
                     return small
                 return await self._in_child(lambda child, out: self._dataset(child, small, out))
             return await self._in_child(lambda child, out: self._table(child, body, request.query_params, out))
+
+    async def tensors(self, request: Request, reference: str) -> tuple[InferRequest, Batch]:
+        """Return an inference request and its rows, for the model with this reference. Raises the errors of `batch`."""
+        if "inference-header-content-length" in request.headers or not is_json(media_type_of(request)):
+            detail = "send tensors as JSON with Content-Type: application/json; binary tensor data is not supported"
+            raise UnsupportedMediaType.at("header/Content-Type", detail)
+        found: list[InferRequest] = []
+
+        def small(content: bytes) -> Batch:
+            requested = InferRequest.from_document(parse_json_body(content))
+            found.append(requested)
+            served = self._predictions.open(reference)
+            table = from_tensors(requested.inputs, served.encoder.known)
+            served.cost(table.n_rows, self._limits)
+            X = served.encoder.matrix(table, requested.leniency, Faults())
+            return Batch(served, PredictParameters(model=reference), RowsInMemory(X))
+
+        def large(child: RemoteRows, out: Path) -> Batch:
+            assert body.path is not None
+            requested = InferRequest.from_document(child.outline(body.path))
+            found.append(requested)
+            parameters = PredictParameters(model=reference, **asdict(requested.leniency))
+            return self._encoded(child, parameters, {"kind": "document"}, out)
+
+        async with received(request, self._settings) as body:
+            if body.path is not None:
+                batch = await self._in_child(large)
+            else:
+                bodies: JsonBodies = request.app.state.json_bodies
+                async with bodies.read_small(body.content, body.cost, small) as batch:
+                    pass
+        return found[0], batch
 
     async def _small(self, request: Request, body: ReceivedBody) -> Batch | PredictRequest:
         """Return the rows of small JSON, or what it says if its rows are a data set."""

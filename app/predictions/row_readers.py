@@ -22,6 +22,7 @@ from app.datasets.store import explained_errors
 from app.predictions.coercion import FeatureEncoder
 from app.predictions.errors import Faults
 from app.predictions.forms import Table, from_batch, from_columns, from_rows
+from app.predictions.tensors import from_tensors
 from app.settings import Limits
 from core import ColumnKind
 
@@ -39,7 +40,10 @@ _ROWS_PER_BATCH = 65_536
 
 
 def tables_of_document(document: Mapping[str, Any], encoder: FeatureEncoder) -> Iterator[Table]:
-    """Yield the rows of a parsed JSON document, whose `rows` or `columns` were not checked yet."""
+    """Yield the rows of a parsed JSON document, whose `rows`, `columns` or `inputs` were not checked yet."""
+    if document.get("inputs") is not None:
+        yield from_tensors(document["inputs"], encoder.known)
+        return
     if document.get("columns") is not None:
         yield from_columns(document["columns"], encoder.known, Faults())
         return

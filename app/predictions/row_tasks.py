@@ -3,6 +3,7 @@
 `app.predictions.remote_rows` is the other end of the conversation.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,21 +22,25 @@ from core import Column
 #: Texts of a document that are longer than this do not return to the parent; they are no valid parameters.
 _MOST_CHARACTERS = 2_000
 _MOST_KEYS = 200
+#: Lists and objects of a document that are no rows.
+_SMALL_KEYS = {"parameters", "outputs"}
 
 #: Document of the conversation, between its two requests. A child has one conversation.
 _documents: list[Any] = []
 
 
 def _outline(request: dict[str, Any], limits: Limits) -> dict[str, Any]:
-    """Parse a JSON document, and return it without its rows and columns."""
+    """Parse a JSON document, and return it without its rows, columns or tensors."""
     document = parse_json_body(Path(request["path"]).read_bytes(), DuplicateName)
     _documents.append(document)
     if not isinstance(document, dict):
-        return {"outline": _short(document)}
-    return {"outline": {key[:_MOST_CHARACTERS]: _short(document[key]) for key in list(document)[:_MOST_KEYS]}}
+        return {"outline": _short("", document)}
+    return {"outline": {key[:_MOST_CHARACTERS]: _short(key, document[key]) for key in list(document)[:_MOST_KEYS]}}
 
 
-def _short(value: Any) -> Any:
+def _short(key: str, value: Any) -> Any:
+    if key in _SMALL_KEYS and len(json.dumps(value)) <= _MOST_CHARACTERS:
+        return value
     if isinstance(value, list | dict):
         return type(value)()
     return value[:_MOST_CHARACTERS] if isinstance(value, str) else value

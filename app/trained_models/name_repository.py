@@ -43,6 +43,11 @@ class NameRepository:
         """Return whether a model has the name now."""
         return self._session.scalar(select(TrainedModelRow.id).where(TrainedModelRow.name == name).limit(1)) is not None
 
+    def versions(self, name: str) -> list[int]:
+        """Return the numbers of all versions of a name, ascending."""
+        query = select(TrainedModelRow.version).where(TrainedModelRow.name == name).order_by(TrainedModelRow.version)
+        return list(self._session.scalars(query))
+
     def version(self, name: str, number: int) -> ModelVersion | None:
         query = select(TrainedModelRow.id).where(TrainedModelRow.name == name, TrainedModelRow.version == number)
         model_id: uuid.UUID | None = self._session.scalar(query)

@@ -14,6 +14,7 @@ from app.storage.database import SessionFactory, lock, reading, writing
 from app.storage.pages import Listed, PageQuery
 from app.storage.staging import ORPHAN_AFTER_SECONDS
 from app.trained_models.errors import ArtifactMissing, ModelInUse, ModelNotFound
+from app.trained_models.name_repository import NameRepository
 from app.trained_models.names import parse_reference
 from app.trained_models.pointer_repository import PointerRepository
 from app.trained_models.records import (
@@ -141,6 +142,12 @@ class TrainedModelService:
         if found is None:
             raise not_found(reference)
         return found
+
+
+def versions_of(sessions: SessionFactory, name: str) -> list[int]:
+    """Return the numbers of all versions of a name, ascending."""
+    with reading(sessions) as session:
+        return NameRepository(session).versions(name)
 
 
 def change_model(sessions: SessionFactory, store: ArtifactStore, reference: str, values: dict[str, Any]) -> uuid.UUID:

@@ -10,8 +10,10 @@ from starlette.testclient import TestClient
 import core
 from app.context import ServiceContext
 from app.http import error_handlers, request_memory
+from app.http.protocol_errors import ProtocolErrors
 from app.predictions import batch_endpoints as batch_predictions
 from app.predictions import endpoints as predictions
+from app.predictions import inference_endpoints as inference
 from app.storage.content_store import StagedFile
 from app.storage.database import writing
 from app.trained_models import endpoints as trained_models
@@ -42,6 +44,8 @@ def client_of(context: ServiceContext) -> TestClient:
     app.include_router(trained_models.router)
     app.include_router(predictions.router)
     app.include_router(batch_predictions.router)
+    app.include_router(inference.router)
+    app.add_middleware(ProtocolErrors)
     return TestClient(app, raise_server_exceptions=False)
 
 
