@@ -110,7 +110,8 @@ _INFER: dict[str, Any] = {
     summary="Predict rows by the Open Inference Protocol",
     description="One tensor for each feature, of shape [n] or [n, 1]; null is a missing value. The outputs are "
     "`label`, the text of the most probable class, and `probabilities`, of shape [n, classes], whose parameter "
-    "`classes` names the columns. The rules for odd values are those of `POST /predict`. Binary tensor data is not supported.",
+    "`classes` names the columns. The rules for odd values are those of `POST /predict`. Binary tensor data is not "
+    "supported.",
     **_INFER,
 )
 @needs(Scope.PREDICT)

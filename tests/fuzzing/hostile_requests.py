@@ -132,9 +132,14 @@ def judge(answer: bytes) -> str:
     assert b"location" not in headers or headers[b"location"].startswith(b"/"), "a redirect to another host"
     if status < 400 or not body:
         return str(status)
-    assert headers[b"content-type"] == b"application/problem+json", headers.get(b"content-type")
+    content_type = headers[b"content-type"]
+    # The second form is that of the Open Inference Protocol.
+    assert content_type in (b"application/problem+json", b"application/json"), content_type
     assert len(body) <= MOST_ERROR_BYTES, f"an error of {len(body)} bytes"
     problem = json.loads(gzip.decompress(body) if headers.get(b"content-encoding") == b"gzip" else body)
+    if content_type == b"application/json":
+        assert set(problem) in ({"error"}, {"ready"}, {"status", "checks", "oldest_queued_seconds"}), problem
+        return str(status)
     assert problem["status"] == status
     assert problem["code"] in CODES, problem["code"]
     return f"{status} {problem['code']}"

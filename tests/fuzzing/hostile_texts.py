@@ -44,6 +44,9 @@ OPERATIONS = [
     ("PATCH", "/datasets/{dataset}"),
     ("GET", "/predict"),
     ("GET", "/predict"),
+    *(("POST", path) for path in ["/predict?model={model}&on_missing=missing", "/v2/models/{model}/infer"] * 3),
+    ("GET", "/v2/models/{model}"),
+    ("POST", "/v2/models/m/versions/1/infer"),
     ("GET", "/models"),
     ("GET", "/models/{model}"),
     ("GET", "/jobs"),
@@ -183,7 +186,13 @@ JSON_TEXTS = [
     "1 2",
     '"a\nb"',
 ]
+_TENSORS = [
+    {"name": "x", "shape": [2], "datatype": "FP64", "data": [1, None]},
+    {"name": "c", "shape": [2, 1], "datatype": "BYTES", "data": [["a"], ["b"]]},
+]
 DOCUMENTS = [
+    {"id": "1", "inputs": _TENSORS, "parameters": {"on_unknown": "missing"}, "outputs": [{"name": "label"}]},
+    {"model": "{model}", "dataset_id": "{dataset}", "output": "labels"},
     {"dataset_id": "{dataset}", "model": {"kind": "tree"}, "seed": 0},
     {
         "dataset_id": "{dataset}",
@@ -211,6 +220,9 @@ BYTES = [
     b"ARROW1\x00\x00",
     b"PK\x03\x04" + b"\x01" * 60,
     b"x,y\n1,a\n2,b\n",
+    b"x,c\n1,a\n,b\n",
+    b'{"x": 1, "c": "a"}\n{"x": null}\n',
+    b"\xff\xff\xff\xff" + b"\x10\x00\x00\x00" * 40,
     b'x,"y\n',
     b"x,y\r\n" + b"," * 5000,
     gzip.compress(b"x,y\n1,a\n" * 50),
