@@ -48,6 +48,8 @@ _HEADERS = [(b"content-length", b"%d" % len(_HEALTHY_JSON)), (b"content-type", b
 def answer_directly(scope: Scope) -> ReadyAnswer | None:
     """Return the answer of GET /healthz, or None if its route must refuse the query."""
     return None if scope["query_string"] else ReadyAnswer(200, list(_HEADERS), _HEALTHY_JSON)
+
+
 class InferenceReadiness(BaseModel):
     """Readiness in the form of the Open Inference Protocol."""
 
