@@ -47,7 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     configure_logging()
     command: Callable[[Settings, argparse.Namespace], None] = options.command
     try:
-        command(load_settings(), options)
+        settings = load_settings()
+        configure_logging(settings.log_format)
+        command(settings, options)
     except ValidationError as error:
         return _fail("\n".join(_setting_error(item["loc"], item["msg"]) for item in error.errors()))
     except (StartRefused, DemoFailed, ServiceError) as error:
@@ -135,7 +137,7 @@ _COMMANDS = (
     ("api", _api, "run only the API"),
     ("worker", _worker, "run only a worker"),
     ("migrate", _migrate, "bring the database schema up to date"),
-    ("keys", _keys, "make, list and revoke API keys"),
+    ("keys", _keys, "make, list, revoke and delete API keys"),
     ("demo", _demo, "start a service, compare models trained on noisy labels, and audit the labels"),
 )
 

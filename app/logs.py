@@ -1,12 +1,12 @@
-"""Log lines on standard error, each with the request or job that it belongs to."""
+"""Log lines on standard error, as text or as JSON, each with the request or job that it belongs to."""
 
+import json
 import logging
 import time
+from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Any
-
-#: Request or job of the running code; "-" if there is none.
-correlation: ContextVar[str] = ContextVar("correlation", default="-")
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 #: Of the server library, for one connection each.
 CONNECTION_LOGGER = "uvicorn.error.connections"
@@ -16,17 +16,71 @@ _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0
 _CONTROLS_IN_TRACES = {code: text for code, text in _CONTROLS.items() if chr(code) not in "\t\n"}
 
 
-class _Formatter(logging.Formatter):
+class LogFormat(StrEnum):
+    """Form of log lines."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class Correlation(NamedTuple):
+    """Request and job of the running code; of a job, the request is the one that queued it."""
+
+    request_id: str | None = None
+    job_id: str | None = None
+    attempt: int | None = None
+    dataset_id: str | None = None
+
+    def label(self) -> str:
+        if self.job_id is None:
+            return self.request_id or "-"
+        request = f" request {self.request_id}" if self.request_id else ""
+        return f"job {self.job_id} attempt {self.attempt}{request}"
+
+    def fields(self) -> dict[str, Any]:
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+NOTHING = Correlation()
+correlation: ContextVar[Correlation] = ContextVar("correlation", default=NOTHING)
+
+
+@runtime_checkable
+class Structured(Protocol):
+    """Argument of a log line that is a text, and in JSON has fields of its own."""
+
+    def fields(self) -> Mapping[str, Any]: ...
+
+
+class _Event:
+    """Change that somebody made, with who made it."""
+
+    def __init__(self, name: str, fields: Mapping[str, Any]) -> None:
+        self._name, self._fields = name, fields
+
+    def __str__(self) -> str:
+        return " ".join((self._name, *(f"{name}={value!r}" for name, value in self._fields.items())))
+
+    def fields(self) -> Mapping[str, Any]:
+        return {"event": self._name, **self._fields}
+
+
+def log_event(log: logging.Logger, event: str, /, **fields: Any) -> None:
+    """Log a change after it was committed. fields: never values of features, labels or secrets."""
+    log.info("%s", _Event(event, fields))
+
+
+class _TextFormatter(logging.Formatter):
     converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"
     default_msec_format = "%s.%03dZ"
 
-    def __init__(self, form: str) -> None:
-        super().__init__(form)
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s [%(correlation)s] %(message)s")
         self._second, self._second_text = -1, ""
 
     def format(self, record: logging.LogRecord) -> str:
-        record.correlation = correlation.get()
+        record.correlation = correlation.get().label()
         return super().format(record)
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
@@ -45,12 +99,32 @@ class _Formatter(logging.Formatter):
         return "    " + super().formatException(ei).translate(_CONTROLS_IN_TRACES).replace("\n", "\n    ")
 
 
-def configure_logging(level: int = logging.INFO) -> None:
+class _JsonFormatter(_TextFormatter):
+    """One object per line. Names of the fields are stable."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": self.formatTime(record),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage().rstrip(),
+            **correlation.get().fields(),
+        }
+        for argument in record.args if isinstance(record.args, tuple) else ():
+            if isinstance(argument, Structured):
+                line |= argument.fields()
+        if record.exc_info:
+            line["exception"] = logging.Formatter.formatException(self, record.exc_info)
+        # In ASCII: other characters could end a line for some reader.
+        return json.dumps(line, default=str).translate(_CONTROLS)
+
+
+def configure_logging(log_format: str = LogFormat.TEXT, level: int = logging.INFO) -> None:
     """Send all logs to standard error. Handlers that libraries have installed are removed."""
     # Values of each line that no line shows.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler()
-    handler.setFormatter(_Formatter("%(asctime)s %(levelname)s %(name)s [%(correlation)s] %(message)s"))
+    handler.setFormatter(_JsonFormatter() if log_format == LogFormat.JSON else _TextFormatter())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name in ("uvicorn", "uvicorn.error", "celery", "alembic"):
         library = logging.getLogger(name)

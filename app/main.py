@@ -24,6 +24,7 @@ from app.http.allowed_hosts import AllowedHosts
 from app.http.authorization import Authorize
 from app.http.body_limit import ExplainBodyLimit
 from app.http.body_time import LimitBodyTime
+from app.http.client_times import shared_times
 from app.http.compression import CompressAnswers
 from app.http.cross_site import AllowOrigins, CrossSite
 from app.http.direct_answers import AnswerDirectly
@@ -33,6 +34,7 @@ from app.http.protocol_errors import ProtocolErrors
 from app.http.query_names import refuse_ignored_parameters
 from app.http.refusal import RefuseRequests
 from app.http.request_log import RequestLog
+from app.http.request_rate import RequestRate
 from app.http.security_headers import AddSecurityHeaders
 from app.http.server import COUNT_REFUSAL, RELEASE_WAITING
 from app.inspection import endpoints as inspection
@@ -54,6 +56,7 @@ from app.predictions.direct_answers import predict_directly
 from app.settings import Settings, load_settings
 from app.storage.database import SessionFactory
 from app.sweeps import endpoints as sweeps
+from app.telemetry import tracing
 from app.telemetry.count_folder import CountFolder
 from app.telemetry.instruments import GAUGES, Instruments
 from app.trained_models import endpoints as trained_models
@@ -73,8 +76,8 @@ KEY_USE_INTERVAL_SECONDS = 60.0
 
 def create_app(settings: Settings | None = None) -> FastAPI:
     """Return the ASGI application. Settings are read from the environment if `settings` is None."""
-    configure_logging()
     settings = settings or load_settings()
+    configure_logging(settings.log_format)
     app = FastAPI(
         title="Bristlecone",
         description=DESCRIPTION,
@@ -122,7 +125,10 @@ def _add_gates(app: FastAPI, settings: Settings) -> None:
     """Add what a request must pass before a route sees it; the last one added is the first to be passed."""
     server = settings.server
     app.add_middleware(LimitBodyTime, idle_seconds=server.body_idle_seconds)
-    app.add_middleware(Authorize, router=app.router, requests_per_minute=server.requests_per_minute)
+    rate = RequestRate(
+        server.requests_per_minute, open_times=lambda: shared_times(settings.run_folder / "request-rate")
+    )
+    app.add_middleware(Authorize, router=app.router, rate=rate)
     app.add_middleware(LimitRequests, limit=server.max_connections // 2)
     app.add_middleware(RefuseRequests, check=CrossSite(server.cors_origins))
     if server.cors_origins:
@@ -146,6 +152,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     instruments = Instruments(CountFolder(settings.metrics_folder, GAUGES).open_own())
     context = open_context(settings, instruments)
     app.state.instruments = instruments
+    tracing.start(settings.traces)
     start_reader()
     resources: _Resources = context
     service_api.warm_up_predictions()
@@ -166,6 +173,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         app.state.metrics.close()
         app.state.key_ring.close()
         context.close()
+        tracing.stop()
 
 
 def _note_used_keys(app: FastAPI) -> int:

@@ -13,9 +13,10 @@ from app.datasets.upload_tasks import UPLOAD_TASKS, handled, warm_up
 from app.logs import configure_logging
 from app.operations.forked_tasks import serve
 from app.predictions.row_tasks import ROW_TASKS
+from app.settings import load_settings
 
 if __name__ == "__main__":
-    configure_logging()
+    configure_logging(load_settings().log_format)
     pa.set_cpu_count(1)
     warm_up()
     serve(partial(handled, {**UPLOAD_TASKS, **ROW_TASKS}))

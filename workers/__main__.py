@@ -11,8 +11,8 @@ from workers.celery_app import build_worker, run_worker
 
 
 def main() -> None:
-    configure_logging()
     settings = load_settings()
+    configure_logging(settings.log_format)
     try:
         require_own_state(settings)
     except StartRefused as error:

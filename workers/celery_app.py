@@ -19,6 +19,7 @@ from app.jobs.states import JobKind
 from app.logs import configure_logging
 from app.maintenance import maintenance_thread
 from app.settings import Settings
+from app.telemetry import tracing
 from core import service_api
 from workers.job_bodies import JOB_BODIES
 from workers.job_body import JobBody
@@ -47,7 +48,7 @@ class WorkerProcess:
         self.shutdown_flag[0] = 1
 
     def open_child(self, **_: object) -> None:
-        configure_logging()
+        configure_logging(self.settings.log_format)
         try:
             self._open()
         except Exception:
@@ -58,6 +59,7 @@ class WorkerProcess:
     def _open(self) -> None:
         # Forked first: later, this process has connections and threads, which must not be copied.
         self.keeper = LeaseKeeper(self.settings, self.shutdown_flag, self._start_maintenance)
+        tracing.start(self.settings.traces)
         self.context = open_context(self.settings)
         # The kernels of the default job. A job with another loss compiles its own kernels before its fit is timed.
         service_api.warm_up_fit(core.ForestClassifier())
@@ -70,6 +72,7 @@ class WorkerProcess:
         if self.keeper is not None and self.context is not None:
             self.keeper.close()
             self.context.close()
+            tracing.stop()
 
     def run(self, kind: JobKind, job_id: str) -> None:
         assert self.context is not None, "tasks run in child processes only"

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 from sqlalchemy.exc import OperationalError
 
 from app.context import ServiceContext, open_context
-from app.jobs.lease import Claim, renew
+from app.jobs.lease import Claim, JobOrigin, renew
 from app.jobs.states import JobState
-from app.logs import correlation
+from app.logs import NOTHING, correlation
 from app.settings import Settings
 from app.storage.database import writing
 from app.storage.disk_space import is_full
@@ -31,16 +31,19 @@ END = b"end"
 #: Ignored, so that a signal to the whole process group does not end the keeper before its worker process.
 _GROUP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _LAST_STANDARD_STREAM = 2
+#: Stands for the id of a request in messages about jobs without one.
+_NO_REQUEST = "-"
 
 
 def encode_claim(claim: Claim) -> bytes:
     """Return the message that announces a claim."""
-    return f"{claim.job_id} {claim.attempt}".encode()
+    return f"{claim.job_id} {claim.attempt} {claim.origin.request_id or _NO_REQUEST}".encode()
 
 
 def _decode_claim(message: bytes) -> Claim:
-    job_id, attempt = message.decode().split()
-    return Claim(uuid.UUID(job_id), int(attempt), request_text="{}")
+    job_id, attempt, request_id = message.decode().split()
+    origin = JobOrigin(request_id=None if request_id == _NO_REQUEST else request_id)
+    return Claim(uuid.UUID(job_id), int(attempt), request_text="{}", origin=origin)
 
 
 def keep_leases(
@@ -131,17 +134,18 @@ class Keeper:
         self._close_enforcer()
         if message == END:
             self._claim = None
-            correlation.set("-")
+            correlation.set(NOTHING)
             self._channel.send_bytes(END)
             return
         self._claim = _decode_claim(message)
-        label = f"job {self._claim.job_id} attempt {self._claim.attempt}"
-        correlation.set(label)
+        correlation.set(self._claim.correlation)
         self._renewed = time.monotonic()
         self._next_renewal = self._renewed + self._settings.renew_interval_seconds
         self._reported = {}
         grace_seconds = self._settings.stop_grace_seconds
-        self._enforcer = StopEnforcer(self._board, self._shutdown_flag, self._worker_pid, grace_seconds, label)
+        self._enforcer = StopEnforcer(
+            self._board, self._shutdown_flag, self._worker_pid, grace_seconds, self._claim.correlation
+        )
         self._enforcer.start()
 
     def _close_enforcer(self) -> None:

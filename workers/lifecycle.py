@@ -3,6 +3,7 @@
 import logging
 import time
 import uuid
+from contextlib import AbstractContextManager
 from functools import partial
 
 from sqlalchemy.exc import OperationalError
@@ -12,8 +13,10 @@ from app.errors import StoredFileMissing
 from app.jobs import figures, lease
 from app.jobs.figures import Figure, FigureName
 from app.jobs.lease import Claim
-from app.logs import correlation
+from app.logs import NOTHING, correlation
 from app.storage.database import writing
+from app.telemetry import tracing
+from app.telemetry.tracing import Span
 from core import CoreError, FitStopped, service_api
 from workers.full_disk import when_it_fits
 from workers.job_board import StopReason
@@ -33,17 +36,44 @@ def run_job(context: ServiceContext, job_id: uuid.UUID, body: JobBody, keeper: L
     if claim is None:
         log.info("job %s cannot be claimed; there is nothing to do", job_id)
         return
-    correlation.set(f"job {job_id} attempt {claim.attempt}")
+    correlation.set(claim.correlation)
     log.info("started")
     with keeper.keeping(claim) as monitor:
         run_attempt(context, claim, body, monitor)
-    correlation.set("-")
+    correlation.set(NOTHING)
 
 
 def run_attempt(context: ServiceContext, claim: Claim, body: JobBody, monitor: JobMonitor) -> None:
     """Run a claimed job and write its outcome; whoever holds `monitor.board` keeps the lease."""
-    with monitor.body_running(), service_api.stopping_with(monitor):
-        outcome = _run(context, claim, body, monitor)
+    with _span(claim) as span:
+        with monitor.body_running(), service_api.stopping_with(monitor):
+            outcome = _run(context, claim, body, monitor)
+        _tell(span, outcome, monitor)
+        _finish(context, claim, outcome, monitor)
+
+
+def _span(claim: Claim) -> AbstractContextManager[Span]:
+    """Return the span of an attempt, which continues the trace of the request that has queued the job."""
+    attributes: dict[str, str | int] = {
+        "bristlecone.job.id": str(claim.job_id),
+        "bristlecone.job.attempt": claim.attempt,
+    }
+    if claim.origin.request_id is not None:
+        attributes["bristlecone.request.id"] = claim.origin.request_id
+    kind = "" if claim.kind is None else f" {claim.kind.value}"
+    return tracing.span(f"job{kind}", attributes, claim.origin.traceparent, "consumer")
+
+
+def _tell(span: Span, outcome: Outcome, monitor: JobMonitor) -> None:
+    for phase, timing in monitor.timings():
+        tracing.record(phase, timing)
+    span.set({"bristlecone.job.outcome": type(outcome).__name__.lower()})
+    if isinstance(outcome, Failure):
+        span.set({"error.type": outcome.code})
+        span.fail(outcome.code)
+
+
+def _finish(context: ServiceContext, claim: Claim, outcome: Outcome, monitor: JobMonitor) -> None:
     try:
         _persist(context, claim, outcome, monitor)
     finally:

@@ -7,9 +7,12 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, Self
 
+from app.telemetry.tracing import Timing
 from core import FitStopped
 from workers.job_board import JobBoard, StopReason
 
+#: Phases that a trace shows.
+_MAX_TIMINGS = 200
 _KINDS = {"loading": "loading", "compiling": "compiling", "scoring": "scoring", "permuting": "scoring"}
 
 
@@ -42,6 +45,7 @@ class JobMonitor:
         self._completed, self._total, self._unit = 0, 0, ""
         self._started = self._phase_began = time.monotonic()
         self._seconds: dict[PhaseKind, float] = {}
+        self._timings: list[tuple[str, Timing]] = []
 
     @property
     def stop_reason(self) -> StopReason | None:
@@ -96,12 +100,21 @@ class JobMonitor:
         with self._lock:
             return dict(self._seconds)
 
+    def timings(self) -> list[tuple[str, Timing]]:
+        """Return when the first phases began and ended, in their order."""
+        with self._lock:
+            return list(self._timings)
+
     def _end_phase(self) -> None:
-        now = time.monotonic()
-        if self._phase is not None:
-            kind = PhaseKind.of(self._phase)
-            self._seconds[kind] = self._seconds.get(kind, 0.0) + now - self._phase_began
-        self._phase_began = now
+        seconds = time.monotonic() - self._phase_began
+        self._phase_began += seconds
+        if self._phase is None:
+            return
+        kind = PhaseKind.of(self._phase)
+        self._seconds[kind] = self._seconds.get(kind, 0.0) + seconds
+        if len(self._timings) < _MAX_TIMINGS:
+            ended = time.time_ns()
+            self._timings.append((self._phase, Timing(ended - int(1e9 * seconds), ended)))
 
     def raise_if_stopped(self) -> None:
         """Raise FitStopped if the job was asked to stop; used by the code outside of kernels."""

@@ -8,7 +8,7 @@ import threading
 import time
 from contextlib import suppress
 
-from app.logs import correlation
+from app.logs import Correlation, correlation
 from workers.job_board import JobBoard, StopReason
 from workers.process_state import is_stopped
 
@@ -24,12 +24,12 @@ class StopEnforcer(threading.Thread):
     """Thread of a lease keeper for one claim, which never waits for the database, however long a renewal does."""
 
     def __init__(
-        self, board: JobBoard, shutdown_flag: mmap.mmap, worker_pid: int, grace_seconds: float, label: str
+        self, board: JobBoard, shutdown_flag: mmap.mmap, worker_pid: int, grace_seconds: float, job: Correlation
     ) -> None:
         """label: of the claim, for the lines of the log."""
         super().__init__(name="stop enforcer", daemon=True)
         self._board, self._shutdown_flag = board, shutdown_flag
-        self._worker_pid, self._grace_seconds, self._label = worker_pid, grace_seconds, label
+        self._worker_pid, self._grace_seconds, self._correlation = worker_pid, grace_seconds, job
         self._over = threading.Event()
 
     def close(self) -> None:
@@ -38,7 +38,7 @@ class StopEnforcer(threading.Thread):
         self.join()
 
     def run(self) -> None:
-        correlation.set(self._label)
+        correlation.set(self._correlation)
         requested = None
         while not self._over.wait(_POLL_SECONDS):
             if self._shutdown_flag[0]:

@@ -1,4 +1,4 @@
-"""Commands `bristlecone keys create`, `list` and `revoke`."""
+"""Commands `bristlecone keys create`, `list`, `revoke` and `delete`."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from app.access.records import ApiKey
 from app.access.scopes import Scope
-from app.access.service import create_key, list_keys, revoke_key
+from app.access.service import create_key, delete_key, list_keys, revoke_key
 from app.settings import Settings
 from app.storage.database import own_sessions
 from app.storage.orm import utc_now
@@ -32,6 +32,9 @@ def add_key_commands(parser: argparse.ArgumentParser) -> None:
     revoke = commands.add_parser("revoke", help="end a key; processes notice within two seconds")
     revoke.add_argument("id", type=_key_id, help="id of the key, which `list` shows")
     revoke.set_defaults(key_command=_revoke)
+    delete = commands.add_parser("delete", help="forget a key that was revoked or has expired")
+    delete.add_argument("id", type=_key_id, help="id of the key, which `list` shows")
+    delete.set_defaults(key_command=_delete)
 
 
 def run_key_command(settings: Settings, options: argparse.Namespace) -> None:
@@ -73,6 +76,12 @@ def _revoke(settings: Settings, options: argparse.Namespace) -> None:
     with own_sessions(settings.database) as sessions:
         key = revoke_key(sessions, options.id)
     print(f"The key {key.name!r} (id {key.id}) {key.end(utc_now())}.", file=sys.stderr)
+
+
+def _delete(settings: Settings, options: argparse.Namespace) -> None:
+    with own_sessions(settings.database) as sessions:
+        key = delete_key(sessions, options.id)
+    print(f"The key {key.name!r} (id {key.id}) was deleted.", file=sys.stderr)
 
 
 def _shown(moment: datetime) -> str:

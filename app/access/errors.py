@@ -1,6 +1,6 @@
 """Errors of requests without the right key, and of commands about keys."""
 
-from app.errors import NotFound, ServiceError
+from app.errors import Conflict, NotFound, ServiceError
 
 
 class Unauthenticated(ServiceError):
@@ -13,3 +13,7 @@ class Forbidden(ServiceError):
 
 class KeyNotFound(NotFound):
     code, title = "key_not_found", "Unknown API key"
+
+
+class KeyInUse(Conflict):
+    code, title = "key_in_use", "API key in use"

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.access.records import ApiKey
@@ -27,6 +27,17 @@ class ApiKeyRepository:
     def all(self) -> list[ApiKey]:
         """Return all keys, also those that have ended, oldest first."""
         return [_record(row) for row in self._session.scalars(select(ApiKeyRow).order_by(ApiKeyRow.created_at))]
+
+    def get(self, key_id: uuid.UUID) -> ApiKey | None:
+        """Return the key, locked until the transaction ends."""
+        row = self._session.get(ApiKeyRow, key_id, with_for_update=True)
+        return _record(row) if row else None
+
+    def count(self) -> int:
+        return self._session.scalar(select(func.count()).select_from(ApiKeyRow)) or 0
+
+    def delete(self, key_id: uuid.UUID) -> None:
+        self._session.execute(delete(ApiKeyRow).where(ApiKeyRow.id == key_id))
 
     def any(self) -> bool:
         return self._session.scalar(select(ApiKeyRow.id).limit(1)) is not None

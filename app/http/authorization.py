@@ -32,11 +32,11 @@ class Authorize:
     Routes find the name of the key in `request.state.actor`, which is None without a key.
     """
 
-    def __init__(self, app: ASGIApp, router: APIRouter, requests_per_minute: int = 0) -> None:
-        """requests_per_minute: limit for each key, and for each address without a key; 0 for none."""
+    def __init__(self, app: ASGIApp, router: APIRouter, rate: RequestRate | None = None) -> None:
+        """rate: limit for each key, and for each address without a key; None for no limit."""
         self._app = app
         self._needs = RouteNeeds(router)
-        self._rate = RequestRate(requests_per_minute)
+        self._rate = rate or RequestRate(0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -16,10 +16,13 @@ _OWN_REQUESTS = frozenset({"same-origin", "none"})
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 _REQUEST_HEADERS = (
-    "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Prefer",
+    "Authorization", "Cache-Control", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID",
+    "Prefer", "Traceparent", "X-Request-Id",
+)  # fmt: skip
+_ANSWER_HEADERS = (
+    "Allow", "Content-Disposition", "ETag", "Location", "Preference-Applied", "Retry-After", "WWW-Authenticate",
     "X-Request-Id",
 )  # fmt: skip
-_ANSWER_HEADERS = ("Content-Disposition", "ETag", "Location", "Retry-After", "X-Request-Id")
 
 
 class CrossSite:

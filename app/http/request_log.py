@@ -7,6 +7,7 @@ import logging
 import re
 import time
 import uuid
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,8 +16,9 @@ from app.http.answered_error import AnsweredError, answered_error
 from app.http.error_handlers import bug_response, shown_target
 from app.http.raw_headers import header
 from app.http.route_needs import ROUTE
-from app.logs import correlation
+from app.logs import Correlation, correlation
 from app.storage.database import Changes, changes
+from app.telemetry import tracing
 from app.telemetry.instruments import NO_ROUTE, Instruments
 
 log = logging.getLogger("app.access")
@@ -36,12 +38,15 @@ class RequestLog:
             await self._app(scope, receive, send)
             return
         exchange = _Exchange(_request_id(scope), receive, send)
-        token = correlation.set(exchange.request_id)
+        token = correlation.set(Correlation(exchange.request_id))
         changes.set(Changes())
         error_record = AnsweredError()
         answered_error.set(error_record)
         try:
-            await self._app(scope, exchange.receive, exchange.send)
+            if tracing.is_on():
+                await _traced(self._app, scope, exchange, error_record)
+            else:
+                await self._app(scope, exchange.receive, exchange.send)
         except ClientDisconnect:
             exchange.client_left = True
         except Exception as error:
@@ -49,10 +54,55 @@ class RequestLog:
                 raise
             await bug_response(Request(scope), error)(scope, receive, exchange.send)
         finally:
-            key = f" key {key_id}" if (key_id := scope.get("state", {}).get("key_id")) else ""
-            log.info("%s %s%s", shown_target(scope), exchange.outcome(), key)
+            log.info("%s", _Line(scope, exchange, error_record.code))
             _count(scope, exchange, error_record.code)
             correlation.reset(token)
+
+
+async def _traced(app: ASGIApp, scope: Scope, exchange: "_Exchange", error: AnsweredError) -> None:
+    """Answer a request within a span, which continues the trace of the client if it names one."""
+    attributes = {"http.request.method": scope["method"][:20], "bristlecone.request.id": exchange.request_id}
+    parent = Headers(scope=scope).get("traceparent")
+    with tracing.span(attributes["http.request.method"], attributes, parent, "server") as span:
+        await app(scope, exchange.receive, exchange.send)
+        span.set({"http.route": scope.get("state", {}).get(ROUTE, NO_ROUTE)})
+        span.set({"http.response.status_code": exchange.status})
+        if error.code is not None and exchange.status >= 400:
+            span.set({"error.type": error.code})
+        if exchange.status >= 500:
+            span.fail(error.code or "internal_error")
+
+
+#: Parameters of paths that are written to the log, where they are ids.
+_LOGGED_IDS = ("job_id", "dataset_id", "audit_id", "sweep_id")
+
+
+class _Line:
+    """Line of the log about one request."""
+
+    def __init__(self, scope: Scope, exchange: "_Exchange", error_code: str | None) -> None:
+        self._scope, self._exchange, self._error_code = scope, exchange, error_code
+        self._state = scope.get("state", {})
+
+    def __str__(self) -> str:
+        key = f" key {key_id}" if (key_id := self._state.get("key_id")) else ""
+        return f"{shown_target(self._scope)} {self._exchange.outcome()}{key}"
+
+    def fields(self) -> dict[str, Any]:
+        exchange, scope = self._exchange, self._scope
+        parameters = scope.get("path_params", {})
+        fields = {
+            "method": scope["method"][:20],
+            "route": self._state.get(ROUTE),
+            "status": exchange.status or None,
+            "milliseconds": round(1000 * exchange.seconds(), 1),
+            "code": self._error_code,
+            "client_left": exchange.client_left or None,
+            "key_id": self._state.get("key_id"),
+            "key_name": self._state.get("actor"),
+            **{name: str(parameters[name])[:100] for name in _LOGGED_IDS if name in parameters},
+        }
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def _count(scope: Scope, exchange: "_Exchange", error_code: str | None) -> None:

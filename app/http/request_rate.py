@@ -2,14 +2,12 @@
 
 import ipaddress
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
+from app.http.client_times import ClientTimes, OwnTimes
 from app.http.errors import RateLimitExceeded
 
 _WINDOW_SECONDS = 60.0
-#: Clients whose requests are remembered; beyond, the one that has asked for nothing for longest is forgotten.
-MAX_CLIENTS = 10_000
 #: Host part of an IPv6 address, of which one client usually has all.
 _IPV6_HOST_BITS = 64
 
@@ -21,19 +19,31 @@ class RequestRate:
     would have been made, had they come evenly.
     """
 
-    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        """per_minute: 0 for no limit."""
+    def __init__(
+        self,
+        per_minute: int,
+        clock: Callable[[], float] = time.monotonic,
+        open_times: Callable[[], ClientTimes] = OwnTimes,
+    ) -> None:
+        """per_minute: 0 for no limit. clock: the same in all processes. open_times: called at the first request."""
         self._per_minute = per_minute
         self._interval = _WINDOW_SECONDS / max(per_minute, 1)
         self._clock = clock
-        self._even_times: OrderedDict[Hashable, float] = OrderedDict()
+        self._open_times = open_times
+        self._even_times: ClientTimes | None = None
 
     def count(self, client: Hashable) -> None:
         """Count a request. Raises RateLimitExceeded, and counts nothing, if it is one too many."""
         if not self._per_minute:
             return
+        if self._even_times is None:
+            self._even_times = self._open_times()
         now = self._clock()
-        next_time = max(self._even_times.get(client, now), now) + self._interval
+        even_time = self._even_times.get(client)
+        # Later than any request could make it: from before a restart of the machine, with which the clock begins again.
+        if even_time > now + _WINDOW_SECONDS + self._interval:
+            even_time = now
+        next_time = max(even_time, now) + self._interval
         wait_seconds = next_time - now - _WINDOW_SECONDS
         if wait_seconds > self._interval * 1e-6:
             raise RateLimitExceeded(
@@ -41,10 +51,7 @@ class RequestRate:
                 f"the next one in {wait_seconds:.1f} s, or ask for several rows or records in one request.",
                 wait_seconds,
             )
-        self._even_times[client] = next_time
-        self._even_times.move_to_end(client)
-        if len(self._even_times) > MAX_CLIENTS:
-            self._even_times.popitem(last=False)
+        self._even_times.set(client, next_time)
 
 
 def client_network(address: str) -> str:

@@ -4,7 +4,7 @@ import json
 import uuid
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Text, cast, func, select, update
 from sqlalchemy.orm import Session
@@ -13,6 +13,7 @@ from app.jobs import figures, state_machine
 from app.jobs.figures import Figure, FigureName
 from app.jobs.states import LEASED, JobKind, JobState
 from app.jobs.tables import JobEventRow, JobRow
+from app.logs import Correlation
 from app.storage.database import epoch_now
 from app.storage.orm import utc_now
 
@@ -23,6 +24,16 @@ WORKER_LOST = "worker_lost"
 STARTED, LOST = "started", "lost"
 
 
+class JobOrigin(NamedTuple):
+    """Request that has queued a job: its id for the log, and its place in a trace (W3C `traceparent`)."""
+
+    request_id: str | None = None
+    traceparent: str | None = None
+
+
+NO_ORIGIN = JobOrigin()
+
+
 @dataclass(frozen=True)
 class Claim:
     """Claim of a worker on a job. It may write to the job while the row still has this attempt number."""
@@ -31,13 +42,21 @@ class Claim:
     attempt: int
     #: In JSON. It can be large, and is not parsed inside the transaction of the claim.
     request_text: str
-    #: None in processes that do not run the job.
+    #: None in processes that do not run the job, as the data set.
     kind: JobKind | None = None
+    dataset_id: uuid.UUID | None = None
+    origin: JobOrigin = NO_ORIGIN
 
     @cached_property
     def request(self) -> dict[str, Any]:
         request: dict[str, Any] = json.loads(self.request_text)
         return request
+
+    @property
+    def correlation(self) -> Correlation:
+        """Fields of all log lines about the attempt."""
+        dataset_id = None if self.dataset_id is None else str(self.dataset_id)
+        return Correlation(self.origin.request_id, str(self.job_id), self.attempt, dataset_id)
 
 
 def claim(session: Session, job_id: uuid.UUID, lease_seconds: float) -> Claim | None:
@@ -54,10 +73,12 @@ def claim(session: Session, job_id: uuid.UUID, lease_seconds: float) -> Claim | 
     )
     if not entered:
         return None
-    query = select(JobRow.attempt, JobRow.kind, cast(JobRow.request, Text)).where(JobRow.id == job_id)
-    attempt, kind, request_text = session.execute(query).one()
+    columns = (JobRow.attempt, cast(JobRow.request, Text), JobRow.kind, JobRow.dataset_id)
+    origin = (JobRow.request_id, JobRow.traceparent)
+    row = session.execute(select(*columns, *origin).where(JobRow.id == job_id)).one()
+    attempt, request_text, kind, dataset_id, request_id, traceparent = row
     figures.count(session, {Figure(FigureName.ATTEMPTS, kind, STARTED): 1})
-    return Claim(job_id, attempt, request_text, kind)
+    return Claim(job_id, attempt, request_text, kind, dataset_id, JobOrigin(request_id, traceparent))
 
 
 def renew(session: Session, claimed: Claim, lease_seconds: float, progress: dict[str, Any] | None) -> JobState | None:

@@ -18,10 +18,12 @@ from app.jobs.repository import JobRepository
 from app.jobs.states import PARENT_KINDS, JobKind, JobState
 from app.jobs.submission import JobSubmission, NewChild, NewJob, QueuedJob
 from app.jobs.tables import JobRow
+from app.logs import correlation
 from app.settings import Limits
 from app.storage.database import SessionFactory, reading, writing
 from app.storage.json_pieces import canonical_sha256
 from app.storage.pages import Listed, PageQuery
+from app.telemetry import tracing
 
 
 class JobService:
@@ -175,6 +177,15 @@ def submit(sessions: SessionFactory, limits: Limits, submission: JobSubmission, 
         IdempotencyKeyReused, TooManyQueuedJobs, DatasetNotFound: as `JobService.queue`.
         app.errors.ServiceError: whatever `submission.prepare` raises.
     """
+    with tracing.span("submit job", {}, kind="producer") as span:
+        job = _submit(sessions, limits, submission, idempotency_key)
+        span.set({"bristlecone.job.id": str(job.id), "bristlecone.job.kind": job.kind.value})
+        return job
+
+
+def _submit(
+    sessions: SessionFactory, limits: Limits, submission: JobSubmission, idempotency_key: str | None
+) -> JobHead:
     body_sha256 = canonical_sha256(submission.body())
     # Asked first: the key is valid even if the data set of its job has been deleted since.
     with reading(sessions) as session:
@@ -218,4 +229,6 @@ def _row(new: NewJob | NewChild, dataset_id: uuid.UUID, sha256: str) -> JobRow:
         dataset_id=dataset_id,
         attempt=0,
         request_sha256=sha256,
+        request_id=correlation.get().request_id,
+        traceparent=tracing.traceparent(),
     )

@@ -44,6 +44,9 @@ class JobRow(IdMixin, CreatedMixin, Base):
     error_message: Mapped[str | None] = mapped_column(Text)
 
     idempotency_key: Mapped[str | None] = mapped_column(String(200), unique=True)
+    #: Request that has queued the job, for the log of workers, and its place in a trace (W3C `traceparent`).
+    request_id: Mapped[str | None] = mapped_column(String(100))
+    traceparent: Mapped[str | None] = mapped_column(String(55))
     #: SHA-256 of the canonical body, which tells a repeated request from another one with the same key.
     request_sha256: Mapped[str] = mapped_column(String(64))
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from app.logs import LogFormat
 from app.machine import memory_for_jobs, short_socket_path
 from app.settings.environment import Environment
 from app.settings.groups import (
@@ -39,6 +40,9 @@ class Settings(Group):
     host: str
     port: int
     allow_open_network: bool
+    log_format: LogFormat = LogFormat.TEXT
+    #: Whether the environment names a collector of traces.
+    traces: bool = False
     database: DatabaseSettings
     broker: BrokerSettings
     limits: Limits
@@ -94,12 +98,19 @@ def load_settings() -> Settings:
         host=environment.host,
         port=environment.port,
         allow_open_network=environment.allow_open_network,
+        log_format=environment.log_format,
+        traces=_wants_traces(environment),
         database=DatabaseSettings(url=_database_url(environment.database_url, home)),
         broker=_broker(environment.redis_url, home),
         limits=Limits(**_job_limits(jobs) | _set_values(environment, Limits)),
         jobs=jobs,
         server=ServerSettings(**_set_values(environment, ServerSettings)),
     )
+
+
+def _wants_traces(environment: Environment) -> bool:
+    is_on = not environment.otel_sdk_disabled and environment.otel_traces_exporter == "otlp"
+    return is_on and environment.otel_endpoint is not None
 
 
 def _job_limits(jobs: JobSettings) -> dict[str, Any]:

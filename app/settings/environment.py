@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import AliasChoices, Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from app.logs import LogFormat
 
 
 class Environment(BaseSettings):
@@ -23,6 +25,21 @@ class Environment(BaseSettings):
         False,
         description="Allow a host other than loopback although no API key exists. "
         "Set it only behind a reverse proxy that authenticates requests.",
+    )
+    log_format: LogFormat = Field(
+        LogFormat.TEXT, description="Form of log lines: `text`, or `json` for one JSON object per line."
+    )
+    otel_endpoint: str | None = Field(
+        None,
+        validation_alias=AliasChoices("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+        description="Collector of traces (OTLP over HTTP), with the extra `bristlecone[otel]`; no traces without it. "
+        "Other variables of OpenTelemetry, such as `OTEL_SERVICE_NAME`, count as well.",
+    )
+    otel_sdk_disabled: bool = Field(
+        False, validation_alias="OTEL_SDK_DISABLED", description="`true` switches traces off."
+    )
+    otel_traces_exporter: str = Field(
+        "otlp", validation_alias="OTEL_TRACES_EXPORTER", description="`none` switches traces off."
     )
     database_url: Annotated[str | None, NoDecode] = Field(
         None,
@@ -87,7 +104,7 @@ class Environment(BaseSettings):
     requests_per_minute: int | None = Field(
         None,
         description="Requests that one API key, or one address without a key, may make in a minute; 0 for no limit. "
-        "Each API process counts by itself, and requests to health routes never count.",
+        "All API processes of one state folder count together; requests to health routes never count.",
     )
     header_seconds: float | None = Field(None, description="Time within which the head of a request must arrive.")
     body_idle_seconds: float | None = Field(

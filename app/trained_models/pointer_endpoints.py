@@ -126,6 +126,8 @@ def put_default(
     openapi_extra=json_request_body(NewName, {}),
 )
 @needs(Scope.ADMIN)
-def rename(name: NamePath, new: Annotated[NewName, json_body(NewName)], context: Context) -> DefaultOfName:
-    rename_models(context.sessions, name, new.name)
+def rename(
+    name: NamePath, new: Annotated[NewName, json_body(NewName)], context: Context, actor: Actor
+) -> DefaultOfName:
+    rename_models(context.sessions, name, new.name, actor)
     return get_default(new.name, context, _FIRST_MOVES)

@@ -1,10 +1,13 @@
 """Aliases and default versions, each with a log of its moves."""
 
+import logging
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app.logs import log_event
 from app.storage.database import SessionFactory, lock, reading, writing
 from app.storage.pages import Listed, PageQuery, SliceQuery
 from app.trained_models.errors import AliasNotFound, ModelNotFound
@@ -16,6 +19,8 @@ from app.trained_models.repository import TrainedModelRepository
 from app.trained_models.service import TrainedModelService, not_found
 from app.trained_models.store import ArtifactStore
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class History:
@@ -23,6 +28,13 @@ class History:
 
     moves: list[MoveRecord]
     next_cursor: str | None
+
+
+class Move(NamedTuple):
+    """Model that a pointer pointed to, and the one that it points to now."""
+
+    before: ModelVersion | None
+    after: ModelVersion | None
 
 
 class PointerService:
@@ -48,8 +60,8 @@ class PointerService:
         """Return moves of a pointer, also those from before it was removed and made again."""
         return History(*self._pointers.moves(pointer, name, page))
 
-    def point(self, name: str, model: ModelVersion, actor: str | None) -> bool:
-        """Make an alias point to a model. Return whether the alias is new. Raises ModelNotFound."""
+    def point(self, name: str, model: ModelVersion, actor: str | None) -> ModelVersion | None:
+        """Make an alias point to a model. Return what it pointed to, None if it is new. Raises ModelNotFound."""
         lock(self._session, f"alias {name}")
         before = self._pointers.alias(name)
         if before is None or before.model.id != model.id:
@@ -58,14 +70,15 @@ class PointerService:
             except IntegrityError as error:
                 raise not_found(str(model.id)) from error
             self._pointers.log(Pointer.ALIAS, name, actor, before.model if before else None, model)
-        return before is None
+        return before.model if before else None
 
-    def remove(self, name: str, actor: str | None) -> None:
-        """Delete an alias; its history is kept. Raises AliasNotFound."""
+    def remove(self, name: str, actor: str | None) -> ModelVersion:
+        """Delete an alias and return what it pointed to; its history is kept. Raises AliasNotFound."""
         lock(self._session, f"alias {name}")
         alias = self.alias(name)
         self._pointers.delete(name)
         self._pointers.log(Pointer.ALIAS, name, actor, alias.model, None)
+        return alias.model
 
     def default(self, name: str) -> DefaultRecord:
         """Return what a bare name means. Raises ModelNotFound."""
@@ -76,7 +89,7 @@ class PointerService:
         version = ModelVersion(id=model.id, name=model.name, version=model.version)
         return DefaultRecord(name=name, model=version, default_version=default.version if default else None)
 
-    def set_default(self, name: str, version: int | None, actor: str | None) -> None:
+    def set_default(self, name: str, version: int | None, actor: str | None) -> "Move":
         """Make a bare name mean this version, or the newest one if `version` is None. Raises ModelNotFound."""
         row = self._names.lock(name)
         if row is None or not self._names.is_used(name):
@@ -85,6 +98,7 @@ class PointerService:
         if before != after:
             row.default_model_id = after.id if after else None
             self._pointers.log(Pointer.DEFAULT, name, actor, before, after)
+        return Move(before, after)
 
     def _version(self, name: str, version: int | None) -> ModelVersion | None:
         if version is None:
@@ -103,22 +117,38 @@ def point_alias(
     with writing(sessions) as session:
         model = TrainedModelService(session, store).identify(reference)
         version = ModelVersion(id=model.id, name=model.name, version=model.version)
-        return PointerService(session).point(name, version, actor)
+        before = PointerService(session).point(name, version, actor)
+    _log_move("alias_moved", name, actor, before, version)
+    return before is None
 
 
 def remove_alias(sessions: SessionFactory, name: str, actor: str | None = None) -> None:
     """Delete an alias; its history is kept. Raises AliasNotFound."""
     with writing(sessions) as session:
-        PointerService(session).remove(name, actor)
+        before = PointerService(session).remove(name, actor)
+    _log_move("alias_removed", name, actor, before, None)
 
 
 def set_default(sessions: SessionFactory, name: str, version: int | None, actor: str | None = None) -> None:
     """Make a bare name mean this version, or the newest one if `version` is None. Raises ModelNotFound."""
     try:
         with writing(sessions) as session:
-            PointerService(session).set_default(name, version, actor)
+            move = PointerService(session).set_default(name, version, actor)
     except IntegrityError as error:
         raise ModelNotFound.at("/version", f"version {version} of {name!r} was deleted at this moment") from error
+    _log_move("default_version_moved", name, actor, move.before, move.after)
+
+
+def _log_move(
+    event: str, name: str, actor: str | None, before: ModelVersion | None, after: ModelVersion | None
+) -> None:
+    """Log a committed move, if there was one."""
+    if before != after:
+        log_event(log, event, actor=actor, name=name, from_model=_shown(before), to_model=_shown(after))
+
+
+def _shown(model: ModelVersion | None) -> str | None:
+    return None if model is None else f"{model.name}:{model.version} ({model.id})"
 
 
 def get_alias(sessions: SessionFactory, name: str, page: SliceQuery) -> tuple[AliasRecord, History]:

@@ -1,14 +1,19 @@
 """Renaming of all versions of a model."""
 
+import logging
+
 from sqlalchemy.orm import Session
 
+from app.logs import log_event
 from app.storage.database import SessionFactory, lock, writing
 from app.trained_models.errors import ModelNameTaken, ModelNotFound
 from app.trained_models.name_repository import NameRepository
 from app.trained_models.tables import ModelNameRow
 
+log = logging.getLogger(__name__)
 
-def rename_models(sessions: SessionFactory, name: str, new_name: str) -> None:
+
+def rename_models(sessions: SessionFactory, name: str, new_name: str, actor: str | None = None) -> None:
     """Rename all versions of a name. Aliases and jobs refer to ids, and so to the same models as before.
 
     A version number never comes to mean another model: the old name keeps counting where it ended, and a name that
@@ -22,6 +27,8 @@ def rename_models(sessions: SessionFactory, name: str, new_name: str) -> None:
         # One at a time: two that exchange names would wait for each other.
         lock(session, "renaming of models")
         _rename(session, name, new_name)
+    if name != new_name:
+        log_event(log, "models_renamed", actor=actor, from_name=name, to_name=new_name)
 
 
 def _rename(session: Session, name: str, new_name: str) -> None:

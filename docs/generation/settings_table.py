@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
 
 from app.settings import JobSettings, Limits, ServerSettings
@@ -30,7 +31,10 @@ def settings() -> str:
 
 
 def _variable(name: str, field: FieldInfo) -> str:
-    return str(field.validation_alias or f"BRISTLECONE_{name.upper()}")
+    alias = field.validation_alias
+    if isinstance(alias, AliasChoices):
+        alias = alias.choices[0]
+    return str(alias or f"BRISTLECONE_{name.upper()}")
 
 
 def _default(name: str, field: FieldInfo) -> str:

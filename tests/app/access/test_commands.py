@@ -71,3 +71,25 @@ def test_the_command_line_lists_them() -> None:
         capture_output=True, text=True, timeout=120, env=dict(os.environ), cwd=Path(__file__).resolve().parents[3],
     )  # fmt: skip
     assert all(name in shown.stdout for name in ("create", "list", "revoke"))
+
+
+def test_only_keys_that_have_ended_are_deleted(settings: Settings, keys_command) -> None:
+    ids = []
+    for name in ("old", "new"):
+        made = keys_command("create", "--name", name, "--scope", "read")
+        assert "key_created" in made.stderr
+        assert made.stdout.strip() not in made.stderr
+        ids.append(re.search(r"; id (\S+)\);", made.stderr).group(1))
+    old, new = ids
+    refused = keys_command("delete", old)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "is valid; revoke it first" in refused.stderr
+    assert "key_revoked" in keys_command("revoke", old).stderr
+    deleted = keys_command("delete", old)
+    assert (deleted.returncode, deleted.stdout) == (0, "")
+    assert "key_deleted" in deleted.stderr
+    keys_command("revoke", new)
+    # Without any key, every request would be answered.
+    assert "is the only one" in keys_command("delete", new).stderr
+    with own_sessions(settings.database) as sessions:
+        assert [str(key.id) for key in list_keys(sessions)] == [new]

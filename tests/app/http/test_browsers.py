@@ -1,8 +1,11 @@
 """Requests that a browser may send for a page of another site, and names under which the service answers."""
 
+import re
+
 import pytest
 from fastapi.testclient import TestClient
 
+from app.http.route_needs import known_routes
 from app.main import create_app
 from app.settings import ServerSettings, Settings
 
@@ -126,6 +129,22 @@ class TestCors:
             assert response.headers["access-control-allow-origin"] == PARTNER
             exposed = response.headers["access-control-expose-headers"]
             assert {"Location", "ETag", "Retry-After", "X-Request-Id"} <= set(exposed.split(", "))
+
+    def test_a_listed_origin_may_use_every_route(self, settings: Settings) -> None:
+        with _client(settings, cors_origins=(PARTNER,)) as client:
+            for route in known_routes(client.app.router):
+                path = re.sub(r"\{[^}]*\}", "3f0e8f7e-0000-4000-8000-000000000000", route.path)
+                for method in route.methods or ("GET",):
+                    asked = {"Origin": PARTNER, "Access-Control-Request-Method": method}
+                    preflight = client.options(path, headers=asked)
+                    assert (preflight.status_code, preflight.content) == (204, b""), route
+                    answer = client.request(method, path, headers={"Origin": PARTNER, "Sec-Fetch-Site": "cross-site"})
+                    assert answer.status_code < 500 or answer.status_code == 503, (route, answer.text)
+                    for response in (preflight, answer):
+                        assert response.headers["access-control-allow-origin"] == PARTNER, route
+                        assert response.headers["vary"].split(", ").count("Origin") == 1, route
+                    exposed = set(answer.headers["access-control-expose-headers"].split(", "))
+                    assert {"Location", "ETag", "Retry-After", "X-Request-Id", "Content-Disposition"} <= exposed
 
     def test_other_origins_may_not(self, settings: Settings) -> None:
         with _client(settings, cors_origins=(PARTNER,)) as client:

@@ -1,12 +1,15 @@
 """Limit on requests in a minute, per key and per address."""
 
+from pathlib import Path
+
 import pytest
 from fastapi.testclient import TestClient
 
 from app.access.scopes import Scope
 from app.access.service import create_key
+from app.http.client_times import MAX_CLIENTS, SharedTimes, shared_times
 from app.http.errors import RateLimitExceeded
-from app.http.request_rate import MAX_CLIENTS, RequestRate, client_network
+from app.http.request_rate import RequestRate, client_network
 from app.main import create_app
 from app.settings import ServerSettings, Settings
 from tests.conftest import _empty
@@ -53,6 +56,30 @@ class TestRate:
         assert sum(_accepted(rate, str(number), 2) for number in range(MAX_CLIENTS + 5)) == MAX_CLIENTS + 5
         assert len(rate._even_times) == MAX_CLIENTS
         assert _accepted(rate, str(MAX_CLIENTS), 1) == 0
+
+    def test_is_one_for_processes_that_share_a_file(self, tmp_path: Path) -> None:
+        path, clock = tmp_path / "run" / "request-rate", Clock()
+        first, second = (RequestRate(60, clock, lambda: shared_times(path)) for _ in range(2))
+        assert _accepted(first, "a", 40) == 40
+        assert _accepted(second, "a", 40) == 20
+        assert _accepted(second, "b", 1) == 1
+        # A machine that was started again has a clock that began at 0.
+        clock.now = 1.0
+        assert _accepted(first, "a", 100) == 60
+
+    def test_a_full_table_forgets_the_earliest_client(self, tmp_path: Path) -> None:
+        times = SharedTimes(tmp_path / "rate")
+        clients = range(50_000)
+        for number in clients:
+            times.set(number, 1.0 + number)
+        known = [number for number in clients if times.get(number) == 1.0 + number]
+        assert 25_000 < len(known) <= 4096 * 8
+        assert set(clients[-10_000:]) - set(known) == set()
+
+    def test_counts_by_itself_without_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        rate = RequestRate(60, Clock(), lambda: shared_times(tmp_path / "file" / "rate"))
+        assert _accepted(rate, "a", 100) == 60
 
     def test_of_zero_allows_everything(self) -> None:
         assert _accepted(RequestRate(0, Clock()), "a", 1000) == 1000
