@@ -25,6 +25,7 @@ class IdempotencyKeyReused(Invalid):
 
 class TooManyQueuedJobs(TooManyRequests):
     code, title = "too_many_queued_jobs", "Too many queued jobs"
+    retry_after_seconds = 30
 
 
 class TooManyStreams(Unavailable):
