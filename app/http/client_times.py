@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 #: Clients that one process remembers; beyond, the one that has asked for nothing for longest is forgotten.
 MAX_CLIENTS = 10_000
 #: Buckets and slots of the shared table. A client has one bucket; in a full one, the earliest time is forgotten.
-_BUCKETS, _SLOTS = 4096, 8
+_BUCKETS, _SLOTS = 16_384, 8
 _SLOT = struct.Struct("<Qd")
 _KEY_BYTES = 16
 _BUCKET_BYTES = _SLOTS * _SLOT.size

@@ -25,7 +25,7 @@ class IdempotencyKeyReused(Invalid):
 
 class TooManyQueuedJobs(TooManyRequests):
     code, title = "too_many_queued_jobs", "Too many queued jobs"
-    retry_after_seconds = 30
+    retry_after_seconds = 5
 
 
 class TooManyStreams(Unavailable):
