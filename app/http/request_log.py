@@ -62,7 +62,7 @@ class RequestLog:
 async def _traced(app: ASGIApp, scope: Scope, exchange: "_Exchange", error: AnsweredError) -> None:
     """Answer a request within a span, which continues the trace of the client if it names one."""
     attributes = {"http.request.method": scope["method"][:20], "bristlecone.request.id": exchange.request_id}
-    parent = Headers(scope=scope).get("traceparent")
+    parent = header(scope, b"traceparent")
     with tracing.span(attributes["http.request.method"], attributes, parent, "server") as span:
         await app(scope, exchange.receive, exchange.send)
         span.set({"http.route": scope.get("state", {}).get(ROUTE, NO_ROUTE)})

@@ -305,8 +305,8 @@ def test_a_public_address_needs_a_key(tmp_path: Path, context: ServiceContext) -
 def test_an_open_service_says_so(context: ServiceContext, caplog: pytest.LogCaptureFixture) -> None:
     warn_if_open(context.settings)
     assert "no API key exists, so that every request is answered, on the loopback interface only" in caplog.text
-    caplog.clear()
     create_key(context.sessions, "tests", [Scope.READ], None)
+    caplog.clear()
     warn_if_open(context.settings)
     assert caplog.text == ""
 

@@ -51,7 +51,7 @@ class TestClaim:
     def test_increments_the_attempt_and_sets_started_at(self, context: ServiceContext) -> None:
         job_id = make_job(context)
         claimed = _claim(context, job_id)
-        assert claimed == Claim(job_id, 1, '{"name": "made"}', JobKind.TRAIN)
+        assert claimed == Claim(job_id, 1, '{"name": "made"}', JobKind.TRAIN, job(context, job_id).dataset_id)
         assert job(context, job_id).state is JobState.RUNNING
         assert job(context, job_id).started_at is not None
         assert _events(context, job_id) == ["queued", "running"]
