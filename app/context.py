@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 from app.audits.store import IssueStore
 from app.datasets.store import DatasetStore
 from app.predictions.service import ServedModels
+from app.predictions.store import PredictionStore, RowsStore
 from app.settings import Settings
 from app.storage.database import SessionFactory, build_engine, session_factory
 from app.storage.generation import Generation
@@ -26,6 +27,8 @@ class ServiceContext:
     dataset_store: DatasetStore
     artifact_store: ArtifactStore
     issue_store: IssueStore
+    rows_store: RowsStore
+    prediction_store: PredictionStore
     served_models: ServedModels
     instruments: Instruments
 
@@ -40,7 +43,13 @@ def open_context(settings: Settings, instruments: Instruments | None = None) -> 
     instruments: metrics of a process that serves requests.
     """
     instruments = instruments or Instruments()
-    stores = (settings.datasets_folder, settings.artifacts_folder, settings.issues_folder)
+    stores = (
+        settings.datasets_folder,
+        settings.artifacts_folder,
+        settings.issues_folder,
+        settings.rows_folder,
+        settings.predictions_folder,
+    )
     for folder in (settings.home, settings.staging_folder, *stores):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     engine = build_engine(settings.database)
@@ -55,6 +64,8 @@ def open_context(settings: Settings, instruments: Instruments | None = None) -> 
         dataset_store=DatasetStore(settings.datasets_folder, staging, min_free_bytes),
         artifact_store=ArtifactStore(settings.artifacts_folder, staging, min_free_bytes),
         issue_store=IssueStore(settings.issues_folder, staging, min_free_bytes),
+        rows_store=RowsStore(settings.rows_folder, staging, min_free_bytes),
+        prediction_store=PredictionStore(settings.predictions_folder, staging, min_free_bytes),
         served_models=ServedModels(
             ReferenceCache(generation), settings.server.model_cache_bytes, instruments.model_cache
         ),

@@ -51,6 +51,7 @@ from app.operations.maintenance import MaintenanceStep
 from app.predictions import batch_endpoints as batch_predictions
 from app.predictions import endpoints as predictions
 from app.predictions import inference_endpoints as inference
+from app.predictions import result_endpoints as results
 from app.predictions.dependencies import PredictionResources
 from app.predictions.direct_answers import predict_directly
 from app.settings import Settings, load_settings
@@ -115,7 +116,7 @@ def _include_routes(app: FastAPI, settings: Settings) -> None:
     app.include_router(datasets.router(settings.limits))
     for part in (training, forms, audits, sweeps, jobs, job_events):
         app.include_router(part.router)
-    for part in (model_pointers, inspection, trained_models, predictions, batch_predictions, inference):
+    for part in (model_pointers, inspection, trained_models, predictions, batch_predictions, results, inference):
         app.include_router(part.router)
     for part in (health, metrics, documents):
         app.include_router(part.router)

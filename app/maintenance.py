@@ -12,6 +12,7 @@ from app.jobs.figures import add_up
 from app.jobs.queue import BROKER_ERRORS, relay_messages, reset_lost_messages
 from app.jobs.recovery import settle_open_parents, take_back_lapsed
 from app.operations.maintenance import MaintenanceStep, MaintenanceThread
+from app.predictions import results as predictions
 from app.storage.staging import remove_orphans
 from app.trained_models import service as trained_models
 
@@ -55,4 +56,5 @@ def collect_garbage(context: ServiceContext) -> int:
         datasets.remove_unreferenced(context.sessions, context.dataset_store)
         + trained_models.remove_unreferenced(context.sessions, context.artifact_store)
         + audits.remove_unreferenced(context.sessions, context.issue_store)
+        + predictions.remove_unreferenced(context.sessions, context.rows_store, context.prediction_store)
     )

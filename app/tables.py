@@ -4,6 +4,7 @@ from app.access.tables import ApiKeyRow
 from app.audits.tables import AuditRow
 from app.datasets.tables import DatasetRow
 from app.jobs.tables import JobEventRow, JobFigureRow, JobInputRow, JobRow
+from app.predictions.tables import PredictionRow
 from app.storage.orm import Base
 from app.storage.store_id import StoreRow
 from app.sweeps.tables import SweepCellRow
@@ -22,6 +23,7 @@ __all__ = [
     "ModelAliasRow",
     "ModelMoveRow",
     "ModelNameRow",
+    "PredictionRow",
     "StoreRow",
     "SweepCellRow",
     "TrainedModelRow",

@@ -13,7 +13,13 @@ from workers.job_board import JobBoard, StopReason
 
 #: Phases that a trace shows.
 _MAX_TIMINGS = 200
-_KINDS = {"loading": "loading", "compiling": "compiling", "scoring": "scoring", "permuting": "scoring"}
+_KINDS = {
+    "loading": "loading",
+    "compiling": "compiling",
+    "scoring": "scoring",
+    "permuting": "scoring",
+    "predicting": "scoring",
+}
 
 
 class PhaseKind(StrEnum):

@@ -30,12 +30,13 @@ class Acceptance:
         self._context = context
         self._answer = answer
         self._idempotency_key = key
-        # The relay publishes the job after the answer was sent instead of after its interval.
-        background.add_task(request.app.state.maintenance.wake)
+        self._request, self._background = request, background
 
     async def of(self, submission: JobSubmission) -> Response:
         """Queue the job in a thread, and return the answer. Raises the errors of `submit` and of `job_answer`."""
         context = self._context
+        # The relay publishes the job after the answer was sent instead of after its interval.
+        self._background.add_task(self._request.app.state.maintenance.wake)
         limits = context.settings.limits
         job = await run_in_threadpool(submit, context.sessions, limits, submission, self._idempotency_key)
         return await job_answer(self._answer, context, job.id, 202, {"Location": f"/jobs/{job.id}"})

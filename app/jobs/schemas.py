@@ -21,7 +21,7 @@ _PHASE_OUTSIDE_OF_WORK = {
 }
 
 #: Routes of results by kind. The result of a training job is a trained model with its own id.
-_RESULT_PAGES = {JobKind.AUDIT: "/audits", JobKind.SWEEP: "/sweeps"}
+_RESULT_PAGES = {JobKind.AUDIT: "/audits/{}", JobKind.SWEEP: "/sweeps/{}", JobKind.PREDICT: "/jobs/{}/result"}
 
 
 class Progress(BaseModel):
@@ -175,4 +175,4 @@ def job_json(job: JobHead, request_text: str) -> list[bytes]:
 
 def _result(job: JobHead) -> JobResult | None:
     page = _RESULT_PAGES.get(job.kind)
-    return JobResult(href=f"{page}/{job.id}") if page and job.state is JobState.SUCCEEDED else None
+    return JobResult(href=page.format(job.id)) if page and job.state is JobState.SUCCEEDED else None

@@ -198,6 +198,7 @@ def _submit(
             return repeated
         with store_inputs(session) as new:
             queued = jobs.queue(new, body_sha256, idempotency_key)
+            submission.store_job(session, queued.job)
             submission.store_children(session, queued.children)
         return queued.job
 

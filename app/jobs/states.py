@@ -10,6 +10,7 @@ class JobKind(StrEnum):
     AUDIT = "audit"  #: looks for wrong labels
     SWEEP = "sweep"  #: compares models under noise; its cells do the work
     SWEEP_CELL = "sweep_cell"  #: one model under one noise
+    PREDICT = "predict"  #: predicts stored rows or a data set
 
 
 class JobState(StrEnum):
@@ -24,7 +25,7 @@ class JobState(StrEnum):
 
 
 #: Kinds that workers run.
-WORKER_KINDS = frozenset({JobKind.TRAIN, JobKind.AUDIT, JobKind.SWEEP_CELL})
+WORKER_KINDS = frozenset({JobKind.TRAIN, JobKind.AUDIT, JobKind.SWEEP_CELL, JobKind.PREDICT})
 
 #: Kinds without a worker task. The state of such a job is derived from the states of its child jobs.
 PARENT_KINDS = frozenset(JobKind) - WORKER_KINDS

@@ -75,5 +75,8 @@ class JobSubmission(ABC):
         It runs while no transaction is open. Not called if the idempotency key is known already.
         """
 
+    def store_job(self, session: Session, job: JobHead) -> None:  # noqa: B027
+        """Store what belongs to the job that has just been queued, or was queued before by the same key."""
+
     def store_children(self, session: Session, children: Sequence[JobRecord]) -> None:  # noqa: B027
         """Store what belongs to the child jobs that have just been queued; most kinds have no children."""

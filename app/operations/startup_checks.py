@@ -47,7 +47,7 @@ def require_own_state(settings: Settings) -> None:
     """
     require_migrated(settings)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folders = (settings.datasets_folder, settings.artifacts_folder, settings.issues_folder)
+    folders = (settings.datasets_folder, settings.artifacts_folder, settings.issues_folder, settings.predictions_folder)
     with own_sessions(settings.database) as sessions:
         try:
             join_store(sessions, settings.home, folders)

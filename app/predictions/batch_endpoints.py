@@ -1,8 +1,8 @@
 """Route POST /predict: predictions of many rows, in every form."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Header, Request
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
@@ -13,6 +13,8 @@ from app.http.error_handlers import responses
 from app.http.json_body import JSON_ERRORS
 from app.http.negotiation import accepted
 from app.http.query_names import own_query
+from app.jobs.accepted import ACCEPTANCE_ERRORS, Accepted
+from app.jobs.schemas import JobOut
 from app.predictions.answer_cost import AnswerCost
 from app.predictions.answers import answer, model_headers, predicted_table, rows_per_part
 from app.predictions.dependencies import Context, Memory, RowsIntake
@@ -24,11 +26,14 @@ from app.predictions.remote_rows import READING_ERRORS
 from app.predictions.row_readers import FORMATS, JSON
 from app.predictions.schemas import REQUEST_EXAMPLES, Predictions, PredictRequest
 from app.predictions.writers import WRITABLE, WRITERS
+from app.requests.errors import JobTooLarge
 
 router = APIRouter(prefix="/predict", tags=["predictions"])
 
 _BYTES: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 
+RESPOND_ASYNC = "respond-async"
+PREFER = "`respond-async` queues a job of kind `predict` instead; its `result.href` has the answer"
 DESCRIPTION = f"""The body is JSON with `rows`, `columns` or the `dataset_id` of an uploaded data set (its id or name),
 or a table: {", ".join(FORMATS)}. A JSON body has the parameters in it or in the query; with a table they are in the
 query.
@@ -47,10 +52,11 @@ probabilities."""
     response_model=Predictions,
     dependencies=[own_query(lambda _: frozenset(RESERVED))],
     responses={
+        202: {"model": JobOut, "description": "The job that was queued, with `Prefer: respond-async`"},
         200: {"content": {media_type: _BYTES for media_type in WRITABLE if media_type != JSON}},
         **responses(
             *JSON_ERRORS, *SIZE_ERRORS, *MODEL_ERRORS, *FORM_ERRORS, *INPUT_ERRORS, *READING_ERRORS, NotAcceptable,
-            DatasetNotFound, DatasetFileMissing, DatasetFileDamaged,
+            JobTooLarge, *ACCEPTANCE_ERRORS, DatasetNotFound, DatasetFileMissing, DatasetFileDamaged,
         ),
     },
     openapi_extra={
@@ -64,7 +70,18 @@ probabilities."""
     },
 )  # fmt: skip
 @needs(Scope.PREDICT)
-async def predict_many(request: Request, context: Context, intake: RowsIntake, memory: Memory) -> Response:
+async def predict_many(
+    request: Request,
+    context: Context,
+    intake: RowsIntake,
+    memory: Memory,
+    accepted_job: Accepted,
+    prefer: Annotated[str | None, Header(description=PREFER)] = None,
+) -> Response:
+    if _asks_for_a_job(prefer):
+        answered = await accepted_job.of(await intake.submission(request, context.rows_store))
+        answered.headers["Preference-Applied"] = RESPOND_ASYNC
+        return answered
     media_type = accepted(request.headers.get("accept"), WRITABLE)
     batch = await intake.batch(request)
     cost = batch.served.cost(batch.rows.n_rows, context.settings.limits)
@@ -72,6 +89,11 @@ async def predict_many(request: Request, context: Context, intake: RowsIntake, m
     n_rows = min(batch.rows.n_rows, rows_per_part(batch.served))
     await memory.take(batch.served.cost(n_rows, context.settings.limits))
     return await run_in_threadpool(_answered, batch, media_type, cost)
+
+
+def _asks_for_a_job(prefer: str | None) -> bool:
+    """Return whether the client prefers a job to an answer (RFC 7240)."""
+    return any(part.partition(";")[0].strip().lower() == RESPOND_ASYNC for part in (prefer or "").split(","))
 
 
 def _answered(batch: Batch, media_type: str, cost: AnswerCost) -> Response:

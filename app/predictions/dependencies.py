@@ -12,6 +12,7 @@ from app.http.memory_budget import MemoryBudget
 from app.predictions.answer_cost import AnswerCost
 from app.predictions.intake import Intake
 from app.predictions.service import PredictionService, ServedModels
+from app.predictions.store import PredictionStore, RowsStore
 from app.telemetry.instruments import Instruments
 from app.trained_models.dependencies import ModelResources
 
@@ -21,6 +22,12 @@ class PredictionResources(ModelResources, Protocol):
 
     @property
     def dataset_store(self) -> DatasetStore: ...
+
+    @property
+    def rows_store(self) -> RowsStore: ...
+
+    @property
+    def prediction_store(self) -> PredictionStore: ...
 
     @property
     def served_models(self) -> ServedModels: ...

@@ -1,6 +1,9 @@
-"""Errors in the inputs of a prediction.
+"""Errors of predictions.
 
 ServiceError
+├── NotFound 404               NoPrediction
+├── Conflict 409               PredictionNotFinished
+├── StoredFileMissing 500      RowsMissing, PredictionMissing
 ├── TooLarge 413               TooManyCells, AnswerTooLarge
 └── Invalid 422
     ├── about the form         NoRows, RaggedColumns
@@ -8,7 +11,7 @@ ServiceError
     └── about a value          UnknownCategory, NotANumber, NotADate
 """
 
-from app.errors import FieldError, Invalid, TooLarge, pointer_token
+from app.errors import Conflict, FieldError, Invalid, NotFound, StoredFileMissing, TooLarge, pointer_token
 
 #: Limits the size of an error response; a file in which every cell is wrong would otherwise get one of its own size.
 MAX_REPORTED = 20
@@ -20,6 +23,22 @@ class TooManyCells(TooLarge):
 
 class AnswerTooLarge(TooLarge):
     code, title = "answer_too_large", "Answer too large"
+
+
+class NoPrediction(NotFound):
+    code, title = "prediction_not_found", "No such prediction"
+
+
+class PredictionNotFinished(Conflict):
+    code, title = "prediction_not_finished", "Prediction not finished"
+
+
+class RowsMissing(StoredFileMissing):
+    code, title = "rows_missing", "File of rows missing"
+
+
+class PredictionMissing(StoredFileMissing):
+    code, title = "prediction_missing", "File of a prediction missing"
 
 
 class NoRows(Invalid):

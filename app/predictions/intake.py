@@ -4,9 +4,11 @@ Small JSON is read here. All other bodies are read in a child process, because t
 a large one would delay all other requests. Uploaded data sets are read there as well.
 """
 
+import hashlib
+import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +25,23 @@ from app.http.json_parsing import parse_json_body
 from app.http.memory_budget import MemoryBudget
 from app.predictions.body import ReceivedBody, received, with_parameters
 from app.predictions.encoded_rows import EncodedRows, RowsInFile, RowsInMemory
-from app.predictions.errors import DuplicateName, Faults
+from app.predictions.errors import DuplicateName, Faults, TooManyCells
 from app.predictions.forms import from_columns, from_rows
 from app.predictions.inference_schemas import InferRequest
 from app.predictions.remote_rows import RemoteRows, remote_rows
 from app.predictions.row_readers import FORMATS, JSON
 from app.predictions.schemas import PredictParameters, PredictRequest
 from app.predictions.service import PredictionService, ServedModel
+from app.predictions.specs import PredictSpec
+from app.predictions.store import RowsStore
+from app.predictions.submission import PredictionSubmission
 from app.predictions.tensors import from_tensors
 from app.requests.dataset_reference import DatasetReference
 from app.settings import Limits, Settings
+from app.storage.content_store import StagedFile
 from app.storage.database import SessionFactory, reading
 from app.storage.staging import staged_path
+from app.trained_models.service import TrainedModelService
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,80 @@ class Intake:
                     return small
                 return await self._in_child(lambda child, out: self._dataset(child, small, out))
             return await self._in_child(lambda child, out: self._table(child, body, request.query_params, out))
+
+    async def submission(self, request: Request, stores: RowsStore) -> PredictionSubmission:
+        """Return the job that predicts the rows of a request later. Its rows are staged until the answer was sent.
+
+        Raises the errors of `batch`.
+        """
+        async with received(request, self._settings) as body:
+            with staged_path(self._settings.staging_folder, "rows", ".body") as small:
+                if body.path is None:
+                    small.write_bytes(body.content)
+                    body = replace(body, path=small)
+
+                def made() -> PredictionSubmission:
+                    with remote_rows(self._limits) as child:
+                        return self._submission(child, body, request.query_params, stores)
+
+                async with self._readers.taken(self._limits.max_decoded_bytes):
+                    return await in_own_thread(made)
+
+    def _submission(
+        self, child: RemoteRows, body: ReceivedBody, query: Mapping[str, str], store: RowsStore
+    ) -> PredictionSubmission:
+        assert body.path is not None
+        identity = {"body": _sha256(body.path), "media_type": body.media_type, "query": dict(query)}
+        parameters, source = self._described(child, body, query)
+        served = self._predictions.open(parameters.model)
+        with reading(self._sessions) as session:
+            model = TrainedModelService(session, self._predictions.store).get(uuid.UUID(served.id))
+        common = {
+            "model": parameters.model,
+            "model_id": model.id,
+            "output": parameters.output,
+            **asdict(parameters.leniency),
+        }
+        n_columns = len(served.encoder.columns) + len(served.labels)
+        if isinstance(parameters, PredictRequest) and parameters.dataset_id is not None:
+            dataset = self._found(parameters.dataset_id)
+            spec = PredictSpec(dataset_id=dataset.id, n_rows=dataset.n_rows, **common)
+            return PredictionSubmission(spec, identity, dataset.id, None, model.size_bytes, n_columns, self._limits)
+        rows, n_rows = self._stored(child, served, parameters, source, store)
+        spec = PredictSpec(rows_sha256=rows.sha256, n_rows=n_rows, **common)
+        return PredictionSubmission(spec, identity, model.dataset_id, rows, model.size_bytes, n_columns, self._limits)
+
+    def _stored(
+        self,
+        child: RemoteRows,
+        served: ServedModel,
+        parameters: PredictParameters,
+        source: Mapping[str, Any],
+        store: RowsStore,
+    ) -> tuple[StagedFile, int]:
+        """Return the staged file of the rows, which is discarded when the answer was sent, and their number."""
+        limit, encoded = self._limits.max_rows, list[RowsInFile]()
+
+        def encode(out: Path) -> None:
+            encoded.append(child.encode(source, served.encoder, parameters.leniency, out, limit))
+
+        rows = store.stage(encode)
+        self._sending.callback(rows.discard)
+        if encoded[0].n_rows > limit:
+            raise TooManyCells(f"there are more than {limit} rows (BRISTLECONE_MAX_ROWS); send at most so many.")
+        return rows, encoded[0].n_rows
+
+    def _described(
+        self, child: RemoteRows, body: ReceivedBody, query: Mapping[str, str]
+    ) -> tuple[PredictParameters, dict[str, Any]]:
+        """Return the parameters of a request whose body is in a file, and where its rows are."""
+        assert body.path is not None
+        if body.media_type == JSON:
+            requested = PredictRequest.from_document(with_parameters(child.outline(body.path), query))
+            return requested, {"kind": "document"}
+        parameters = validated(PredictParameters, dict(query), within="query")
+        file = {"path": str(body.path), "format": FORMATS[body.media_type], "encoding": body.encoding}
+        return parameters, {"kind": "file", **file}
 
     async def tensors(self, request: Request, reference: str) -> tuple[InferRequest, Batch]:
         """Return an inference request and its rows, for the model with this reference. Raises the errors of `batch`."""
@@ -152,15 +233,10 @@ class Intake:
         return batch
 
     def _table(self, child: RemoteRows, body: ReceivedBody, query: Mapping[str, str], out: Path) -> Batch:
-        assert body.path is not None
-        if body.media_type == JSON:
-            requested = PredictRequest.from_document(with_parameters(child.outline(body.path), query))
-            if requested.dataset_id is not None:
-                return self._dataset(child, requested, out)
-            return self._encoded(child, requested, {"kind": "document"}, out)
-        parameters = validated(PredictParameters, dict(query), within="query")
-        file = {"path": str(body.path), "format": FORMATS[body.media_type], "encoding": body.encoding}
-        return self._encoded(child, parameters, {"kind": "file", **file}, out)
+        parameters, source = self._described(child, body, query)
+        if isinstance(parameters, PredictRequest) and parameters.dataset_id is not None:
+            return self._dataset(child, parameters, out)
+        return self._encoded(child, parameters, source, out)
 
     def _dataset(self, child: RemoteRows, requested: PredictRequest, out: Path) -> Batch:
         assert requested.dataset_id is not None
@@ -187,3 +263,8 @@ def _most_rows(served: ServedModel, limits: Limits) -> int:
     """Return the number of rows beyond which `served.cost` refuses an answer."""
     n_cells = len(served.encoder.columns) + len(served.labels)
     return min(limits.max_answer_cells // n_cells, limits.max_decoded_bytes // served.bytes_per_row)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

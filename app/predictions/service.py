@@ -132,8 +132,8 @@ class PredictionService:
         self, sessions: SessionFactory, store: ArtifactStore, models: ServedModels, instruments: Instruments
     ) -> None:
         self._sessions = sessions
+        self.store = store
         self._instruments = instruments
-        self._store = store
         self._models = models
 
     def open(self, reference: str) -> ServedModel:
@@ -155,11 +155,11 @@ class PredictionService:
 
     def _identity(self, reference: str) -> ModelIdentity:
         with reading(self._sessions) as session:
-            return TrainedModelService(session, self._store).identify(reference)
+            return TrainedModelService(session, self.store).identify(reference)
 
     def _feature_schema(self, model: ModelIdentity) -> dict[str, Any]:
         with reading(self._sessions) as session:
-            return TrainedModelService(session, self._store).feature_schema(model.id)
+            return TrainedModelService(session, self.store).feature_schema(model.id)
 
     def _opened(self, model: ModelIdentity) -> ServedModel:
         return self._models.get(model, lambda: self._load(model))
@@ -184,7 +184,7 @@ class PredictionService:
 
     def _estimator(self, model: ModelIdentity) -> Any:
         try:
-            return core.load(self._store.path(model.artifact_sha256))
+            return core.load(self.store.path(model.artifact_sha256))
         except core.ArtifactError as error:
             log.error("artifact %s of model %s cannot be read", model.artifact_sha256, model.id, exc_info=error)
             if isinstance(error, core.UnsupportedArtifact):

@@ -40,6 +40,11 @@ _ADVERSARIAL_ROUNDS = 100
 _TABLES_OF_AUDITS = 14
 #: Such arrays of rows without a label, and of test rows whose scores are corrected.
 _TABLES_OF_UNLABELED, _TABLES_OF_CORRECTED_SCORES = 4, 11
+#: Cells of rows and probabilities that a prediction has in memory at once, and the bytes of each: text and numbers.
+PREDICTED_CELLS = 1_000_000
+_BYTES_PER_PREDICTED_CELL = 64
+#: The arrays of the artifact, and the layout of its trees for prediction.
+_COPIES_OF_ARTIFACT = 3
 _UNITS = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"))
 
 
@@ -115,6 +120,14 @@ def cell_memory(
     fit = fit_memory(_estimator(model), train, limits.job_threads)
     phases = [_fit_phase(fit, train), _scoring_phase(fit, test), *_injection_phases(noise, train, limits)]
     return _job([_loaded(dataset, shape, 2, shape.n_rows)], phases)
+
+
+def prediction_memory(model_bytes: int, n_rows: int, n_columns: int) -> JobMemory:
+    """Return the memory of a prediction. model_bytes: size of the artifact. n_columns: features and classes."""
+    piece = _BYTES_PER_PREDICTED_CELL * min(n_rows * n_columns, max(PREDICTED_CELLS, n_columns))
+    model = _COPIES_OF_ARTIFACT * model_bytes
+    part = "the model" if model > piece else f"the {n_columns:,} features and classes of a row"
+    return JobMemory(_OVERHEAD_BYTES + model + piece, part)
 
 
 class _Part(NamedTuple):

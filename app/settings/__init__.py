@@ -62,6 +62,14 @@ class Settings(Group):
         return self.home / "issues"
 
     @property
+    def rows_folder(self) -> Path:
+        return self.home / "rows"
+
+    @property
+    def predictions_folder(self) -> Path:
+        return self.home / "predictions"
+
+    @property
     def staging_folder(self) -> Path:
         """Folder of unfinished files. It is inside `home`, so that a rename moves a finished file into place."""
         return self.home / "staging"

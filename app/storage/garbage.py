@@ -12,13 +12,16 @@ from app.storage.database import SessionFactory, lock, reading, writing
 from app.storage.file_store import FileStore
 from app.storage.staging import ORPHAN_AFTER_SECONDS
 
+#: Column with keys of files.
+KeyColumn = InstrumentedAttribute[str] | InstrumentedAttribute[str | None]
+
 log = logging.getLogger(__name__)
 
 
 def delete_if_unreferenced(
     sessions: SessionFactory,
     store: FileStore,
-    column: InstrumentedAttribute[str],
+    column: KeyColumn,
     key: str,
     older_than_seconds: float = 0.0,
 ) -> bool:
@@ -34,7 +37,12 @@ def delete_if_unreferenced(
         return store.withdraw(key, discarded, older_than_seconds)
 
 
-def drop_file(sessions: SessionFactory, store: FileStore, column: InstrumentedAttribute[str], key: str) -> None:
+def drop_file(
+    sessions: SessionFactory,
+    store: FileStore,
+    column: KeyColumn,
+    key: str,
+) -> None:
     """Delete the file of a row that has just been deleted, unless another row needs it.
 
     The row is gone whatever happens to the file: a file that cannot be deleted now is garbage, and is collected later.
@@ -48,7 +56,7 @@ def drop_file(sessions: SessionFactory, store: FileStore, column: InstrumentedAt
 def remove_unreferenced(
     sessions: SessionFactory,
     store: FileStore,
-    column: InstrumentedAttribute[str],
+    column: KeyColumn,
     older_than_seconds: float = ORPHAN_AFTER_SECONDS,
 ) -> int:
     """Delete the files that are that old and have no row with their key in `column`, as after a crash.
