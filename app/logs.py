@@ -3,10 +3,11 @@
 import json
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextvars import ContextVar
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 #: Of the server library, for one connection each.
 CONNECTION_LOGGER = "uvicorn.error.connections"
@@ -45,14 +46,17 @@ NOTHING = Correlation()
 correlation: ContextVar[Correlation] = ContextVar("correlation", default=NOTHING)
 
 
-@runtime_checkable
-class Structured(Protocol):
+class Structured(ABC):
     """Argument of a log line that is a text, and in JSON has fields of its own."""
 
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+    @abstractmethod
     def fields(self) -> Mapping[str, Any]: ...
 
 
-class _Event:
+class _Event(Structured):
     """Change that somebody made, with who made it."""
 
     def __init__(self, name: str, fields: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from app.http.answered_error import AnsweredError, answered_error
 from app.http.error_handlers import bug_response, shown_target
 from app.http.raw_headers import header
 from app.http.route_needs import ROUTE
-from app.logs import Correlation, correlation
+from app.logs import Correlation, Structured, correlation
 from app.storage.database import Changes, changes
 from app.telemetry import tracing
 from app.telemetry.instruments import NO_ROUTE, Instruments
@@ -77,7 +77,7 @@ async def _traced(app: ASGIApp, scope: Scope, exchange: "_Exchange", error: Answ
 _LOGGED_IDS = ("job_id", "dataset_id", "audit_id", "sweep_id")
 
 
-class _Line:
+class _Line(Structured):
     """Line of the log about one request."""
 
     def __init__(self, scope: Scope, exchange: "_Exchange", error_code: str | None) -> None:
