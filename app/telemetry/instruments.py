@@ -62,7 +62,10 @@ UPLOADED_BYTES = Instrument(
     "bristlecone_uploaded_bytes", Kind.COUNTER, "Bytes of uploaded tables that were stored, after decompression."
 )
 PREDICTED_ROWS = Instrument(
-    "bristlecone_predicted_rows", Kind.COUNTER, "Rows that a model has predicted, by the name of the model.", ("model",)
+    "bristlecone_predicted_rows",
+    Kind.COUNTER,
+    "Rows that API processes have predicted, by the name of the model.",
+    ("model",),
 )
 CACHE_BYTES = Instrument("bristlecone_model_cache_bytes", Kind.GAUGE, "Size of the models in memory for predictions.")
 CACHE_LOOKUPS = Instrument(
