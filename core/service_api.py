@@ -29,6 +29,7 @@ from core.noise.injection import check_noise, expected_noise_rate, injection_pha
 from core.noise.parsing import noise_parameters
 from core.parameters import Alternative, Bounds, Parameter
 from core.registry import estimator_kind, estimator_parameters
+from core.row_prediction import RowPredictor, row_predictor
 from core.validation.training_data import MAX_TOTAL_WEIGHT, MIN_TOTAL_WEIGHT
 from core.warmup import warm_up, warm_up_fit, warm_up_predictions
 
@@ -51,6 +52,7 @@ __all__ = [
     "NodeRecord",
     "Parameter",
     "ParsedTexts",
+    "RowPredictor",
     "SplitRecord",
     "TableShape",
     "audit_phases",
@@ -79,6 +81,7 @@ __all__ = [
     "permutation_importances",
     "plain_array",
     "prediction_layouts",
+    "row_predictor",
     "scores_memory",
     "seconds_of_temporal",
     "split_features",

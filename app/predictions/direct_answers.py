@@ -55,7 +55,8 @@ def _answer(served: ServedModel, values: list[float], if_none_match: str | None)
     headers = [(b"etag", etag.encode()), _CACHE_CONTROL]
     if names_tag(if_none_match, etag):
         return ReadyAnswer(304, headers, b"")
-    probabilities = served.predict(X).probabilities
+    served.n_predicted.add()
+    probabilities = served.predict_row(X)
     [winner], [row] = winning_classes(probabilities).tolist(), probabilities.tolist()
     body = served.one_row_text.of(row, winner)
     return ReadyAnswer(200, [*headers, (b"content-length", b"%d" % len(body)), _CONTENT_TYPE], body)

@@ -30,7 +30,7 @@ from app.trained_models.records import ModelIdentity
 from app.trained_models.reference_cache import ReferenceCache
 from app.trained_models.service import TrainedModelService
 from app.trained_models.store import ArtifactStore
-from core.service_api import prediction_layouts
+from core.service_api import RowPredictor, prediction_layouts, row_predictor
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +58,8 @@ class ServedModel:
     label_texts: tuple[str, ...]
     bytes_per_row: int
     row_seconds: float
+    #: Probabilities of a row, without the checks of the estimator.
+    predict_row: RowPredictor
     #: Counter of predicted rows.
     n_predicted: Cell
 
@@ -166,7 +168,7 @@ class PredictionService:
 
     def _load(self, model: ModelIdentity) -> ServedModel:
         estimator, schema = self._estimator(model), self._feature_schema(model)
-        labels = tuple(schema["classes"])
+        labels, predict_row = tuple(schema["classes"]), row_predictor(estimator)
         label_texts = tuple(map(label_text, labels))
         return ServedModel(
             id=str(model.id),
@@ -179,7 +181,8 @@ class PredictionService:
             label_texts=label_texts,
             bytes_per_row=bytes_per_row(labels, label_texts),
             n_predicted=self._instruments.predicted_rows(model.name),
-            row_seconds=_row_seconds(estimator),
+            row_seconds=_row_seconds(estimator, predict_row),
+            predict_row=predict_row,
         )
 
     def _estimator(self, model: ModelIdentity) -> Any:
@@ -206,16 +209,16 @@ def _probabilities(estimator: Any, X: NDArray[np.float64]) -> NDArray[np.float64
     return probabilities
 
 
-def _row_seconds(estimator: Any) -> float:
-    """Return the time that one row takes, after making everything that predictions of rows of both widths need."""
-    # 0.1 is not exact in float32.
-    for value in (0.0, 0.1):
-        X = np.full((1, estimator.n_features_in_), value)
-        _probabilities(estimator, X)
+def _row_seconds(estimator: Any, predict_row: RowPredictor) -> float:
+    """Return the time that one row takes, after making everything that later predictions need."""
+    X = np.zeros((1, estimator.n_features_in_))
+    # Zeros are exact in float32, which has a layout of its own for the trees.
+    _probabilities(estimator, X)
+    predict_row(X)
     times = []
     for _ in range(_TIMED_ROWS):
         began = time.perf_counter()
-        _probabilities(estimator, X)
+        predict_row(X)
         times.append(time.perf_counter() - began)
     return min(times)
 

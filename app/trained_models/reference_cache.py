@@ -9,9 +9,9 @@ from app.storage.generation import Generation
 from app.trained_models.records import ModelIdentity
 
 #: Age from which one request looks a reference up again, while the others use what is known.
-REFRESH_SECONDS = 0.5
+REFRESH_SECONDS = 1.0
 #: Age from which a reference is unknown. Within it, changes by other machines count.
-MAX_AGE_SECONDS = 1.0
+MAX_AGE_SECONDS = 2.0
 MAX_REFERENCES = 10_000
 
 

@@ -252,6 +252,10 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
         """Return class probabilities (row, class), with columns in the order of `classes_`."""
         return self._probabilities(self._scores(X))
 
+    def probabilities_of_checked(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what `predict_proba` does for rows that `prediction_rows` would return as they are."""
+        return self._probabilities(self._scores_of_checked(rows))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the highest score; with two classes, the second if its score is above zero."""
         winners = self._winners(X)
@@ -271,7 +275,9 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         self._check_is_fitted("weighted_rules_")
-        rows = prediction_rows(self, X)
+        return self._scores_of_checked(prediction_rows(self, X))
+
+    def _scores_of_checked(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         weighted = self.weighted_rules_
         packed = cached_layout(self, weighted, rows.dtype, lambda: pack_rules(weighted, rows.dtype))
         return packed_votes(rows, packed, thread_count(self.n_jobs)) * len(weighted.rules)

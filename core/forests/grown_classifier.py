@@ -202,7 +202,10 @@ class GrownClassifier(ClassifierContract):
         loss. With a correction, votes use the corrected distribution and the mean is projected onto the simplex.
         """
         self._check_is_fitted("trees_")
-        rows = prediction_rows(self, X)
+        return self.probabilities_of_checked(prediction_rows(self, X))
+
+    def probabilities_of_checked(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what `predict_proba` does for rows that `prediction_rows` would return as they are."""
         packed = cached_packed_trees(self, self.trees_, self._vote(), rows.dtype)
         votes = packed_votes(rows, packed, thread_count(self.n_jobs))
         return votes if self.correction_ is None else clip_to_simplex(votes)

@@ -186,6 +186,9 @@ def packed_votes(X: NDArray[Any], trees: Layout, n_threads: int = 1) -> NDArray[
     threads, and the votes on each row are added in the order of the trees. Each block of rows is a `stop_point`.
     """
     out = np.empty((X.shape[0], trees.dense_outputs.shape[1]), dtype=np.float64)
+    if X.shape[0] == 1:  # the rest takes longer than the kernel
+        mean_leaf_values(_for_kernel(X), trees, out)
+        return out
     n_threads = min(n_threads, X.shape[0] // _MIN_ROWS_PER_THREAD)
     n_rows = _rows_per_block(X, trees, n_threads)
     stop_flag = stop_flag_of_block()
