@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from app.errors import ServiceError
 from app.http.error_handlers import error_response
 from app.http.errors import HeadTooLarge, MalformedRequest, RequestTimeout
+from app.http.gathered_writes import GatheredWrites
 from app.http.refusal_log import RefusalLog
 from app.http.security_headers import SECURITY_HEADERS
 from app.logs import CONNECTION_LOGGER
@@ -133,7 +134,8 @@ class BoundedProtocol(H11Protocol):
         self.n_head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        self._writes = GatheredWrites(transport, self.loop)
+        super().connection_made(self._writes)  # type: ignore[arg-type]
         _bound_silence(transport, self._settings.body_idle_seconds)
         self._waiting.opened(self)
         self._start_timer("head", self._settings.header_seconds, self._refuse_head)
@@ -154,6 +156,7 @@ class BoundedProtocol(H11Protocol):
         self._note_progress()
 
     def on_response_complete(self) -> None:
+        self._writes.flush()
         super().on_response_complete()
         self._note_progress()
 
