@@ -52,9 +52,9 @@ class Route:
     processor: list[float] = field(default_factory=list)
 
     def warm_up(self) -> None:
-        full_load(f"http://127.0.0.1:{self.port}", self.paths, 1.0)
+        full_load(f"http://127.0.0.1:{self.port}", self.paths, 1)
 
-    def measure(self, seconds: float) -> None:
+    def measure(self, seconds: int) -> None:
         url, servers = f"http://127.0.0.1:{self.port}", _listening(self.port)
         before = _processor_seconds(servers)
         load = full_load(url, self.paths, seconds)
@@ -82,7 +82,7 @@ def parse_arguments() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--checkout", type=Path, default=CHECKOUT, help="version of the service; default: this one")
-    parser.add_argument("--seconds", type=float, default=4.0, help="length of each run of wrk")
+    parser.add_argument("--seconds", type=int, default=4, help="length of each run of wrk")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--loop", default="auto", help="event loop of the bare application: auto, asyncio or uvloop")
     parser.add_argument("--http", default="auto", help="parser of the bare application: auto, h11 or httptools")

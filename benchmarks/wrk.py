@@ -40,12 +40,12 @@ def is_installed() -> bool:
     return shutil.which("wrk") is not None
 
 
-def full_load(url: str, paths: Sequence[str], seconds: float, connections: int = 8) -> Load:
+def full_load(url: str, paths: Sequence[str], seconds: int, connections: int = 8) -> Load:
     """Send the next request on each connection as soon as the last one was answered; take the paths in turn."""
     return _run(url, _script(paths), seconds, connections)
 
 
-def partial_load(url: str, paths: Sequence[str], seconds: float, requests_per_second: float) -> Load:
+def partial_load(url: str, paths: Sequence[str], seconds: int, requests_per_second: float) -> Load:
     """Send about so many requests per second, with pauses of random lengths before each of them."""
     mean_pause = _PATIENT_CONNECTIONS / requests_per_second
     pauses = _PAUSES.format(milliseconds=max(1, round(2 * 1000 * mean_pause)))
@@ -56,11 +56,11 @@ def _script(paths: Sequence[str]) -> str:
     return _SCRIPT.format(paths=", ".join(f'"{path}"' for path in paths))
 
 
-def _run(url: str, script: str, seconds: float, connections: int) -> Load:
+def _run(url: str, script: str, seconds: int, connections: int) -> Load:
     with tempfile.TemporaryDirectory(prefix="wrk-") as folder:
         file = Path(folder) / "requests.lua"
         file.write_text(script)
-        command = ["wrk", "--threads", "1", "--connections", str(connections), "--duration", f"{seconds:g}s"]
+        command = ["wrk", "--threads", "1", "--connections", str(connections), "--duration", f"{seconds}s"]
         command += ["--latency", "--script", str(file), url]
         output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return _load(output)
