@@ -18,3 +18,8 @@ def highest_scores(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     of two classes, whether they are above zero.
     """
     return (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else winning_classes(scores)
+
+
+def decision_values(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return scores (row, score) in scikit-learn's shape: (row,) with two classes, else (row, class)."""
+    return scores[:, 0] if scores.shape[1] == 1 else scores

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.boosting.base_learner import BaseLearner
 from core.boosting.rule_table import MAX_LEAVES
 from core.boosting.rules import Rule, WeightedRules, compute_outputs, feature_importances, pack_rules
-from core.class_votes import highest_scores
+from core.class_votes import decision_values, highest_scores
 from core.classifier_contract import ClassifierContract
 from core.compilation import announce_compilation
 from core.exceptions import InvalidInput, InvalidLoss, SolverFailed
@@ -254,7 +254,7 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
 
     def probabilities_of_checked(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return what `predict_proba` does for rows that `prediction_rows` would return as they are."""
-        return self._probabilities(self._scores_of_checked(rows))
+        return self._probabilities(self._scores(rows, are_checked=True))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the highest score; with two classes, the second if its score is above zero."""
@@ -273,19 +273,12 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
         self._check_is_fitted("weighted_rules_")
         return feature_importances(self.weighted_rules_, self.n_features_in_)
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Any, are_checked: bool = False) -> NDArray[np.float64]:
         self._check_is_fitted("weighted_rules_")
-        return self._scores_of_checked(prediction_rows(self, X))
-
-    def _scores_of_checked(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        rows = X if are_checked else prediction_rows(self, X)
         weighted = self.weighted_rules_
         packed = cached_layout(self, weighted, rows.dtype, lambda: pack_rules(weighted, rows.dtype))
         return packed_votes(rows, packed, thread_count(self.n_jobs)) * len(weighted.rules)
-
-
-def decision_values(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return scores (row, score) in scikit-learn's shape: (row,) with two classes, else (row, class)."""
-    return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 def parse_count(value: Any) -> int:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.boosting.boosted_classifier import BoostedClassifier, decision_values
+from core.boosting.boosted_classifier import BoostedClassifier
 from core.boosting.rules import WeightedRules
-from core.class_votes import highest_scores
+from core.class_votes import decision_values, highest_scores
 from core.growth.leaf_paths import leaves_of_trees
 from core.validation.training_data import prediction_rows
 
