@@ -7,9 +7,10 @@ from typing import Any, Generic, Self, TypeVar
 
 import httpx
 
-from bristlecone import progress, steps
+from bristlecone import predictions, progress, steps
 from bristlecone.calls import Call, Steps, content_of, get, json_of, pages
 from bristlecone.connection import connection_options
+from bristlecone.frames import Columns
 from bristlecone.results import AuditReport, Dataset, SweepReport
 from bristlecone.transport import AsyncTransport
 
@@ -89,9 +90,18 @@ class AsyncClient:
         request = {"models": models, "noise": noise, "repeats": repeats, "test_fraction": test_fraction, "seed": seed}
         return AsyncJob(self, await self.run(steps.submit_on("/sweeps", data, target, request)), _sweep_of_job)
 
-    async def predict(self, model: str, data: Any, *, output: str = "probabilities", **options: Any) -> Any:
+    async def predict(
+        self, model: str, data: Any, *, output: str = "probabilities", respond_async: bool = False, **options: Any
+    ) -> Any:
         """Predict the rows of a table; see `Client.predict`."""
-        return await self.run(steps.predict(model, data, output, options))
+        question = predictions.Question(model, data, output, options)
+        if not respond_async:
+            return await self.run(predictions.predict(question))
+
+        async def table(client: AsyncClient, ended: Mapping[str, Any]) -> Any:
+            return await client.run(predictions.result(ended, data))
+
+        return AsyncJob(self, await self.run(predictions.submit(question)), table)
 
     async def model(self, reference: str) -> "AsyncModel":
         """Return the model with this id, name, `name:version` or `@alias`."""
@@ -187,9 +197,11 @@ class AsyncModel:
         metrics: dict[str, Any] = self.raw["metrics"]
         return metrics
 
-    async def predict(self, data: Any, *, output: str = "probabilities", **options: Any) -> Any:
+    async def predict(
+        self, data: Any, *, output: str = "probabilities", respond_async: bool = False, **options: Any
+    ) -> Any:
         """Predict the rows of a table, as `Client.predict` does."""
-        return await self._client.predict(self.id, data, output=output, **options)
+        return await self._client.predict(self.id, data, output=output, respond_async=respond_async, **options)
 
     async def artifact(self) -> bytes:
         """Return the fitted estimator as the bytes of a file, which `bristlecone.load` reads."""
@@ -215,10 +227,16 @@ async def _sweep_of_job(client: AsyncClient, job: Mapping[str, Any]) -> SweepRep
     return await client.run(steps.sweep_report(str(job["id"])))
 
 
+async def _columns_of_job(client: AsyncClient, job: Mapping[str, Any]) -> Columns:
+    columns: Columns = await client.run(predictions.result(job, None))
+    return columns
+
+
 async def _result_of_job(client: AsyncClient, job: Mapping[str, Any]) -> Any:
     kinds: dict[str, Callable[[AsyncClient, Any], Awaitable[Any]]] = {
         "train": _model_of_job,
         "audit": _audit_of_job,
         "sweep": _sweep_of_job,
+        "predict": _columns_of_job,
     }
     return await kinds[str(job["kind"])](client, job)

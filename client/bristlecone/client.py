@@ -7,9 +7,10 @@ from typing import Any, Generic, Self, TypeVar
 
 import httpx
 
-from bristlecone import progress, steps
+from bristlecone import predictions, progress, steps
 from bristlecone.calls import Call, Steps, content_of, get, json_of, pages
 from bristlecone.connection import connection_options
+from bristlecone.frames import Columns
 from bristlecone.results import AuditReport, Dataset, SweepReport
 from bristlecone.transport import Transport
 
@@ -108,13 +109,21 @@ class Client:
         request = {"models": models, "noise": noise, "repeats": repeats, "test_fraction": test_fraction, "seed": seed}
         return Job(self, self.run(steps.submit_on("/sweeps", data, target, request)), _sweep_of_job)
 
-    def predict(self, model: str, data: Any, *, output: str = "probabilities", **options: Any) -> Any:
+    def predict(
+        self, model: str, data: Any, *, output: str = "probabilities", respond_async: bool = False, **options: Any
+    ) -> Any:
         """Predict the rows of a table and return a table of its kind: `label`, and `p.CLASS` for each class.
 
-        model: id, name, `name:version` or `@alias`. output: `labels` leaves the probabilities out. options: of
-        `POST /predict`, such as `on_unknown="missing"`, `on_missing="missing"`, `extra="ignore"`.
+        model: id, name, `name:version` or `@alias`. data: a frame, a dict of columns, a list of rows, or an uploaded
+        data set. output: `labels` leaves the probabilities out. respond_async: return a job instead, whose `wait`
+        returns the table. options: of `POST /predict`, such as `on_unknown="missing"`, `on_missing="missing"`,
+        `extra="ignore"`.
         """
-        return self.run(steps.predict(model, data, output, options))
+        question = predictions.Question(model, data, output, options)
+        if not respond_async:
+            return self.run(predictions.predict(question))
+        job = self.run(predictions.submit(question))
+        return Job(self, job, lambda client, ended: client.run(predictions.result(ended, data)))
 
     def model(self, reference: str) -> "Model":
         """Return the model with this id, name, `name:version` or `@alias`."""
@@ -213,9 +222,9 @@ class Model:
         metrics: dict[str, Any] = self.raw["metrics"]
         return metrics
 
-    def predict(self, data: Any, *, output: str = "probabilities", **options: Any) -> Any:
+    def predict(self, data: Any, *, output: str = "probabilities", respond_async: bool = False, **options: Any) -> Any:
         """Predict the rows of a table, as `Client.predict` does."""
-        return self._client.predict(self.id, data, output=output, **options)
+        return self._client.predict(self.id, data, output=output, respond_async=respond_async, **options)
 
     def save(self, path: str) -> None:
         """Write the fitted estimator to a file, which `bristlecone.load` reads where the library is installed."""
@@ -243,6 +252,11 @@ def _sweep_of_job(client: Client, job: Mapping[str, Any]) -> SweepReport:
     return client.run(steps.sweep_report(str(job["id"])))
 
 
+def _columns_of_job(client: Client, job: Mapping[str, Any]) -> Columns:
+    columns: Columns = client.run(predictions.result(job, None))
+    return columns
+
+
 def _result_of_job(client: Client, job: Mapping[str, Any]) -> Any:
-    kinds = {"train": _model_of_job, "audit": _audit_of_job, "sweep": _sweep_of_job}
+    kinds = {"train": _model_of_job, "audit": _audit_of_job, "sweep": _sweep_of_job, "predict": _columns_of_job}
     return kinds[str(job["kind"])](client, job)

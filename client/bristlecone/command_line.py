@@ -17,7 +17,8 @@ from typing import Any
 from bristlecone.client import Client, Model
 from bristlecone.doctor import examine
 from bristlecone.errors import BristleconeError
-from bristlecone.frames import Columns, columns_of
+from bristlecone.frames import Columns
+from bristlecone.predictions import MEDIA_TYPES, media_type_of, predict_file
 from bristlecone.results import Dataset
 
 Command = Callable[[Client, argparse.Namespace], int]
@@ -93,9 +94,9 @@ def _add_upload(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="id, name, name:version or @alias")
-    parser.add_argument("data", metavar="FILE", help="CSV, or Parquet where pyarrow is installed")
-    parser.add_argument("--output", metavar="FILE", help="CSV file to write; default: the terminal")
+    parser.add_argument("data", metavar="FILE", help=f"table, by its ending one of {', '.join(MEDIA_TYPES)}")
+    parser.add_argument("--model", metavar="NAME", required=True, help="id, name, name:version or @alias")
+    parser.add_argument("--out", metavar="FILE", help="file to write, in the form of its ending; default: CSV here")
     parser.add_argument("--labels", action="store_true", help="write no probabilities")
 
 
@@ -158,17 +159,15 @@ def _scores(model: Model) -> str:
 
 def _predict(client: Client, options: argparse.Namespace) -> int:
     output = "labels" if options.labels else "probabilities"
-    predicted = client.predict(options.model, _read_columns(Path(options.data)), output=output, extra="ignore")
-    _write_csv(predicted, options.output)
+    parameters = {"model": options.model, "output": output, "extra": "ignore"}
+    accept = "text/csv" if options.out is None else media_type_of(Path(options.out))
+    predicted = client.run(predict_file(Path(options.data), parameters, accept))
+    if options.out is None:
+        sys.stdout.buffer.write(predicted)
+        sys.stdout.flush()
+    else:
+        Path(options.out).write_bytes(predicted)
     return 0
-
-
-def _read_columns(path: Path) -> Columns:
-    if path.suffix == ".parquet":
-        return columns_of(import_module("pyarrow.parquet").read_table(path))
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        header, *rows = csv.reader(file)
-    return {name: list(values) for name, values in zip(header, zip(*rows, strict=True), strict=True)}
 
 
 def _write_csv(columns: Columns, path: str | None) -> None:

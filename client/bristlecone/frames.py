@@ -91,6 +91,37 @@ def like(frame: Any, columns: Columns) -> Any:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
+def arrow_of(frame: Any) -> Any:
+    """Return a frame as an Arrow table; None without pyarrow, for other tables, and if a column mixes types."""
+    library = _library(frame)
+    if library not in ("pandas", "polars", "pyarrow") or not find_spec("pyarrow"):
+        return None
+    pa = importlib.import_module("pyarrow")
+    if library == "polars":
+        return frame.to_arrow()
+    if library == "pandas":
+        try:
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        except (pa.ArrowException, TypeError, ValueError):
+            return None
+    return pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
+
+
+def stream_of(table: Any) -> bytes:
+    """Return an Arrow table as an Arrow IPC stream."""
+    pa = importlib.import_module("pyarrow")
+    buffer = io.BytesIO()
+    with pa.ipc.new_stream(buffer, table.schema) as writer:
+        writer.write_table(table)
+    return buffer.getvalue()
+
+
+def columns_of_stream(content: bytes) -> Columns:
+    """Return the columns of an Arrow IPC stream."""
+    columns: Columns = importlib.import_module("pyarrow").ipc.open_stream(content).read_all().to_pydict()
+    return columns
+
+
 def as_file(frame: Any) -> FileContent:
     """Return a table as Parquet, which keeps its types, or as NDJSON if no library for Parquet is installed."""
     buffer = io.BytesIO()

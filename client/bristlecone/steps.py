@@ -5,13 +5,13 @@ import io
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from bristlecone.calls import Call, Steps, get, pages
 from bristlecone.errors import JobFailed
-from bristlecone.frames import Columns, as_file, columns_of, like
+from bristlecone.frames import as_file
 from bristlecone.progress import Progress
 from bristlecone.results import AuditReport, Dataset, SweepReport
 
@@ -19,8 +19,6 @@ T = TypeVar("T")
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 #: Seconds of one long poll; the bar is drawn anew after each.
 _POLL_SECONDS = 1
-#: Cells of one request for predictions, well below the limit of the service.
-_CELLS_PER_REQUEST = 500_000
 _MEDIA_TYPES = {
     ".csv": "text/csv",
     ".tsv": "text/tab-separated-values",
@@ -126,32 +124,6 @@ def audit_report(audit_id: str) -> Steps[AuditReport]:
 
 def sweep_report(sweep_id: str) -> Steps[SweepReport]:
     return SweepReport.from_raw((yield get(f"/sweeps/{sweep_id}")).json)
-
-
-def predict(model: str, frame: Any, output: str, options: Mapping[str, Any]) -> Steps[Any]:
-    """Predict the rows of a table and return a table of its kind: `label`, and `p.CLASS` for each class."""
-    if output not in ("labels", "probabilities"):
-        raise ValueError(f"output is {output!r}; it must be 'labels' or 'probabilities'")
-    predictions: list[dict[str, Any]] = []
-    for part in _parts(columns_of(frame)):
-        call = Call("POST", "/predict", options, json={"model": model, "columns": part}, is_repeatable=True)
-        predictions += (yield call).json["predictions"]
-    return like(frame, _as_columns(predictions, output))
-
-
-def _parts(columns: Columns) -> Iterator[Columns]:
-    n_rows = max(map(len, columns.values()), default=0)
-    step = max(1, _CELLS_PER_REQUEST // max(1, len(columns)))
-    for start in range(0, max(n_rows, 1), step):
-        yield {name: values[start : start + step] for name, values in columns.items()}
-
-
-def _as_columns(predictions: Sequence[Mapping[str, Any]], output: str) -> Columns:
-    columns: Columns = {"label": [row["label"] for row in predictions]}
-    if output == "probabilities":
-        for label in predictions[0]["probabilities"] if predictions else ():
-            columns[f"p.{label}"] = [row["probabilities"][label] for row in predictions]
-    return columns
 
 
 def set_alias(name: str, model: str) -> Steps[None]:

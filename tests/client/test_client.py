@@ -50,6 +50,11 @@ def test_frames_of_all_libraries_train_and_predict_alike(
     assert columns_of(predicted) == expected
     assert list(expected) == ["label", "p.no", "p.yes"]
     assert list(columns_of(model.predict(frame, output="labels"))) == ["label"]
+    later = model.predict(frame, respond_async=True).wait(300)
+    assert type(later) is type(frame)
+    assert columns_of(later) == expected
+    assert client.jobs(kind="predict")[0].wait(300) == expected
+    assert model.predict(dataset) == expected
 
 
 def test_typed_frames_keep_their_types(client: Client, columns: dict[str, list[Any]]) -> None:
@@ -158,6 +163,8 @@ def test_the_asynchronous_client_does_the_same(
             jobs = [await client.train(dataset, TREE) for _ in range(2)]
             first, second = await asyncio.gather(*(job.wait(300) for job in jobs))
             assert await first.predict(features(columns)) == await second.predict(features(columns))
+            later = await first.predict(pd.DataFrame(features(columns)), respond_async=True)
+            assert columns_of(await later.wait(300)) == await first.predict(features(columns))
             await client.set_alias("async", first)
             assert (await client.aliases())["async"] == f"{first.name}:{first.version}"
             (tmp_path / "model").write_bytes(await first.artifact())

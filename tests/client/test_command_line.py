@@ -32,12 +32,12 @@ def test_from_a_file_to_predictions(service: RunningService, table: Path, tmp_pa
     assert trained.stdout.startswith("cli:1  accuracy 0.")
     assert "cli:1" in bristlecone(service, "models").stdout
     output = tmp_path / "predicted.csv"
-    predicted = bristlecone(service, "predict", "cli", table, "--output", output)
+    predicted = bristlecone(service, "predict", table, "--model", "cli", "--out", output)
     assert (predicted.returncode, predicted.stdout) == (0, ""), predicted.stderr
     rows = list(csv.DictReader(output.read_text().splitlines()))
     assert len(rows) == 300
     assert list(rows[0]) == ["label", "p.no", "p.yes"]
-    labels = list(csv.reader(io.StringIO(bristlecone(service, "predict", "cli", table, "--labels").stdout)))
+    labels = list(csv.reader(io.StringIO(bristlecone(service, "predict", table, "--model", "cli", "--labels").stdout)))
     assert labels == [["label"], *([row["label"]] for row in rows)]
 
 
@@ -65,7 +65,7 @@ def test_doctor_says_what_is_wrong(service: RunningService) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("predict", "nobody", "{table}"), "model_not_found"),
+        (("predict", "{table}", "--model", "nobody"), "model_not_found"),
         (("train", "{table}", "--target", "repaid", "--set", "n_estimators"), "NAME=VALUE"),
         (("upload", "missing.csv", "--target", "y"), "No such file"),
     ],

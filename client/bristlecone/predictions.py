@@ -1,0 +1,153 @@
+"""Predictions of tables, files and uploaded data sets, as steps of calls."""
+
+import io
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from bristlecone.calls import Call, Steps
+from bristlecone.frames import Columns, arrow_of, columns_of, columns_of_stream, like, stream_of
+from bristlecone.results import Dataset
+
+ARROW = "application/vnd.apache.arrow.stream"
+MEDIA_TYPES = {
+    ".csv": "text/csv",
+    ".tsv": "text/tab-separated-values",
+    ".ndjson": "application/x-ndjson",
+    ".jsonl": "application/x-ndjson",
+    ".parquet": "application/vnd.apache.parquet",
+    ".arrows": ARROW,
+    ".json": "application/json",
+}
+#: Cells of one request, well below the limit of the service.
+_CELLS_PER_REQUEST = 500_000
+_ASYNC = {"Prefer": "respond-async"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Rows to predict with a model. options: parameters of `POST /predict`."""
+
+    model: str
+    data: Any
+    output: str
+    options: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.output not in ("labels", "probabilities"):
+            raise ValueError(f"output is {self.output!r}; it must be 'labels' or 'probabilities'")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"model": self.model, "output": self.output, **self.options}
+
+
+def predict(question: Question) -> Steps[Any]:
+    """Return a table of the kind of the data: `label`, and `p.CLASS` for each class; columns for a data set."""
+    columns: Columns = {}
+    for call in _calls(question):
+        answer = yield call
+        for name, values in _columns(answer.content, answer.json).items():
+            columns.setdefault(name, []).extend(values)
+    return _as_table(question.data, columns)
+
+
+def submit(question: Question) -> Steps[dict[str, Any]]:
+    """Queue the prediction, once, whatever happens to the connection, and return its job."""
+    [call] = _calls(question, most_cells=None, headers={**_ASYNC, "Idempotency-Key": str(uuid.uuid4())})
+    job: dict[str, Any] = (yield call).json
+    return job
+
+
+def result(job: Mapping[str, Any], data: Any) -> Steps[Any]:
+    """Return the predictions of a job as a table of the kind of the data."""
+    headers = _accept(arrow_of(data) is not None)
+    answer = yield Call("GET", f"/jobs/{job['id']}/result", headers=headers, extra_seconds=600)
+    return _as_table(data, _columns(answer.content, answer.json))
+
+
+def predict_file(path: Path, parameters: Mapping[str, Any], accept: str) -> Steps[bytes]:
+    """Send a file as it is, and return the answer in the form with this media type."""
+    headers = {"Content-Type": media_type_of(path), "Accept": accept}
+
+    @contextmanager
+    def opened() -> Iterator[BinaryIO]:
+        with path.open("rb") as file:
+            yield file
+
+    call = Call("POST", "/predict", parameters, headers=headers, open_content=opened, is_repeatable=True)
+    return (yield call).content
+
+
+def media_type_of(path: Path) -> str:
+    """Return the media type of a file by its ending. Raises ValueError."""
+    suffix = path.suffix.lower()
+    if suffix not in MEDIA_TYPES:
+        raise ValueError(
+            f"the format of {path.name!r} is not known by its ending {suffix!r}; use one of {', '.join(MEDIA_TYPES)}"
+        )
+    return MEDIA_TYPES[suffix]
+
+
+def _calls(
+    question: Question, most_cells: int | None = _CELLS_PER_REQUEST, headers: Mapping[str, str] | None = None
+) -> Iterator[Call]:
+    """Yield the requests: with Arrow where pyarrow is installed, else with columns in JSON."""
+    more = dict(headers or {})
+    if isinstance(question.data, Dataset):
+        body = {**question.parameters, "dataset_id": question.data.id}
+        yield Call("POST", "/predict", json=body, headers=more, is_repeatable=True, extra_seconds=600)
+        return
+    table = arrow_of(question.data)
+    if table is None:
+        for part in _parts(columns_of(question.data), most_cells):
+            body = {**question.parameters, "columns": part}
+            yield Call("POST", "/predict", json=body, headers=more, is_repeatable=True)
+        return
+    step = _rows_per_request(table.num_columns, table.num_rows, most_cells)
+    for start in range(0, max(table.num_rows, 1), step):
+        content = stream_of(table.slice(start, step))
+        yield Call(
+            "POST",
+            "/predict",
+            question.parameters,
+            headers={"Content-Type": ARROW, **_accept(True), **more},
+            open_content=_opener(content),
+            is_repeatable=True,
+        )
+
+
+def _opener(content: bytes) -> Any:
+    return lambda: io.BytesIO(content)
+
+
+def _accept(arrow: bool) -> dict[str, str]:
+    return {"Accept": f"{ARROW}, application/json;q=0.5"} if arrow else {}
+
+
+def _rows_per_request(n_columns: int, n_rows: int, most_cells: int | None) -> int:
+    return max(1, n_rows if most_cells is None else most_cells // max(1, n_columns))
+
+
+def _parts(columns: Columns, most_cells: int | None) -> Iterator[Columns]:
+    n_rows = max(map(len, columns.values()), default=0)
+    step = _rows_per_request(len(columns), n_rows, most_cells)
+    for start in range(0, max(n_rows, 1), step):
+        yield {name: values[start : start + step] for name, values in columns.items()}
+
+
+def _columns(content: bytes, document: Any) -> Columns:
+    if document is None:
+        return columns_of_stream(content)
+    predictions = document["predictions"]
+    columns: Columns = {"label": [row["label"] for row in predictions]}
+    for label in predictions[0].get("probabilities", ()) if predictions else ():
+        columns[f"p.{label}"] = [row["probabilities"][label] for row in predictions]
+    return columns
+
+
+def _as_table(data: Any, columns: Columns) -> Any:
+    return columns if isinstance(data, Dataset) or data is None else like(data, columns)
