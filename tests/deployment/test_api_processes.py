@@ -55,9 +55,8 @@ class Api:
     def process_of(self, connection: http.client.HTTPConnection) -> int:
         """Return the id of the process that has accepted a connection."""
         port = connection.sock.getsockname()[1]
-        [pid] = [
-            one.pid for one in psutil.net_connections("tcp") if one.raddr[1:] == (port,) and one.pid != os.getpid()
-        ]
+        ends = [(one.laddr[1:], one.raddr[1:], one.pid) for one in psutil.net_connections("tcp")]
+        [pid] = [pid for local, remote, pid in ends if (local, remote) == ((self.port,), (port,))]
         assert pid is not None
         return pid
 
