@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.features import BinnedFeatures
+from core.kernels.features import BinnedFeatures, NumericFeatures
 from core.kernels.growth.binning import (
     COUNT_TABLE_LENGTH,
     choose_bins,
@@ -130,7 +130,8 @@ def _bin_into(
         bins = [one for block in pool.map(encode, range(0, X.shape[1], _BLOCK_SIZE)) for one in block]
     low = np.concatenate([one.low for one in bins])
     n_bins = np.array([len(one.low) for one in bins], dtype=np.int64)
-    return BinnedFeatures(
+    kind = BinnedFeatures if is_categorical.any() else NumericFeatures
+    return kind(
         codes=codes.by_column,
         codes_by_row=codes.by_row,
         n_bins=n_bins,
@@ -166,9 +167,10 @@ def _encode(column: NDArray[np.float64], max_bins: int | None, codes: NDArray[An
         return exact
     if max_bins is None:
         return _all_values(column, n_missing, codes)
-    if n_missing and codes.itemsize == 1 and _few_bins(column, max_bins, codes.astype(np.uint16)) is not None:
+    ascending = np.sort(column)[: len(column) - n_missing]
+    if n_missing and codes.itemsize == 1 and 1 + np.count_nonzero(ascending[1:] != ascending[:-1]) <= max_bins:
         raise _TooNarrow
-    bins = _lossy_bins(np.sort(column)[: len(column) - n_missing], n_missing, max_bins)
+    bins = _lossy_bins(ascending, n_missing, max_bins)
     encode_by_bins(column, bins.high, codes)
     return bins
 

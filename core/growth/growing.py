@@ -13,9 +13,10 @@ from core.groups import Groups, bootstrap_row_counts
 from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import Trees
 from core.kernels.criteria.catalog import CRITERIA, Criterion
-from core.kernels.growth.nodes import GrowthLimits
+from core.kernels.growth.category_sets import with_category_sets
+from core.kernels.growth.growth_workspace import GrowthLimits
 from core.kernels.growth.partition import TreeRows
-from core.kernels.growth.tree_nodes import TreeNodes
+from core.kernels.growth.tree_nodes import TreeNodes, compact_nodes
 from core.kernels.growth.trees import grow_best_first, grow_depth_first
 from core.monitoring import STOPPED, Progress, Stoppable
 
@@ -79,19 +80,14 @@ def grow_on_rows(
     criterion = with_tables_for(criterion, tree_rows)
     limits = _with_evidence(problem, tree_rows, rows_per_weight)
     grow = grow_best_first if problem.limits.max_leaf_nodes else grow_depth_first
+    workspace = problem.workspaces.get(problem.features, problem.n_classes)
     with np.errstate(over="ignore"):  # integer overflow of the generator is intended; without the JIT it would warn
-        grown = grow(
-            problem.features,
-            tree_rows,
-            criterion,
-            limits,
-            random_state,
-            progress.stop_flag,
-            problem.workspaces.get(problem.features, problem.n_classes),
-        )
+        grown = grow(problem.features, tree_rows, criterion, limits, random_state, progress.stop_flag, workspace)
     if not grown.finished:
         raise FitStopped(STOPPED)
-    return grown.nodes
+    nodes = compact_nodes(workspace.nodes, grown.n_nodes)
+    has_categories = problem.features.is_categorical.any()
+    return with_category_sets(nodes, problem.features, tree_rows.rows) if has_categories else nodes
 
 
 def kish_ratio(weights: NDArray[np.float64]) -> float:

@@ -10,7 +10,7 @@ from core.groups import Groups
 from core.growth.binning import bin_features
 from core.growth.growth_parameters import feature_count
 from core.kernels.features import BinnedFeatures
-from core.kernels.growth.nodes import GrowthLimits, GrowthWorkspace, new_growth_workspace
+from core.kernels.growth.growth_workspace import GrowthLimits, GrowthWorkspace, new_growth_workspace
 from core.kernels.search.search_workspace import SearchLimits
 from core.validation.training_data import TrainingData
 

@@ -14,9 +14,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
+from numba.extending import overload
+
+from core.kernels.inner_code import InnerCompiler, InnerDispatcher, KernelDispatcher
 
 try:
     import fcntl
@@ -30,7 +33,10 @@ _numba: Any = numba  # its settings are defined at run time, where type checkers
 PACKAGE = Path(__file__).resolve().parent
 
 #: Options of numba for code that creates no arrays and counts no references to them.
-NO_REFERENCE_COUNTING = {"_nrt": False}
+NO_REFERENCE_COUNTING: dict[str, Any] = {"_nrt": False}
+
+_OPTIONS = {"nopython": True, "nogil": True, "boundscheck": None}
+_CHOSEN_OPTIONS: dict[str, Any] = NO_REFERENCE_COUNTING | {"pipeline_class": InnerCompiler}
 
 _LOCK_NAME = "saving.lock"
 _PREFIX = "kernels-"
@@ -98,22 +104,23 @@ def cache_folder(package: Path = PACKAGE) -> Path | None:
 CACHE_FOLDER = None if _numba.config.DISABLE_JIT else cache_folder()
 
 
-def _compiled(function: KernelFunction, **options: Any) -> KernelFunction:
+def _cached(function: KernelFunction, **options: Any) -> KernelFunction:
     """Return `function` compiled with numba's `options`, cached in CACHE_FOLDER.
 
-    Numba reads its folder setting when the decorator runs, so the setting is changed only for this moment and does not
+    Numba reads its folder setting when a cache is made, so the setting is changed only for this moment and does not
     affect other users of numba in the process. Fast-math is off: results must not depend on how the compiler reorders
     sums.
     """
-    before = _numba.config.CACHE_DIR
-    _numba.config.CACHE_DIR = str(CACHE_FOLDER or before)
-    try:
-        compiled: KernelFunction = _numba.njit(cache=CACHE_FOLDER is not None, nogil=True, **options)(function)
-    finally:
-        _numba.config.CACHE_DIR = before
+    compiled: Any = KernelDispatcher(function, targetoptions=_OPTIONS | options)
     if CACHE_FOLDER is not None:
+        before = _numba.config.CACHE_DIR
+        _numba.config.CACHE_DIR = str(CACHE_FOLDER)
+        try:
+            compiled.enable_caching()
+        finally:
+            _numba.config.CACHE_DIR = before
         _lock_saving(compiled, CACHE_FOLDER / _LOCK_NAME)
-    return compiled
+    return cast(KernelFunction, compiled)
 
 
 def _lock_saving(compiled: Any, lock_path: Path) -> None:
@@ -135,16 +142,16 @@ def _lock_saving(compiled: Any, lock_path: Path) -> None:
 
 def kernel(function: KernelFunction) -> KernelFunction:
     """Compile `function` without the GIL, cached on disk under CACHE_FOLDER."""
-    return _compiled(function)
+    return function if _numba.config.DISABLE_JIT else _cached(function)
 
 
 def inner_kernel(function: KernelFunction) -> KernelFunction:
-    """Compile a function that only other kernels call and that creates no arrays.
+    """Compile a function that only other kernels call and that creates no arrays, as a part of each of them.
 
     It works on arrays owned by its caller, so it does not count references to them. In functions that unpack workspaces
     for each feature of each node, reference counting takes a third of the time of growth.
     """
-    return _compiled(function, **NO_REFERENCE_COUNTING)
+    return _inner(function)
 
 
 def inlined_kernel(function: KernelFunction) -> KernelFunction:
@@ -153,4 +160,27 @@ def inlined_kernel(function: KernelFunction) -> KernelFunction:
     For functions that pass many workspaces on to loops: in small nodes, copying the arguments would take longer than
     the loops.
     """
-    return _compiled(function, inline="always", **NO_REFERENCE_COUNTING)
+    return _inner(function, forceinline=True)
+
+
+def _inner(function: KernelFunction, **options: Any) -> KernelFunction:
+    if _numba.config.DISABLE_JIT:
+        return function
+    compiled: Any = InnerDispatcher(
+        function, _OPTIONS | NO_REFERENCE_COUNTING | options, lambda: _cached(function, **NO_REFERENCE_COUNTING)
+    )
+    return cast(KernelFunction, compiled)
+
+
+def uncompiled(function: Any) -> Any:
+    """Return the Python function of a kernel, for `chosen_by_type`."""
+    return getattr(function, "py_func", function)
+
+
+def chosen_by_type(function: Any, **options: Any) -> Any:
+    """Return a decorator of a function that returns the implementation of `function` for the types of its arguments.
+
+    It is called when a caller of `function` is compiled. `function` itself runs if kernels are not compiled.
+    """
+    chosen: Any = overload(function, strict=False, jit_options=_CHOSEN_OPTIONS | options)  # type: ignore[arg-type]
+    return chosen

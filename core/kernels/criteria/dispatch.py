@@ -5,23 +5,9 @@ Each function exists twice: as plain Python, which runs if kernels are not compi
 
 from typing import Any
 
-from numba.extending import overload
-
 from core.kernels.criteria.catalog import CRITERIA, Criterion
 from core.kernels.criteria.sides import EMPTY_SIDE, ClassWeights, Side
-from core.kernels.jit import NO_REFERENCE_COUNTING, inner_kernel
-
-_JIT_OPTIONS: Any = NO_REFERENCE_COUNTING
-
-
-def _uncompiled(function: Any) -> Any:
-    """Return the Python function of a kernel; `overload` compiles it into the caller."""
-    return getattr(function, "py_func", function)
-
-
-def _chosen_by_type(function: Any) -> Any:
-    """Return the decorator `overload` for `function` without its check that the annotations of both are the same."""
-    return overload(function, strict=False, jit_options=_JIT_OPTIONS)
+from core.kernels.jit import chosen_by_type, inner_kernel, uncompiled
 
 
 def _update(
@@ -31,9 +17,9 @@ def _update(
     return CRITERIA[type(criterion)].update(criterion, side, class_weights, class_number, before, added)
 
 
-@_chosen_by_type(_update)
+@chosen_by_type(_update)
 def _choose_update(criterion: Any, side: Any, class_weights: Any, class_number: Any, before: Any, added: Any) -> Any:
-    return _uncompiled(CRITERIA[criterion.instance_class].update)
+    return uncompiled(CRITERIA[criterion.instance_class].update)
 
 
 def side_risk(criterion: Criterion, side: Side, class_weights: ClassWeights) -> float:
@@ -41,9 +27,9 @@ def side_risk(criterion: Criterion, side: Side, class_weights: ClassWeights) -> 
     return CRITERIA[type(criterion)].risk(criterion, side, class_weights)
 
 
-@_chosen_by_type(side_risk)
+@chosen_by_type(side_risk)
 def _choose_risk(criterion: Any, side: Any, class_weights: Any) -> Any:
-    return _uncompiled(CRITERIA[criterion.instance_class].risk)
+    return uncompiled(CRITERIA[criterion.instance_class].risk)
 
 
 @inner_kernel
@@ -87,9 +73,9 @@ def combine_risks(
     return CRITERIA[type(criterion)].combine_risks(criterion, left_weight, left_risk, right_weight, right_risk)
 
 
-@_chosen_by_type(combine_risks)
+@chosen_by_type(combine_risks)
 def _choose_combine_risks(criterion: Any, left_weight: Any, left_risk: Any, right_weight: Any, right_risk: Any) -> Any:
-    return _uncompiled(CRITERIA[criterion.instance_class].combine_risks)
+    return uncompiled(CRITERIA[criterion.instance_class].combine_risks)
 
 
 def pair_gain(
@@ -99,9 +85,9 @@ def pair_gain(
     return CRITERIA[type(criterion)].pair_gain(criterion, left, left_weight, right, right_weight)
 
 
-@_chosen_by_type(pair_gain)
+@chosen_by_type(pair_gain)
 def _choose_pair_gain(criterion: Any, left: Any, left_weight: Any, right: Any, right_weight: Any) -> Any:
-    return _uncompiled(CRITERIA[criterion.instance_class].pair_gain)
+    return uncompiled(CRITERIA[criterion.instance_class].pair_gain)
 
 
 def gain_from_objective(criterion: Criterion, parent_impurity: float, objective: float, weight: float) -> float:
@@ -109,9 +95,9 @@ def gain_from_objective(criterion: Criterion, parent_impurity: float, objective:
     return CRITERIA[type(criterion)].gain(criterion, parent_impurity, objective, weight)
 
 
-@_chosen_by_type(gain_from_objective)
+@chosen_by_type(gain_from_objective)
 def _choose_gain(criterion: Any, parent_impurity: Any, objective: Any, weight: Any) -> Any:
-    return _uncompiled(CRITERIA[criterion.instance_class].gain)
+    return uncompiled(CRITERIA[criterion.instance_class].gain)
 
 
 def risk_decrease(criterion: Criterion, gain: float, node_fraction: float) -> float:
@@ -122,9 +108,9 @@ def risk_decrease(criterion: Criterion, gain: float, node_fraction: float) -> fl
     return CRITERIA[type(criterion)].risk_decrease(criterion, gain, node_fraction)
 
 
-@_chosen_by_type(risk_decrease)
+@chosen_by_type(risk_decrease)
 def _choose_risk_decrease(criterion: Any, gain: Any, node_fraction: Any) -> Any:
-    return _uncompiled(CRITERIA[criterion.instance_class].risk_decrease)
+    return uncompiled(CRITERIA[criterion.instance_class].risk_decrease)
 
 
 def _yes(criterion: Criterion) -> bool:
@@ -140,7 +126,7 @@ def splits_into_risks(criterion: Criterion) -> bool:
     return CRITERIA[type(criterion)].splits_into_risks
 
 
-@_chosen_by_type(splits_into_risks)
+@chosen_by_type(splits_into_risks)
 def _choose_splits_into_risks(criterion: Any) -> Any:
     return _yes if CRITERIA[criterion.instance_class].splits_into_risks else _no
 
@@ -150,6 +136,6 @@ def needs_all_classes(criterion: Criterion) -> bool:
     return CRITERIA[type(criterion)].needs_all_classes
 
 
-@_chosen_by_type(needs_all_classes)
+@chosen_by_type(needs_all_classes)
 def _choose_needs_all_classes(criterion: Any) -> Any:
     return _yes if CRITERIA[criterion.instance_class].needs_all_classes else _no

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel, kernel
 
 #: Integers below this number are counted in a table.
 COUNT_TABLE_LENGTH = 1 << 14
@@ -48,7 +48,7 @@ def encode_integers(
         codes[i] = missing_code if np.isnan(value) else codes_by_value[np.uint32(value)]
 
 
-@kernel
+@inner_kernel
 def _find_slot(value_bits: np.uint64, keys: NDArray[np.uint64], used: NDArray[np.int32]) -> int:
     """Return the slot that holds `value_bits`, or the free slot where it belongs."""
     slot = int(np.int64((value_bits * _MULTIPLIER) >> _SHIFT))

@@ -120,7 +120,7 @@ def with_category_sets(tree: TreeNodes, features: BinnedFeatures, rows: NDArray[
     )  # fmt: skip
 
 
-@kernel
+@inner_kernel
 def _most_blocks(tree: TreeNodes, features: BinnedFeatures) -> int:
     """Return an upper bound of the number of blocks of all sets."""
     most = np.int64(0)

@@ -1,6 +1,6 @@
 """One node of a growing tree: its record, the search for its split, and the assignment of its rows to its children."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,30 +8,20 @@ from numpy.typing import NDArray
 from core.kernels.criteria.catalog import Criterion
 from core.kernels.criteria.dispatch import needs_all_classes, node_impurity, risk_decrease
 from core.kernels.features import BinnedFeatures
-from core.kernels.growth.node_classes import PresentClasses, fill_positions, list_present_classes, sum_by_class
-from core.kernels.growth.partition import SpareRows, TreeRows, new_spare_rows, partition
-from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes, new_growing_nodes
-from core.kernels.jit import inlined_kernel, inner_kernel, kernel
+from core.kernels.growth.growth_workspace import GrowthLimits, GrowthWorkspace
+from core.kernels.growth.node_classes import fill_positions, list_present_classes, sum_by_class
+from core.kernels.growth.partition import TreeRows
+from core.kernels.growth.row_order import order_if_categorical, order_rows
+from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes
+from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.random_state import next_word
-from core.kernels.search.categorical_cuts import rank_codes
-from core.kernels.search.node_codes import NodeRows, mark_up_to
+from core.kernels.search.node_codes import NodeRows
 from core.kernels.search.packed_sums import PackedRows, packed_rows, sum_words
 from core.kernels.search.scanning import NodeTotals
-from core.kernels.search.search_workspace import SearchLimits, SearchWorkspace, new_search_workspace
 from core.kernels.search.splitting import NO_SPLIT, Split, best_split
 
 #: Rounding error that is allowed for in the comparison with min_risk_decrease.
 GAIN_TOLERANCE = 1e-12
-_STACK_COLUMNS = 6
-
-
-class GrowthLimits(NamedTuple):
-    """Limits of growth and of the split search."""
-
-    max_depth: int
-    max_leaf_nodes: int  # 0 = no limit
-    min_risk_decrease: float
-    search: SearchLimits
 
 
 class PendingNode(NamedTuple):
@@ -60,50 +50,6 @@ class CandidateSplit(NamedTuple):
 
 
 NO_CANDIDATE = CandidateSplit(NO_SPLIT, 0.0, 0, 0, -1)
-
-
-class Stack(NamedTuple):
-    """Stack of pending nodes, one per row; the top is the last row in use."""
-
-    numbers: NDArray[np.int64]  # (pending, start | stop | depth | parent | is_left | n_constant)
-    seeds: NDArray[np.uint64]  # (pending,)
-
-
-class GrowthWorkspace(NamedTuple):
-    """Buffers that one thread reuses for all nodes and trees.
-
-    `nodes` and `stack` have the capacity for the largest possible tree; pages that no tree writes use no memory.
-    """
-
-    nodes: GrowingNodes
-    stack: Stack
-    words: NDArray[np.uint64]  # (row,), words of the whole tree, see packed_sums
-    spare: SpareRows
-    positions: NDArray[np.uint16]  # (row,), position of the row's class among those of its node
-    class_weights: NDArray[np.float64]  # (class,)
-    present: PresentClasses
-    random_state: NDArray[np.uint64]  # (1,)
-    search: SearchWorkspace
-
-
-@kernel
-def new_growth_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) -> GrowthWorkspace:
-    """Return a workspace for trees on at most `n_rows` rows."""
-    return GrowthWorkspace(
-        new_growing_nodes(2 * n_rows, n_classes),
-        Stack(np.empty((n_rows + 1, _STACK_COLUMNS), dtype=np.int64), np.empty(n_rows + 1, dtype=np.uint64)),
-        np.empty(n_rows, dtype=np.uint64),
-        new_spare_rows(n_rows),
-        np.empty(n_rows, dtype=np.uint16),
-        np.zeros(n_classes, dtype=np.float64),
-        PresentClasses(
-            np.zeros(n_classes, dtype=np.int64),
-            np.zeros(n_classes, dtype=np.float64),
-            np.zeros(n_classes, dtype=np.uint16),
-        ),
-        np.zeros(1, dtype=np.uint64),
-        new_search_workspace(features, n_rows, n_classes),
-    )
 
 
 @inner_kernel
@@ -223,46 +169,8 @@ def start_node(
         return NO_CANDIDATE
     n_left = -1
     if features.is_categorical[split.feature] != 0:
-        n_left = _order_by_category(features, tree_rows, packed, start, stop, split, buffer, limits, workspace)
+        n_left = order_if_categorical(features, tree_rows, packed, start, stop, split, buffer, limits, workspace)
     return CandidateSplit(split, decrease, n_constant, buffer, n_left)
-
-
-@inner_kernel
-def _order_by_category(
-    features: BinnedFeatures,
-    tree_rows: TreeRows,
-    packed: PackedRows,
-    start: int,
-    stop: int,
-    split: Split,
-    buffer: int,
-    limits: GrowthLimits,
-    workspace: GrowthWorkspace,
-) -> int:
-    """Order the rows by a split of categories, whose ranks are known only now; return the number that go left."""
-    codes = workspace.search.codes[buffer]
-    if not limits.search.random_cuts:
-        rank_codes(codes, stop - start, workspace.search.categories.ranks[buffer])
-    return _order_rows(features, tree_rows, packed, start, stop, split, codes, workspace)
-
-
-@inlined_kernel
-def _order_rows(
-    features: BinnedFeatures,
-    tree_rows: TreeRows,
-    packed: PackedRows,
-    start: int,
-    stop: int,
-    split: Split,
-    codes: NDArray[Any],
-    workspace: GrowthWorkspace,
-) -> int:
-    """Order rows[start:stop] left | right, whose codes or ranks are `codes`; return the number that go left."""
-    also_left = features.n_bins[split.feature] if split.missing_goes_left else split.last_left_code
-    goes_left = workspace.search.scan.goes_left
-    n_left = mark_up_to(codes, stop - start, split.last_left_code, also_left, goes_left)
-    partition(goes_left, tree_rows, packed, start, stop, workspace.spare)
-    return n_left
 
 
 @inlined_kernel
@@ -284,7 +192,7 @@ def split_node(
     n_left = candidate.n_left
     if n_left < 0:
         codes = workspace.search.codes[candidate.buffer]
-        n_left = _order_rows(features, tree_rows, packed, start, stop, split, codes, workspace)
+        n_left = order_rows(features, tree_rows, packed, start, stop, split, codes, workspace)
     cut = start + n_left
     nodes.feature[node] = split.feature
     nodes.threshold[node] = split.threshold

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import inlined_kernel, inner_kernel, kernel
+from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.search.packed_sums import PackedRows
 
 
@@ -30,7 +30,6 @@ class SpareRows(NamedTuple):
     words: NDArray[np.uint64]
 
 
-@kernel
 def new_spare_rows(n_rows: int) -> SpareRows:
     """Return a buffer for `n_rows` rows."""
     return SpareRows(

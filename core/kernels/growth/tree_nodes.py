@@ -60,7 +60,6 @@ class GrowingNodes(NamedTuple):
     weighted_n_node_samples: NDArray[np.float64]
 
 
-@kernel
 def new_growing_nodes(capacity: int, n_classes: int) -> GrowingNodes:
     """Return uninitialized arrays for `capacity` nodes."""
     return GrowingNodes(
@@ -76,7 +75,6 @@ def new_growing_nodes(capacity: int, n_classes: int) -> GrowingNodes:
     )
 
 
-@kernel
 def _new_tree(n_nodes: int, n_impure: int, n_classes: int) -> TreeNodes:
     """Return uninitialized arrays of a tree."""
     return TreeNodes(
@@ -106,7 +104,7 @@ def _only_class(class_weights: NDArray[np.float64]) -> int:
     return only
 
 
-@inner_kernel
+@kernel
 def _list_in_preorder(
     nodes: GrowingNodes,
     old_number: NDArray[np.int32],
@@ -159,6 +157,20 @@ def _store_distribution(class_weights: NDArray[np.float64], target: TreeNodes, l
 
 
 @kernel
+def _copy_nodes(
+    source: GrowingNodes, old_number: NDArray[np.int32], new_number: NDArray[np.int32], target: TreeNodes
+) -> None:
+    """Fill `target` with the nodes old_number (node,) of `source`, whose numbers in it are new_number (node,)."""
+    n_stored = 0
+    for new in range(old_number.shape[0]):
+        old = old_number[new]
+        _copy_node(source, old, target, new)
+        if source.children_left[old] != LEAF:
+            target.link[new] = new_number[source.children_right[old]]
+        else:
+            n_stored = _store_distribution(source.class_weights[old], target, new, n_stored)
+
+
 def compact_nodes(nodes: GrowingNodes, n_nodes: int) -> TreeNodes:
     """Return the first `n_nodes` nodes in preorder, in arrays of exactly the size that is needed.
 
@@ -167,14 +179,7 @@ def compact_nodes(nodes: GrowingNodes, n_nodes: int) -> TreeNodes:
     old_number, new_number = np.empty(n_nodes, dtype=np.int32), np.empty(n_nodes, dtype=np.int32)
     n_impure = _list_in_preorder(nodes, old_number, new_number, np.empty(n_nodes + 1, dtype=np.int32))
     tree = _new_tree(n_nodes, n_impure, nodes.class_weights.shape[1])
-    n_stored = 0
-    for new in range(n_nodes):
-        old = old_number[new]
-        _copy_node(nodes, old, tree, new)
-        if nodes.children_left[old] != LEAF:
-            tree.link[new] = new_number[nodes.children_right[old]]
-        else:
-            n_stored = _store_distribution(nodes.class_weights[old], tree, new, n_stored)
+    _copy_nodes(nodes, old_number, new_number, tree)
     return tree
 
 

@@ -13,22 +13,19 @@ from numpy.typing import NDArray
 
 from core.kernels.criteria.catalog import Criterion
 from core.kernels.features import BinnedFeatures
-from core.kernels.growth.category_sets import with_category_sets
+from core.kernels.growth.growth_workspace import GrowthLimits, GrowthWorkspace, Stack
 from core.kernels.growth.nodes import (
     CandidateSplit,
-    GrowthLimits,
-    GrowthWorkspace,
     PendingNode,
-    Stack,
     split_node,
     start_node,
 )
 from core.kernels.growth.partition import TreeRows
-from core.kernels.growth.tree_nodes import GrowingNodes, TreeNodes, compact_nodes
+from core.kernels.growth.tree_nodes import GrowingNodes
 from core.kernels.jit import inlined_kernel, inner_kernel, kernel
 from core.kernels.random_state import next_word
 from core.kernels.search.node_codes import gather_codes
-from core.kernels.search.packed_sums import PackedRows, packed_rows
+from core.kernels.search.packed_sums import PackedRows, bits_per_class, pack_weights
 
 #: Decreases are ranked in multiples of 2**-40, about 1e-12, so that rounding does not decide between equal ones.
 #: Decreases are often multiples of a power of two, as ranks are, and so are not at the border of two ranks.
@@ -36,9 +33,9 @@ _RANKS_PER_UNIT = 2.0**40
 
 
 class GrowthResult(NamedTuple):
-    """Nodes of the tree, and whether growth was completed; an incomplete tree must not be used."""
+    """Number of nodes in workspace.nodes, and whether growth was completed; an incomplete tree must not be used."""
 
-    nodes: TreeNodes
+    n_nodes: int
     finished: bool
 
 
@@ -71,30 +68,47 @@ def _reset_feature_order(workspace: GrowthWorkspace) -> None:
         workspace.search.feature_order[f] = f
 
 
-@inlined_kernel
-def _pack(tree_rows: TreeRows, limits: GrowthLimits, workspace: GrowthWorkspace) -> PackedRows:
-    """Return the rows of the tree, packed for random cuts if possible."""
-    return packed_rows(
-        tree_rows.labels, tree_rows.weights, workspace.words, workspace.search.lanes, limits.search.random_cuts
-    )
+@inner_kernel
+def _total(weights: NDArray[np.float64]) -> float:
+    """Return the sum of the weights, added in their order."""
+    total = 0.0
+    for i in range(weights.shape[0]):
+        total += weights[i]
+    return total
 
 
 @inner_kernel
-def _grow_nodes(
+def _pack(tree_rows: TreeRows, limits: GrowthLimits, workspace: GrowthWorkspace) -> int:
+    """Fill workspace.words if random cuts are wanted; return how many can be summed, 0 if rows cannot be packed."""
+    if not limits.search.random_cuts:
+        return 0
+    n_classes = workspace.search.lanes.shape[0]
+    return pack_weights(tree_rows.labels, tree_rows.weights, n_classes, workspace.words)
+
+
+@inlined_kernel
+def _packed_rows(tree_rows: TreeRows, n_fitting: int, workspace: GrowthWorkspace) -> PackedRows:
+    """Return the words of the tree, of which `n_fitting` can be summed."""
+    lanes = workspace.search.lanes
+    return PackedRows(workspace.words[: tree_rows.rows.shape[0]], lanes, n_fitting, bits_per_class(lanes.shape[0]))
+
+
+@inlined_kernel
+def _grow_depth_first(
     features: BinnedFeatures,
     tree_rows: TreeRows,
-    packed: PackedRows,
     criterion: Criterion,
     limits: GrowthLimits,
-    tree_weight: float,
-    root: PendingNode,
+    random_state: NDArray[np.uint64],
     stop_flag: NDArray[np.uint8],
     workspace: GrowthWorkspace,
-) -> tuple[int, bool]:
-    """Fill workspace.nodes; return the number of nodes, and whether growth was completed."""
+) -> GrowthResult:
+    """Grow one tree without reference counting."""
     nodes, stack = workspace.nodes, workspace.stack
+    tree_weight = _total(tree_rows.weights)
+    packed = _packed_rows(tree_rows, _pack(tree_rows, limits, workspace), workspace)
     _reset_feature_order(workspace)
-    _write_pending(stack, 0, root)
+    _write_pending(stack, 0, _new_root(tree_rows.rows.shape[0], random_state))
     n_nodes, size = 0, 1
     while size > 0 and stop_flag[0] == 0:
         size -= 1
@@ -109,7 +123,7 @@ def _grow_nodes(
             _write_pending(stack, size, right)
             _write_pending(stack, size + 1, left)
             size += 2
-    return n_nodes, size == 0 and stop_flag[0] == 0
+    return GrowthResult(n_nodes, size == 0 and stop_flag[0] == 0)
 
 
 @kernel
@@ -127,13 +141,7 @@ def grow_depth_first(
     `stop_flag` (1,) is read at each node and at each feature of a node. If it is not zero, growth returns with
     finished = False.
     """
-    root = _new_root(tree_rows.rows.shape[0], random_state)
-    tree_weight, packed = tree_rows.weights.sum(), _pack(tree_rows, limits, workspace)
-    n_nodes, finished = _grow_nodes(
-        features, tree_rows, packed, criterion, limits, tree_weight, root, stop_flag, workspace
-    )
-    tree = compact_nodes(workspace.nodes, n_nodes if finished else 0)
-    return GrowthResult(with_category_sets(tree, features, tree_rows.rows), finished)
+    return _grow_depth_first(features, tree_rows, criterion, limits, random_state, stop_flag, workspace)
 
 
 @inner_kernel
@@ -141,7 +149,7 @@ def _start_node(
     criterion: Criterion,
     features: BinnedFeatures,
     tree_rows: TreeRows,
-    packed: PackedRows,
+    n_fitting: int,
     pending: PendingNode,
     limits: GrowthLimits,
     tree_weight: float,
@@ -151,6 +159,7 @@ def _start_node(
     workspace: GrowthWorkspace,
 ) -> CandidateSplit:
     """Call `start_node` without inlining it, since best-first growth calls it in two places."""
+    packed = _packed_rows(tree_rows, n_fitting, workspace)
     return start_node(
         criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, stop_flag, workspace
     )
@@ -160,7 +169,7 @@ def _start_node(
 def _split_node(
     features: BinnedFeatures,
     tree_rows: TreeRows,
-    packed: PackedRows,
+    n_fitting: int,
     pending: PendingNode,
     candidate: CandidateSplit,
     nodes: GrowingNodes,
@@ -175,6 +184,7 @@ def _split_node(
     if candidate.n_left < 0:
         rows = tree_rows.rows[pending.start : pending.stop]
         gather_codes(features, candidate.split.feature, rows, workspace.search.codes[candidate.buffer])
+    packed = _packed_rows(tree_rows, n_fitting, workspace)
     return split_node(features, tree_rows, packed, pending, candidate, nodes, node, workspace)
 
 
@@ -200,13 +210,12 @@ def grow_best_first(
     """
     root = _new_root(tree_rows.rows.shape[0], random_state)
     tree_weight, nodes = tree_rows.weights.sum(), workspace.nodes
-    packed = _pack(tree_rows, limits, workspace)
+    n_fitting = _pack(tree_rows, limits, workspace)
     _reset_feature_order(workspace)
     pending_nodes = [root]
-    number = len(pending_nodes) - 1  # not the literal 0, for which numba would compile all of it again
     candidates = [
         _start_node(
-            criterion, features, tree_rows, packed, root, limits, tree_weight, nodes, number, stop_flag, workspace
+            criterion, features, tree_rows, n_fitting, root, limits, tree_weight, nodes, 0, stop_flag, workspace
         )
     ]
     states = [workspace.random_state[0]]
@@ -218,7 +227,7 @@ def grow_best_first(
             continue
         workspace.random_state[0] = states[node]
         for child in _split_node(
-            features, tree_rows, packed, pending_nodes[node], candidates[node], nodes, node, workspace
+            features, tree_rows, n_fitting, pending_nodes[node], candidates[node], nodes, node, workspace
         ):
             # Features that are known to be constant are reset, since growth continues in another subtree.
             child = PendingNode(child.start, child.stop, child.depth, node, child.is_left, 0, child.seed)
@@ -229,7 +238,7 @@ def grow_best_first(
                     criterion,
                     features,
                     tree_rows,
-                    packed,
+                    n_fitting,
                     child,
                     limits,
                     tree_weight,
@@ -242,5 +251,4 @@ def grow_best_first(
             states.append(workspace.random_state[0])
             heapq.heappush(queue, _queue_entry(candidates[number], number))
         n_leaves += 1
-    tree = compact_nodes(nodes, len(pending_nodes))
-    return GrowthResult(with_category_sets(tree, features, tree_rows.rows), stop_flag[0] == 0)
+    return GrowthResult(len(pending_nodes), stop_flag[0] == 0)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
-from core.kernels.jit import kernel
+from core.kernels.jit import inner_kernel, kernel
 
 _LINKS = [("column", np.uint32), ("left", np.uint32), ("right", np.uint32)]
 #: Type of a node for each type of the rows.
@@ -69,7 +69,7 @@ class FilledCounts(NamedTuple):
     sets: int
 
 
-@kernel
+@inner_kernel
 def n_outputs(trees: Layout) -> int:
     """Return the number of nodes that represent outputs; they come first."""
     return int(trees.dense_outputs.shape[0] + trees.dense_outputs.shape[1])
@@ -84,7 +84,7 @@ def write_output_nodes(out: Layout) -> FilledCounts:
     return FilledCounts(n_outputs(out), 0, 1)
 
 
-@kernel
+@inner_kernel
 def _count_inner(tree: TreeNodes, counts: NDArray[np.int32]) -> None:
     """Fill counts (node,) with the number of inner nodes at and below each node; children come later."""
     for node in range(counts.shape[0] - 1, -1, -1):
@@ -93,7 +93,7 @@ def _count_inner(tree: TreeNodes, counts: NDArray[np.int32]) -> None:
             counts[node] = 1 + counts[node + 1] + counts[tree.link[node]]
 
 
-@kernel
+@inner_kernel
 def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: NDArray[np.int64]) -> None:
     """Fill positions (node,) of the inner nodes, in preorder from `first` on.
 

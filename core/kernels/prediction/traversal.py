@@ -16,12 +16,11 @@ A compaction costs as much as two passes, since the destination of each store de
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from core.kernels.growth.category_sets import contains, set_bounds
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
-from core.kernels.jit import NO_REFERENCE_COUNTING, kernel
+from core.kernels.jit import chosen_by_type, inner_kernel, kernel
 from core.kernels.prediction.packed_trees import Layout, PackedCategoryTrees, PackedTrees, n_outputs
 from core.kernels.prediction.prefetch import prefetch
 from core.kernels.row_scans import has_missing
@@ -48,7 +47,7 @@ class Walks(NamedTuple):
     final_positions: NDArray[np.uint32]  # by number of the walk; in the end the number of its output
 
 
-@kernel
+@inner_kernel
 def _leaf_of_row(X: NDArray[Any], row: int, nodes: TreeNodes, bounds: NDArray[np.int64]) -> int:
     """Return the leaf of one row. `bounds` (node, 2) are those of the sets of categories, see `set_bounds`."""
     node = 0
@@ -71,7 +70,7 @@ def find_leaves(X: NDArray[Any], nodes: TreeNodes, leaves: NDArray[np.int32]) ->
         leaves[row] = _leaf_of_row(X, row, nodes, bounds)
 
 
-@kernel
+@inner_kernel
 def _start_walks(
     walks: Walks, roots: NDArray[np.uint32], trees: tuple[int, int], rows: tuple[int, int], n_features: int
 ) -> int:
@@ -86,7 +85,7 @@ def _start_walks(
     return walk
 
 
-@kernel
+@inner_kernel
 def _advance_walks(cells: NDArray[Any], nodes: NDArray[np.void], walks: Walks, n_walks: int, any_missing: bool) -> None:
     """Move each walk down by one node. `cells` (row * feature,) are the numbers of X."""
     crosses_lines = nodes.itemsize > _MAX_ALIGNED_SIZE  # a node may end in the next cache line
@@ -104,7 +103,7 @@ def _advance_walks(cells: NDArray[Any], nodes: NDArray[np.void], walks: Walks, n
         walks.positions[i] = child
 
 
-@kernel
+@inner_kernel
 def _advance_through_categories(cells: NDArray[Any], trees: PackedCategoryTrees, walks: Walks, n_walks: int) -> None:
     """Move each walk down by one node, which may split categories; a missing value is in no set."""
     nodes = trees.nodes
@@ -131,7 +130,7 @@ def _advance(cells: NDArray[Any], trees: Layout, walks: Walks, n_walks: int, any
         _advance_walks(cells, trees.nodes, walks, n_walks, any_missing)
 
 
-@overload(_advance, strict=False, jit_options=NO_REFERENCE_COUNTING)  # type: ignore[arg-type]  # stubs lack _nrt
+@chosen_by_type(_advance)
 def _choose_advance(cells: Any, trees: Any, walks: Any, n_walks: Any, any_missing: Any) -> Any:
     return _through_categories if trees.instance_class is PackedCategoryTrees else _through_numbers
 
@@ -146,7 +145,7 @@ def _through_numbers(cells: NDArray[Any], trees: PackedTrees, walks: Walks, n_wa
     _advance_walks(cells, trees.nodes, walks, n_walks, any_missing)
 
 
-@kernel
+@inner_kernel
 def _compact_walks(walks: Walks, n_walks: int, n_leaves: int) -> int:
     """Record the positions of the walks and remove those at a leaf from the list; return the number left."""
     n_active = _ZERO
@@ -159,7 +158,7 @@ def _compact_walks(walks: Walks, n_walks: int, n_leaves: int) -> int:
     return int(np.int64(n_active))
 
 
-@kernel
+@inner_kernel
 def _levels_if_balanced(n_inner: int) -> int:
     """Return the number of levels of a balanced tree with `n_inner` inner nodes."""
     levels = 0
@@ -169,7 +168,7 @@ def _levels_if_balanced(n_inner: int) -> int:
     return levels
 
 
-@kernel
+@inner_kernel
 def _walk(cells: NDArray[Any], trees: Layout, walks: Walks, n_walks: int, any_missing: bool) -> None:
     """Move the walks down, one node per pass, until all of them are at leaves."""
     n_leaves = n_outputs(trees)
@@ -181,7 +180,7 @@ def _walk(cells: NDArray[Any], trees: Layout, walks: Walks, n_walks: int, any_mi
         n_passes = _PASSES_PER_COMPACTION
 
 
-@kernel
+@inner_kernel
 def _count_votes(
     final_positions: NDArray[np.uint32],
     dense_outputs: NDArray[np.float64],

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.features import BinnedFeatures
-from core.kernels.jit import inlined_kernel, inner_kernel, kernel
+from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.search.category_component import MAX_CLASSES_FORMED
 from core.kernels.search.entries import MAX_CELLS, MAX_CELLS_PER_ROW
 from core.kernels.search.node_codes import NodeRows
@@ -43,13 +43,9 @@ class CategoryWorkspace(NamedTuple):
     covariance: NDArray[np.float64]  # (MAX_CLASSES_FORMED, MAX_CLASSES_FORMED)
 
 
-@kernel
 def new_category_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) -> CategoryWorkspace:
     """Return a workspace for nodes of up to `n_rows` rows, with short arrays if no feature is categorical."""
-    n_codes = 0
-    for f in range(features.n_bins.shape[0]):
-        if features.is_categorical[f] != 0:
-            n_codes = max(n_codes, features.n_bins[f] + 1)
+    n_codes = int((features.n_bins[features.is_categorical != 0] + 1).max(initial=0))
     n_slots = min(n_codes, n_rows) + 2
     n_entries = n_rows + 1 if n_codes > 0 else 1
     return CategoryWorkspace(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.jit import inlined_kernel, inner_kernel, kernel
+from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.search.node_codes import NodeRows
 from core.kernels.search.ordering import (
     N_DIGITS,
@@ -43,7 +43,6 @@ class EntryWorkspace(NamedTuple):
     table: NDArray[np.float64]  # (code * class,), zero between two features
 
 
-@kernel
 def new_entry_workspace(n_rows: int) -> EntryWorkspace:
     """Return a workspace for nodes of up to `n_rows` rows."""
     n_cells = min(MAX_CELLS, MAX_CELLS_PER_ROW * n_rows)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.kernels.criteria.catalog import Criterion
 from core.kernels.criteria.dispatch import combine_risks, pair_gain, side_risk, splits_into_risks, with_weight
 from core.kernels.criteria.sides import EMPTY_SIDE, Side
-from core.kernels.jit import inlined_kernel, inner_kernel, kernel
+from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.search.ordering import key_code, key_position
 
 TIE_TOLERANCE = 1e-12
@@ -68,7 +68,6 @@ class ScanWorkspace(NamedTuple):
     right_risk: NDArray[np.float64]  # (entry + 1,), risk of the entries from e on
 
 
-@kernel
 def new_scan_workspace(n_entries: int, n_classes: int) -> ScanWorkspace:
     """Return a workspace for features of up to `n_entries` entries."""
     return ScanWorkspace(
@@ -175,7 +174,7 @@ def _move_left(class_number: int, weight: float, totals: ClassWeights, left: Cla
     right[class_number] = rest if rest > EMPTY_CLASS_FRACTION * totals[class_number] else 0.0
 
 
-@inner_kernel
+@inlined_kernel
 def _scan_pairs(
     criterion: Criterion,
     totals: NodeTotals,

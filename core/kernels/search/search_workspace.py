@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.features import BinnedFeatures
-from core.kernels.jit import kernel
 from core.kernels.search.categories import CategoryWorkspace, new_category_workspace
 from core.kernels.search.entries import MAX_CELLS, EntryWorkspace, new_entry_workspace
 from core.kernels.search.scanning import ScanWorkspace, new_scan_workspace
@@ -40,16 +39,15 @@ class SearchWorkspace(NamedTuple):
     scan: ScanWorkspace
 
 
-@kernel
 def new_search_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) -> SearchWorkspace:
     """Return a workspace for nodes of up to `n_rows` rows."""
     entries = new_entry_workspace(n_rows)
     return SearchWorkspace(
-        np.arange(features.codes.shape[0]),
+        np.arange(features.codes.shape[0], dtype=np.int64),
         np.empty((2, n_rows), dtype=features.codes.dtype),
         np.zeros(MAX_CELLS + 1, dtype=np.int32),
         np.empty(n_rows, dtype=np.uint64),
-        np.arange(n_classes),
+        np.arange(n_classes, dtype=np.int64),
         entries,
         new_category_workspace(features, n_rows, n_classes),
         new_scan_workspace(entries.keys.shape[0], n_classes),

@@ -14,14 +14,13 @@ from core.kernels.criteria.dispatch import gain_from_objective
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.random_state import next_below
-from core.kernels.search.categorical_cuts import best_categorical_cut, draw_categories
-from core.kernels.search.category_order import FREE_CATEGORIES
+from core.kernels.search.categorical_features import try_if_categorical
 from core.kernels.search.cut_ranges import count_codes, cut_range_from_counts, cut_range_from_rows
 from core.kernels.search.entries import list_entries
 from core.kernels.search.node_codes import NodeRows, gather_codes
 from core.kernels.search.ordering import key_code
 from core.kernels.search.packed_sums import PackedRows
-from core.kernels.search.random_cuts import better_side_for_missing, random_cut
+from core.kernels.search.random_cuts import random_cut
 from core.kernels.search.scanning import NO_CUT, Cut, CutRange, NodeTotals, scan_cuts
 from core.kernels.search.search_workspace import SearchLimits, SearchWorkspace
 
@@ -154,40 +153,6 @@ def make_split(
 
 
 @inlined_kernel
-def _try_categorical(
-    criterion: Criterion,
-    totals: NodeTotals,
-    feature: int,
-    buffer: int,
-    lowest: int,
-    highest: int,
-    missing_code: int,
-    node: NodeRows,
-    packed: PackedRows,
-    limits: SearchLimits,
-    random_state: NDArray[np.uint64],
-    workspace: SearchWorkspace,
-    best: Cut,
-) -> Cut:
-    """Return the better of `best` and the best or random cut of a categorical feature.
-
-    The best cut fills row `buffer` of the ranks. For a random cut, the codes in row `buffer` become ranks.
-    """
-    codes, categories, min_rows = workspace.codes[buffer], workspace.categories, limits.min_samples_leaf
-    if limits.random_cuts:
-        draw_categories(codes, totals.n_rows, lowest, highest, missing_code, random_state, categories)
-        return better_side_for_missing(
-            criterion, totals, feature, codes, missing_code, highest == missing_code, 0, np.nan, node, packed, min_rows,
-            workspace.scan, best,
-        )  # fmt: skip
-    rows_per_weight = limits.rows_per_weight if missing_code > FREE_CATEGORIES else 0.0
-    return best_categorical_cut(
-        criterion, totals, feature, codes, lowest, highest, missing_code, node, min_rows, rows_per_weight,
-        categories.ranks[buffer], workspace.entries.keys, workspace.entries.table, categories, workspace.scan, best,
-    )  # fmt: skip
-
-
-@inlined_kernel
 def _try_feature(
     criterion: Criterion,
     totals: NodeTotals,
@@ -210,9 +175,9 @@ def _try_feature(
     """
     min_rows = limits.min_samples_leaf
     if features.is_categorical[feature] != 0:
-        return _try_categorical(
-            criterion, totals, feature, buffer, lowest, highest, features.n_bins[feature], node, packed, limits,
-            random_state, workspace, best,
+        return try_if_categorical(
+            criterion, totals, features, feature, buffer, lowest, highest, node, packed, limits, random_state,
+            workspace, best,
         )  # fmt: skip
     if limits.random_cuts:
         return random_cut(

@@ -1,0 +1,90 @@
+"""Order of the rows of a node after its split: left rows first."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from core.kernels.features import BinnedFeatures, NumericFeatures
+from core.kernels.growth.growth_workspace import GrowthLimits, GrowthWorkspace
+from core.kernels.growth.partition import TreeRows, partition
+from core.kernels.jit import chosen_by_type, inlined_kernel, inner_kernel
+from core.kernels.search.categorical_cuts import rank_codes
+from core.kernels.search.node_codes import mark_up_to
+from core.kernels.search.packed_sums import PackedRows
+from core.kernels.search.splitting import Split
+
+
+@inlined_kernel
+def order_rows(
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    packed: PackedRows,
+    start: int,
+    stop: int,
+    split: Split,
+    codes: NDArray[Any],
+    workspace: GrowthWorkspace,
+) -> int:
+    """Order rows[start:stop] left | right, whose codes or ranks are `codes`; return the number that go left."""
+    also_left = features.n_bins[split.feature] if split.missing_goes_left else split.last_left_code
+    goes_left = workspace.search.scan.goes_left
+    n_left = mark_up_to(codes, stop - start, split.last_left_code, also_left, goes_left)
+    partition(goes_left, tree_rows, packed, start, stop, workspace.spare)
+    return n_left
+
+
+@inner_kernel
+def _order_by_category(
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    packed: PackedRows,
+    start: int,
+    stop: int,
+    split: Split,
+    buffer: int,
+    limits: GrowthLimits,
+    workspace: GrowthWorkspace,
+) -> int:
+    """Order the rows by a split of categories, whose ranks are known only now; return the number that go left."""
+    codes = workspace.search.codes[buffer]
+    if not limits.search.random_cuts:
+        rank_codes(codes, stop - start, workspace.search.categories.ranks[buffer])
+    return order_rows(features, tree_rows, packed, start, stop, split, codes, workspace)
+
+
+def order_if_categorical(
+    features: BinnedFeatures,
+    tree_rows: TreeRows,
+    packed: PackedRows,
+    start: int,
+    stop: int,
+    split: Split,
+    buffer: int,
+    limits: GrowthLimits,
+    workspace: GrowthWorkspace,
+) -> int:
+    """Order the rows by a split of categories; return the number that go left. Not compiled for numeric features."""
+    return _order_by_category(features, tree_rows, packed, start, stop, split, buffer, limits, workspace)
+
+
+@chosen_by_type(order_if_categorical)
+def _choose_order(
+    features: Any, tree_rows: Any, packed: Any, start: Any, stop: Any, split: Any, buffer: Any, limits: Any,
+    workspace: Any,
+) -> Any:  # fmt: skip
+    return _leave_order if features.instance_class is NumericFeatures else order_if_categorical
+
+
+def _leave_order(
+    features: NumericFeatures,
+    tree_rows: TreeRows,
+    packed: PackedRows,
+    start: int,
+    stop: int,
+    split: Split,
+    buffer: int,
+    limits: GrowthLimits,
+    workspace: GrowthWorkspace,
+) -> int:
+    """Return that the rows are not ordered; never called, since no feature is categorical."""
+    return -1

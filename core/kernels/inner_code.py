@@ -1,0 +1,115 @@
+"""Compilation of functions that only kernels call: as parts of the kernels, not one by one.
+
+By itself, numba compiles each function completely: it optimizes the function together with all its callees, translates
+the result to machine code, and adds wrappers for calls from Python and C. For each caller it does the same again with
+all callees of the callee. Here an inner function becomes a draft instead: its intermediate code and that of its
+callees, without wrappers and machine code. The kernel at the top of the calls is optimized and translated, once.
+
+A draft that is not inlined by force is optimized before it enters its callers, as numba does: its loops are vectorized
+while they are still apart from others, on which the speed of some fits depends.
+
+This is the only module that depends on undocumented classes of numba; `docs/decisions/0020-how-kernels-are-compiled.md`
+says why, and `tests/core/kernels/test_inner_code.py` checks the behavior that it relies on.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from numba.core import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.registry import CPUDispatcher
+from numba.core.untyped_passes import TranslateByteCode
+
+_unliteral: Any = types.unliteral
+_pass_builder: Any = DefaultPassBuilder
+_library: Any = JITCodeLibrary
+_function_pass: Any = FunctionPass
+_registered: Any = register_pass
+
+_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class KernelDispatcher(CPUDispatcher):
+    """Dispatcher that compiles for the types of arguments only, where numba would compile f(0) and f(n) separately."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return the signature of a call by another compiled function."""
+        return super().get_call_template(
+            [_unliteral(one) for one in args], {name: _unliteral(one) for name, one in kws.items()}
+        )
+
+
+class InnerDispatcher(KernelDispatcher):
+    """Dispatcher of a function that only kernels call."""
+
+    def __init__(self, function: Any, options: dict[str, Any], compile_alone: Callable[[], Any]) -> None:
+        super().__init__(function, targetoptions=options | _NO_WRAPPERS, pipeline_class=InnerCompiler)
+        self._compile_alone = compile_alone
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function from Python, as tests do: as a kernel of its own, since a draft cannot be called."""
+        return self._alone(*arguments)
+
+    @cached_property
+    def _alone(self) -> Any:
+        return self._compile_alone()
+
+
+class _NoEnvironments:
+    """Code generator that ignores the environments of functions: numba looks for their addresses in machine code."""
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Do nothing."""
+
+
+class _Draft(_library):  # type: ignore[misc]
+    """Intermediate code of a function and its callees."""
+
+    is_inlined = False
+
+    def finalize(self) -> None:
+        """Add the code of the callees; optimize unless the callers will."""
+        self._raise_if_finalized()
+        for callee in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(callee._reload_init)
+            self._final_module.link_in(callee._get_module_for_linking(), preserve=True)
+        if not self.is_inlined:
+            self._optimize_final_module()
+        self._finalized = True
+
+    @property
+    def codegen(self) -> _NoEnvironments:
+        return _NoEnvironments()
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0: there is no machine code."""
+        return 0
+
+
+@_registered(mutates_CFG=False, analysis_only=True)
+class _BeginDraft(_function_pass):  # type: ignore[misc]
+    _name = "begin_draft"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        """Set the library that receives the code of the function."""
+        new_draft: Any = _Draft
+        state.library = new_draft(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.is_inlined = bool(state.flags.forceinline)
+        return False
+
+
+class InnerCompiler(CompilerBase):
+    """Numba's compiler, with drafts as results."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return numba's passes, of which one begins a draft."""
+        passes = _pass_builder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_BeginDraft, TranslateByteCode)
+        passes.finalize()
+        return [passes]
