@@ -1,8 +1,8 @@
 """Compilation of kernels, or loading them from the disk cache, ahead of their first use.
 
-A kernel is compiled once per machine, when it is first called with arguments of new types. This takes some seconds
-for predictions and about ten for each loss, because the split search is compiled for every criterion. A process that
-only predicts needs no losses and a fit needs one, so each compiles only what it needs.
+A kernel is compiled once per machine, when it is first called with arguments of new types. This takes a few seconds
+for predictions and for each loss, because the growth of trees is compiled for every criterion. A process that only
+predicts needs no losses and a fit needs one, so each compiles only what it needs.
 """
 
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.boosting.rmboost import RMBoostClassifier
+from core.compilation import measure_compilation
 from core.evaluation import evaluate
 from core.forests.forest import ForestClassifier
 from core.forests.tree import TreeClassifier
@@ -36,7 +37,8 @@ def warm_up() -> None:
     """
     warm_up_predictions()
     for kind in LOSSES:
-        warm_up_fit(TreeClassifier(loss=kind))
+        for n_categories in (0, 2):
+            warm_up_fit(TreeClassifier(loss=kind), n_categories)
     warm_up_fit(TreeClassifier(correction=two_class_correction({"kind": "backward"})))
     warm_up_fit(ForestClassifier())
     warm_up_fit(RMBoostClassifier())
@@ -44,6 +46,7 @@ def warm_up() -> None:
 
 def warm_up_predictions() -> None:
     """Compile what predictions of a loaded estimator need, for rows of both float widths."""
+    measure_compilation()
     for X in (_rows(), _rows().astype(np.float32)):  # 0.1 is not exact in float32, so that rows of both widths occur
         for tree in (_stump(), _stump(splits_categories=True)):
             tree.predict_proba(X)
@@ -53,17 +56,27 @@ def warm_up_predictions() -> None:
 def warm_up_fit(estimator: AnyClassifier, n_categories: int = 0, stop_flag: NDArray[np.uint8] | None = None) -> None:
     """Compile what a fit with the parameters of `estimator` and its evaluation need; the estimator is not changed.
 
-    n_categories: categories of the feature that has most of them. More than 255 need bin codes of two bytes, which are
-    compiled beside those of one byte, because a part of the rows can have fewer categories. Two bytes for a numeric
+    n_categories: categories of the feature that has most of them. Growth with categorical features is compiled beside
+    that with numeric ones only, which is half of the code. More than 255 categories need bin codes of two bytes, which
+    are compiled beside those of one byte, because a part of the rows can have fewer categories. Two bytes for a numeric
     feature of 256 values and missing ones, and four bytes for exact bins of more than 65,536 values, are rare and are
     compiled when a fit needs them.
 
     Raises FitStopped when `stop_flag` (1,), which is read between kernels, is set.
     """
     monitor = NullMonitor(stop_flag)
-    _warm_up_fit(estimator, _rows(), FROM_DTYPE, monitor)
-    if n_categories > _MAX_CATEGORIES_OF_BYTE:
+    splits_categories = _splits_categories(estimator, n_categories)
+    _warm_up_fit(estimator, _rows(), [1] if splits_categories else FROM_DTYPE, monitor)
+    if splits_categories and n_categories > _MAX_CATEGORIES_OF_BYTE:
         _warm_up_fit(estimator, _rows(_MAX_CATEGORIES_OF_BYTE + 1), [1], monitor)
+
+
+def _splits_categories(estimator: AnyClassifier, n_categories: int) -> bool:
+    """Return whether some feature is categorical, by the type of its column or by the parameter of the estimator."""
+    selected = estimator.get_params(deep=False)["categorical_features"]
+    if isinstance(selected, str):
+        return n_categories > 0
+    return selected is not None and any(one is not False for one in np.ravel(np.array(selected, dtype=object)))
 
 
 def _warm_up_fit(
@@ -72,6 +85,7 @@ def _warm_up_fit(
     """Compile what a fit to X needs."""
     small_values: dict[str, Any] = {
         "max_depth": 2,
+        "max_features": None,  # so that some split is one of categories, if a feature is categorical
         "class_weight": None,
         "random_state": 0,
         "n_estimators": 2,

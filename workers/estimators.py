@@ -47,11 +47,13 @@ def compile_kernels(X: core.EncodedTable, monitor: JobMonitor, estimator: Any, *
 
     X: rows of the data set, whose columns decide on the types. `others` are further estimators that the job fits.
     """
-    monitor.begin("compiling", 1, "fits")
+    estimators = (estimator, *others)
+    monitor.begin("compiling", len(estimators), "fits")
     started = time.perf_counter()
     n_categories = max((len(column.categories or ()) for column in X.columns), default=0)
-    for one in (estimator, *others):
+    for number, one in enumerate(estimators, start=1):
         service_api.warm_up_fit(one, n_categories, monitor.stop_flag)
+        monitor.advance(number)
     seconds = time.perf_counter() - started
     if seconds > _COMPILATION_SECONDS:
         kind = core.parse_loss(estimator.loss).kind

@@ -42,6 +42,36 @@ def test_one_line_for_the_first_compilation():
     assert text.count("\n") == 1
 
 
+@jit
+def test_seconds_of_kernels_and_their_callees_are_counted_once():
+    program = """
+import time
+import numba
+from core import service_api
+from core.compilation import measure_compilation
+measure_compilation()
+measure_compilation()
+
+@numba.njit
+def inner(x):
+    return 2 * x
+
+def outer(x):
+    return inner(x) + 1
+
+outer.__module__ = inner.py_func.__module__ = {module}
+began = time.perf_counter()
+numba.njit(outer)(3)
+print(service_api.compile_seconds() / (time.perf_counter() - began))
+"""
+    shares = [
+        float(subprocess.check_output([sys.executable, "-c", program.format(module=module)], text=True))
+        for module in ("'core.kernels.test'", "'elsewhere'")
+    ]
+    assert 0.0 < shares[0] <= 1.0
+    assert shares[1] == 0.0
+
+
 def test_other_code_of_the_process_is_not_announced():
     assert _stderr(_COMPILE.replace("MODULE", "'elsewhere'")) == ""
 

@@ -55,12 +55,22 @@ def test_loaded_model_predicts_without_compiling_after_warm_up(tmp_path):
         "core.ExtraTreesClassifier(correction={'kind': 'backward', 'transition': np.eye(3) * 0.7 + 0.1})",
         "core.TreeClassifier(max_leaf_nodes=9, correction={'kind': 'forward', 'transition': 'estimate'})",
         "core.RMBoostClassifier(n_rounds=5)",
+        "core.TreeClassifier(categorical_features=[False] * 5)",
     ],
 )
 def test_fit_compiles_nothing_after_warm_up(estimator):
     assert (
         newly_compiled(f"service_api.warm_up_fit({estimator})", f"core.evaluate({estimator}.fit(X, y), X, y)") == "[]"
     )
+
+
+def test_a_fit_with_few_categories_compiles_nothing_after_their_warm_up():
+    estimator = "core.ForestClassifier(categorical_features=[0])"
+    work = f"core.evaluate({estimator}.fit(few, y), few, y)"
+    few = "few = np.column_stack([np.r_[np.nan, np.arange(899) % 30], X])"
+    assert newly_compiled(f"{few}; service_api.warm_up_fit({estimator})", work) == "[]"
+    if "NUMBA_DISABLE_JIT" not in os.environ:
+        assert newly_compiled(f"{few}; service_api.warm_up_fit(core.ForestClassifier(), n_categories=0)", work) != "[]"
 
 
 def test_a_fit_with_many_categories_compiles_nothing_after_their_warm_up():

@@ -139,7 +139,7 @@ def random_cut(
     )  # fmt: skip
 
 
-@inlined_kernel
+@inner_kernel
 def better_side_for_missing(
     criterion: Criterion,
     totals: NodeTotals,
