@@ -18,7 +18,7 @@ from core import service_api
 def signatures():
     names = [m.name for m in pkgutil.walk_packages(core.kernels.__path__, prefix="core.kernels.")]
     modules = [importlib.import_module(name) for name in names]
-    kernels = [value for module in modules for value in vars(module).values() if hasattr(value, "signatures")]
+    kernels = [value for module in modules for value in vars(module).values() if hasattr(value, "py_func")]
     assert kernels
     return {(kernel.py_func.__module__, kernel.py_func.__name__, s) for kernel in kernels for s in kernel.signatures}
 
