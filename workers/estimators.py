@@ -47,13 +47,11 @@ def compile_kernels(X: core.EncodedTable, monitor: JobMonitor, estimator: Any, *
 
     X: rows of the data set, whose columns decide on the types. `others` are further estimators that the job fits.
     """
-    estimators = (estimator, *others)
-    monitor.begin("compiling", len(estimators), "fits")
+    monitor.begin("compiling", 1, "fits")
     started = time.perf_counter()
     n_categories = max((len(column.categories or ()) for column in X.columns), default=0)
-    for number, one in enumerate(estimators, start=1):
+    for one in (estimator, *others):
         service_api.warm_up_fit(one, n_categories, monitor.stop_flag)
-        monitor.advance(number)
     seconds = time.perf_counter() - started
     if seconds > _COMPILATION_SECONDS:
         kind = core.parse_loss(estimator.loss).kind
