@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import core
 from benchmarks.data import CHECKOUT
-from benchmarks.hostile_service import HostileService, Request
+from benchmarks.hostile_service import Answer, HostileService, Request
 
 N_FEATURES, N_TREES, N_TRAINING_ROWS = 20, 100, 2_000
 MAX_BYTES = 12 * 2**30
@@ -95,21 +95,32 @@ def fetched(service: HostileService) -> Any:
         return core.load(path)
 
 
-def request_seconds(service: HostileService, form: Form) -> tuple[float, float]:
-    """Return the seconds of one request, and of the longest health check meanwhile."""
+def post(service: HostileService, form: Form) -> None:
+    """Send the rows and read the whole answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=600)
+    query = "" if form.media_type == JSON else "?model=forms"
+    headers = {"Content-Type": form.media_type, "Accept": form.media_type}
+    connection.request("POST", f"/predict{query}", form.body, headers)
+    response = connection.getresponse()
+    content = response.read()
+    connection.close()
+    assert response.status == 200, content[:500]
 
-    def post() -> list[Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=600)
-        query = "" if form.media_type == JSON else "?model=forms"
-        headers = {"Content-Type": form.media_type, "Accept": form.media_type}
-        connection.request("POST", f"/predict{query}", form.body, headers)
-        response = connection.getresponse()
-        content = response.read()
-        assert response.status == 200, content[:500]
+
+def request_seconds(service: HostileService, form: Form) -> float:
+    began = time.perf_counter()
+    post(service, form)
+    return time.perf_counter() - began
+
+
+def health_seconds(service: HostileService, form: Form) -> float:
+    """Return the time of the longest health check during one request. Watching the service takes time of its own."""
+
+    def step() -> list[Answer]:
+        post(service, form)
         return []
 
-    measured = service.measure(post)
-    return measured.seconds, measured.health_seconds
+    return service.measure(step).health_seconds
 
 
 def in_process_seconds(estimator: Any, form: Form) -> float:
@@ -133,17 +144,18 @@ def main() -> None:
     with HostileService(CHECKOUT, MAX_BYTES, CHANGES) as service:
         estimator = trained(service)
         for form in forms(X):
-            in_process_seconds(estimator, form)
-            request_seconds(service, form)
-            pairs = [
-                (in_process_seconds(estimator, form), request_seconds(service, form)) for _ in range(options.repeats)
-            ]
-            shares = sorted(alone / request for alone, (request, _) in pairs)
-            alone, request = (statistics.median(times) for times in ([a for a, _ in pairs], [r for _, (r, _) in pairs]))
-            health = max(health for _, (_, health) in pairs)
+            health = health_seconds(service, form)
+            alone = [in_process_seconds(estimator, form)]
+            requests = [request_seconds(service, form)]
+            for _ in range(options.repeats - 1):
+                alone.append(in_process_seconds(estimator, form))
+                requests.append(request_seconds(service, form))
+            shares = sorted(one / other for one, other in zip(alone, requests, strict=True))
+            times = f"{statistics.median(alone):.2f} | {statistics.median(requests):.2f}"
+            megabytes = len(form.body) / 1e6
+            share = f"{shares[0]:.2f} – {statistics.median(shares):.2f} – {shares[-1]:.2f}"
             print(
-                f"| {form.name} | {len(form.body) / 1e6:.0f} | {alone:.2f} | {request:.2f} | {shares[0]:.2f} – "
-                f"{statistics.median(shares):.2f} – {shares[-1]:.2f} | {form.target:.2f} | {health:.3f} |",
+                f"| {form.name} | {megabytes:.0f} | {times} | {share} | {form.target:.2f} | {health:.2f} s |",
                 flush=True,
             )
 
