@@ -11,6 +11,7 @@ from bristlecone import predictions, progress, steps
 from bristlecone.calls import Call, Steps, content_of, get, json_of, pages
 from bristlecone.connection import connection_options
 from bristlecone.frames import Columns
+from bristlecone.handles import JobHandle, ModelHandle
 from bristlecone.results import AuditReport, Dataset, SweepReport
 from bristlecone.transport import AsyncTransport
 
@@ -136,22 +137,13 @@ class AsyncClient:
         return await self.run(steps.aliases())
 
 
-class AsyncJob(Generic[Result]):
+class AsyncJob(JobHandle, Generic[Result]):
     """Job in the background. `raw` is the job when it was last asked for."""
 
     def __init__(
         self, client: AsyncClient, raw: dict[str, Any], result: Callable[[AsyncClient, Any], Awaitable[Result]]
     ) -> None:
         self._client, self.raw, self._result = client, raw, result
-
-    @property
-    def id(self) -> str:
-        return str(self.raw["id"])
-
-    @property
-    def state(self) -> str:
-        """Return the state when the job was last asked for."""
-        return str(self.raw["state"])
 
     async def refresh(self) -> Self:
         """Ask for the job again."""
@@ -168,34 +160,13 @@ class AsyncJob(Generic[Result]):
         self.raw = await self._client.run(json_of(Call("POST", f"/jobs/{self.id}/cancel", is_repeatable=True)))
         return self
 
-    def __repr__(self) -> str:
-        return f"AsyncJob(id={self.id!r}, kind={self.raw['kind']!r}, state={self.state!r})"
-
 
 @dataclass(frozen=True, repr=False)
-class AsyncModel:
+class AsyncModel(ModelHandle):
     """One version of a trained model; see `Model`."""
 
     _client: AsyncClient
     raw: dict[str, Any]
-
-    @property
-    def id(self) -> str:
-        return str(self.raw["id"])
-
-    @property
-    def name(self) -> str:
-        return str(self.raw["name"])
-
-    @property
-    def version(self) -> int:
-        return int(self.raw["version"])
-
-    @property
-    def metrics(self) -> dict[str, Any]:
-        """Return the scores: `test`, `train_noisy`, and `test_corrected` about the true labels."""
-        metrics: dict[str, Any] = self.raw["metrics"]
-        return metrics
 
     async def predict(
         self, data: Any, *, output: str = "probabilities", respond_async: bool = False, **options: Any
@@ -210,9 +181,6 @@ class AsyncModel:
     async def delete(self) -> None:
         """Delete this version."""
         await self._client.run(json_of(Call("DELETE", f"/models/{self.id}")))
-
-    def __repr__(self) -> str:
-        return f"AsyncModel({self.name}:{self.version}, kind={self.raw['kind']!r}, id={self.id!r})"
 
 
 async def _model_of_job(client: AsyncClient, job: Mapping[str, Any]) -> AsyncModel:

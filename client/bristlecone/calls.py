@@ -27,6 +27,8 @@ class Call:
     open_content: OpenContent = nullcontext  # type: ignore[assignment]
     #: Whether repeating it has the effect of sending it once; GET, PUT and DELETE always have.
     is_repeatable: bool = False
+    #: Statuses of errors whose answer is a result, which is neither raised nor asked for again.
+    accepted_statuses: frozenset[int] = frozenset()
     #: Longest time without any byte of the answer, beyond the usual one.
     extra_seconds: float = 0.0
 
@@ -37,7 +39,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """Successful answer of the service."""
+    """Answer of the service that is no error, or one that the call accepts."""
 
     status: int
     headers: Mapping[str, str]

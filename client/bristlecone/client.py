@@ -11,6 +11,7 @@ from bristlecone import predictions, progress, steps
 from bristlecone.calls import Call, Steps, content_of, get, json_of, pages
 from bristlecone.connection import connection_options
 from bristlecone.frames import Columns
+from bristlecone.handles import JobHandle, ModelHandle
 from bristlecone.results import AuditReport, Dataset, SweepReport
 from bristlecone.transport import Transport
 
@@ -158,20 +159,11 @@ class Client:
         return self.run(steps.aliases())
 
 
-class Job(Generic[Result]):
+class Job(JobHandle, Generic[Result]):
     """Job in the background. `raw` is the job when it was last asked for."""
 
     def __init__(self, client: Client, raw: dict[str, Any], result: Any) -> None:
         self._client, self.raw, self._result = client, raw, result
-
-    @property
-    def id(self) -> str:
-        return str(self.raw["id"])
-
-    @property
-    def state(self) -> str:
-        """Return the state when the job was last asked for."""
-        return str(self.raw["state"])
 
     def refresh(self) -> Self:
         """Ask for the job again."""
@@ -193,34 +185,13 @@ class Job(Generic[Result]):
         self.raw = self._client.run(json_of(Call("POST", f"/jobs/{self.id}/cancel", is_repeatable=True)))
         return self
 
-    def __repr__(self) -> str:
-        return f"Job(id={self.id!r}, kind={self.raw['kind']!r}, state={self.state!r})"
-
 
 @dataclass(frozen=True, repr=False)
-class Model:
+class Model(ModelHandle):
     """One version of a trained model. `raw` is the answer of the service; in lists, without features and matrices."""
 
     _client: Client
     raw: dict[str, Any]
-
-    @property
-    def id(self) -> str:
-        return str(self.raw["id"])
-
-    @property
-    def name(self) -> str:
-        return str(self.raw["name"])
-
-    @property
-    def version(self) -> int:
-        return int(self.raw["version"])
-
-    @property
-    def metrics(self) -> dict[str, Any]:
-        """Return the scores: `test`, `train_noisy`, and `test_corrected` about the true labels."""
-        metrics: dict[str, Any] = self.raw["metrics"]
-        return metrics
 
     def predict(self, data: Any, *, output: str = "probabilities", respond_async: bool = False, **options: Any) -> Any:
         """Predict the rows of a table, as `Client.predict` does."""
@@ -235,9 +206,6 @@ class Model:
     def delete(self) -> None:
         """Delete this version."""
         self._client.run(json_of(Call("DELETE", f"/models/{self.id}")))
-
-    def __repr__(self) -> str:
-        return f"Model({self.name}:{self.version}, kind={self.raw['kind']!r}, id={self.id!r})"
 
 
 def _model_of_job(client: Client, job: Mapping[str, Any]) -> Model:

@@ -2,9 +2,7 @@
 
 from typing import NamedTuple
 
-import httpx
-
-from bristlecone.calls import get, json_of
+from bristlecone.calls import Call, get, json_of
 from bristlecone.client import Client
 from bristlecone.errors import BristleconeError, ConnectionFailed, Forbidden, Unauthenticated
 
@@ -28,8 +26,7 @@ def examine(client: Client) -> list[Finding]:
 
 
 def _readiness(client: Client) -> list[Finding]:
-    # Not with a call: 503 is what this asks about, and no reason to try again.
-    answer = httpx.get(f"{client.url}/readyz", timeout=30.0).json()
+    answer = client.run(json_of(Call("GET", "/readyz", accepted_statuses=frozenset({503}))))
     findings = [Finding(outcome == "ok", f"{part}: {outcome}") for part, outcome in answer["checks"].items()]
     age = answer["oldest_queued_seconds"]
     if age:

@@ -35,7 +35,8 @@ class Retries:
 
     def pause_after(self, answer: httpx.Response) -> float | None:
         """Return how long to wait before the call is sent again; None if the answer is final."""
-        if answer.status_code not in RETRIED_STATUSES or self._left == 0:
+        is_asked_again = answer.status_code in RETRIED_STATUSES - self._call.accepted_statuses
+        if not is_asked_again or self._left == 0:
             return None
         asked = answer.headers.get("retry-after", "")
         pause = self._next_pause()
@@ -74,7 +75,7 @@ class Transport:
                 time.sleep(retries.pause_after_error(error))
                 continue
             if (pause := retries.pause_after(answer)) is None:
-                return _checked(answer)
+                return _checked(call, answer)
             time.sleep(pause)
 
 
@@ -105,7 +106,7 @@ class AsyncTransport:
                 await asyncio.sleep(retries.pause_after_error(error))
                 continue
             if (pause := retries.pause_after(answer)) is None:
-                return _checked(answer)
+                return _checked(call, answer)
             await asyncio.sleep(pause)
 
 
@@ -134,11 +135,11 @@ async def _async_chunks(content: BinaryIO) -> AsyncIterator[bytes]:
         yield chunk
 
 
-def _checked(answer: httpx.Response) -> Answer:
+def _checked(call: Call, answer: httpx.Response) -> Answer:
     media_type = answer.headers.get("content-type", "").partition(";")[0]
     is_json = media_type == "application/json" or media_type.endswith("+json")
     body = answer.json() if is_json and answer.content else None
-    if answer.is_success:
+    if answer.is_success or answer.status_code in call.accepted_statuses:
         return Answer(answer.status_code, answer.headers, answer.content, body)
     problem = body if isinstance(body, dict) else {"detail": answer.text[:500] or answer.reason_phrase}
     raise error_of(answer.status_code, problem, answer.headers.get("x-request-id"))

@@ -1,0 +1,48 @@
+"""Jobs and models as a service describes them, with the properties that both clients have."""
+
+from typing import Any
+
+
+class JobHandle:
+    """Job in the background. `raw` is the job when it was last asked for."""
+
+    raw: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        return str(self.raw["id"])
+
+    @property
+    def state(self) -> str:
+        """Return the state when the job was last asked for."""
+        return str(self.raw["state"])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(id={self.id!r}, kind={self.raw['kind']!r}, state={self.state!r})"
+
+
+class ModelHandle:
+    """One version of a trained model. `raw` is the answer of the service; in lists, without features and matrices."""
+
+    raw: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        return str(self.raw["id"])
+
+    @property
+    def name(self) -> str:
+        return str(self.raw["name"])
+
+    @property
+    def version(self) -> int:
+        return int(self.raw["version"])
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """Return the scores: `test`, `train_noisy`, and `test_corrected` about the true labels."""
+        metrics: dict[str, Any] = self.raw["metrics"]
+        return metrics
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name}:{self.version}, kind={self.raw['kind']!r}, id={self.id!r})"
