@@ -97,7 +97,8 @@ class HostileService:
     def __enter__(self) -> Self:
         home = Path(self._folder.name) / "home"
         environment = {name: value for name, value in os.environ.items() if not name.startswith(_SERVICE_VARIABLES)}
-        environment |= {"BRISTLECONE_HOME": str(home), "BRISTLECONE_PORT": str(self.port), **self._changes}
+        environment |= {"BRISTLECONE_HOME": str(home), "BRISTLECONE_PORT": str(self.port)}
+        environment |= {"BRISTLECONE_COMPILE_AHEAD": "false", **self._changes}
         with (Path(self._folder.name) / "log").open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "app.cli", "serve"],

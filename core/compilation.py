@@ -9,10 +9,13 @@ standard error, in scripts as in notebooks; that is why its level is WARNING. To
 import logging
 import time
 from functools import cache
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from numba.core import event
+
+from core.kernels.jit import CACHE_FOLDER
 
 log = logging.getLogger(__name__)
 
@@ -95,3 +98,8 @@ def compile_seconds() -> float:
     Fits, their warm-up and that of predictions are measured; loading compiled kernels takes no time here.
     """
     return _STOPWATCH.seconds
+
+
+def kernel_cache_folder() -> Path | None:
+    """Return the folder of the compiled kernels of this version; None if no folder can be written to."""
+    return CACHE_FOLDER

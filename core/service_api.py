@@ -13,7 +13,7 @@ from core.columns.cells import CellFault, encode_cell, text_encoder
 from core.columns.column import EncodedCells
 from core.columns.datetimes import parse_datetimes, seconds_of_temporal
 from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers
-from core.compilation import compile_seconds
+from core.compilation import compile_seconds, kernel_cache_folder
 from core.evaluation import SCORES
 from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
 from core.growth.voting import prediction_layouts
@@ -72,6 +72,7 @@ __all__ = [
     "impurity_importances",
     "injection_phases",
     "is_text",
+    "kernel_cache_folder",
     "label_noise_phases",
     "largest_fold_size",
     "loss_parameters",

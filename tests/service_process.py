@@ -35,7 +35,8 @@ def free_port() -> int:
 def service_environment(home: Path, port: int, **changes: str) -> dict[str, str]:
     """Return the current environment without other settings of the service, with these changes."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(_SERVICE_VARIABLES)}
-    return environment | {"BRISTLECONE_HOME": str(home), "BRISTLECONE_PORT": str(port)} | changes
+    own = {"BRISTLECONE_HOME": str(home), "BRISTLECONE_PORT": str(port), "BRISTLECONE_COMPILE_AHEAD": "false"}
+    return environment | own | changes
 
 
 def service_processes(home: Path) -> list[psutil.Process]:

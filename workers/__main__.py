@@ -1,12 +1,14 @@
 """Entry point of `python -m workers`: one worker, configured from the environment."""
 
 import sys
+from contextlib import nullcontext
 
 from sqlalchemy.exc import OperationalError
 
 from app.logs import configure_logging
 from app.operations.startup_checks import StartRefused, require_own_state, unreachable
 from app.settings import load_settings
+from workers.background_compilation import background_compilation
 from workers.celery_app import build_worker, run_worker
 
 
@@ -19,7 +21,9 @@ def main() -> None:
         sys.exit(f"bristlecone: {error}")
     except OperationalError as error:
         sys.exit(f"bristlecone: {unreachable(error)}")
-    run_worker(build_worker(settings))
+    worker = build_worker(settings)
+    with background_compilation() if settings.jobs.compile_ahead else nullcontext():
+        run_worker(worker)
 
 
 if __name__ == "__main__":

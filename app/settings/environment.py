@@ -137,6 +137,11 @@ class Environment(BaseSettings):
     )
     worker_processes: int | None = Field(None, description="Number of jobs that one worker runs at the same time.")
     threads_per_job: int | None = Field(None, description="Number of threads that grow the trees of one job.")
+    compile_ahead: bool | None = Field(
+        None,
+        description="Whether the first worker after an installation compiles the code of all usual kinds of jobs in "
+        "the background, at the lowest priority; otherwise the first job of each kind waits for it.",
+    )
 
     @field_validator("allowed_hosts", "cors_origins", mode="before")
     @classmethod

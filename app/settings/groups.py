@@ -95,6 +95,7 @@ class JobSettings(Group):
     stop_grace_seconds: float = Field(5.0, gt=0)
     worker_processes: int = Field(1, gt=0)
     threads_per_job: int = Field(default_factory=lambda: os.cpu_count() or 1, gt=0)
+    compile_ahead: bool = True
 
     @model_validator(mode="after")
     def _lease_outlives_renewals(self) -> Self:

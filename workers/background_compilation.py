@@ -1,0 +1,94 @@
+"""Compilation of kernels before the first job needs them, in a process of its own at the lowest priority.
+
+A worker compiles the kernels of the default job when it starts. This process then compiles those of other jobs, in the
+order in which people usually ask for them, so that even a first job of its kind rarely waits. It runs once for each
+version of the kernels on a machine; what it has not finished goes on at the next start of a worker.
+"""
+
+import fcntl
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import core
+from app.logs import configure_logging
+from app.operations.child_process import ChildCommand, spawn
+from core import service_api
+
+log = logging.getLogger(__name__)
+
+_LOWEST_PRIORITY = 19
+_STOP_SECONDS = 10.0
+_LOCK = "compiled-ahead.lock"
+#: With the version whose compiled code is in the folder, because other versions compile anew.
+_DONE = f"compiled-ahead-{version('numba')}"
+
+#: Estimators and whether their data has categories, the most frequent first.
+_ORDER: list[tuple[Any, bool]] = [
+    (core.ForestClassifier(oob_score=True), False),
+    (core.ForestClassifier(loss="adaptive_ne"), False),
+    (core.ForestClassifier(), True),
+    (core.RMBoostClassifier(), False),
+    (core.ForestClassifier(loss="adaptive_ne"), True),
+    (core.TreeClassifier(), False),
+    (core.ExtraTreesClassifier(), False),
+    (core.ForestClassifier(loss="entropy"), False),
+    (core.ForestClassifier(loss="gce"), False),
+    (core.RMBoostClassifier(), True),
+]
+
+
+@contextmanager
+def background_compilation() -> Iterator[None]:
+    """Run the process until the block ends, if there is something to compile."""
+    folder = service_api.kernel_cache_folder()
+    if folder is None or (folder / _DONE).exists():
+        yield
+        return
+    command = ChildCommand("compilation", [sys.executable, "-m", "workers.background_compilation"], _STOP_SECONDS)
+    process = spawn(command, os.environ)
+    try:
+        yield
+    finally:
+        _stop(process)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def compile_ahead(folder: Path) -> None:
+    """Compile everything, and mark the folder of compiled kernels; nothing while another process does so."""
+    with (folder / _LOCK).open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        for estimator, has_categories in _ORDER:
+            service_api.warm_up_fit(estimator, 2 if has_categories else 0)
+        (folder / _DONE).touch()
+    log.info("compiled the kernels of other jobs in %.0f s", service_api.compile_seconds())
+
+
+def main() -> None:
+    os.nice(_LOWEST_PRIORITY)
+    configure_logging()
+    logging.getLogger("core.compilation").setLevel(logging.ERROR)  # nobody waits for this process
+    folder = service_api.kernel_cache_folder()
+    if folder is not None:
+        compile_ahead(folder)
+
+
+if __name__ == "__main__":
+    main()
