@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PACKAGES := app core workers client migrations
+# One more than processors: many tests wait for services that they have started.
+TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo serve test coverage check format docs reference bench lock clean
@@ -22,7 +24,7 @@ serve: setup ## Run the service until Ctrl-C; see docs/reference/settings.md
 
 test: setup-dev ## Run the tests (ARGS="tests/core -x" selects a part)
 	@$(if $(ARGS),,$(BIN)/python -m tests.compile_kernels)
-	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --maxprocesses 4 --dist loadfile $(ARGS)
 
 check: setup-dev ## Check linting, formatting, types, import contracts, repository rules and the documentation build
 	@$(BIN)/ruff check .
@@ -44,7 +46,7 @@ reference: setup-dev ## Regenerate the tables and the OpenAPI document in docs/
 	@$(BIN)/python -m docs.generation
 
 coverage: setup-dev ## Run the tests and measure branch coverage; fail below the minimum (ARGS as for test)
-	@$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --cov --cov-report=term:skip-covered $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --maxprocesses 4 --dist loadfile --cov --cov-report=term:skip-covered $(ARGS)
 
 bench: setup-dev ## Run the benchmarks against scikit-learn (ARGS="fit predict --repeats 1" selects a part)
 	@$(BIN)/python -m benchmarks $(ARGS)

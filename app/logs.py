@@ -96,7 +96,9 @@ class _TextFormatter(logging.Formatter):
         return self.default_msec_format % (self._second_text, record.msecs)
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        return super().formatMessage(record).rstrip().translate(_CONTROLS)
+        line = super().formatMessage(record).rstrip()
+        # Nearly all lines are plain, and finding that out is much faster than translating them.
+        return line if line.isascii() and line.isprintable() else line.translate(_CONTROLS)
 
     def formatException(self, ei: Any) -> str:
         """Return the trace with all lines indented, so that none can pass for a line of the log."""

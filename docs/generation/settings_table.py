@@ -26,11 +26,12 @@ def settings() -> str:
     fields = Environment.model_fields.items()
     return table(
         ("variable", "default", "meaning"),
-        ((code(_variable(name, field)), _default(name, field), field.description or "") for name, field in fields),
+        ((code(variable_name(name, field)), _default(name, field), field.description or "") for name, field in fields),
     )
 
 
-def _variable(name: str, field: FieldInfo) -> str:
+def variable_name(name: str, field: FieldInfo) -> str:
+    """Return the environment variable of a field; of several, the one that is documented."""
     alias = field.validation_alias
     if isinstance(alias, AliasChoices):
         alias = alias.choices[0]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.settings.environment import Environment
+from docs.generation.settings_table import variable_name
 from tests.service_process import RunningService
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,9 +140,7 @@ def test_start_commands_are_targets_of_the_makefile() -> None:
 
 def test_settings_table_lists_every_setting_once() -> None:
     documented = re.findall(r"^\| `(\w+)` \|", (DOCS / "reference" / "settings.md").read_text(), re.MULTILINE)
-    existing = [
-        str(field.validation_alias or f"BRISTLECONE_{name.upper()}") for name, field in Environment.model_fields.items()
-    ]
+    existing = [variable_name(name, field) for name, field in Environment.model_fields.items()]
     assert sorted(documented) == sorted(existing)
 
 

@@ -18,6 +18,7 @@ import core
 from app.context import ServiceContext
 from app.datasets import endpoints as datasets
 from app.http import error_handlers, request_memory
+from app.predictions import batch_endpoints as batch_predictions
 from app.predictions import endpoints as predictions
 from tests.workers.training_runs import run
 
@@ -65,6 +66,7 @@ def client(context: ServiceContext) -> TestClient:
     request_memory.install(app, context.settings)
     app.include_router(datasets.router(context.settings.limits))
     app.include_router(predictions.router)
+    app.include_router(batch_predictions.router)
     return TestClient(app)
 
 
