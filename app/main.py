@@ -93,13 +93,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     # Until the application runs.
     app.state.instruments = Instruments()
     request_memory.install(app, settings)
-    # The last middleware that a request meets, so that all others hold for these answers too.
-    app.add_middleware(AnswerDirectly, answers={"/healthz": health.answer_directly, "/predict": predict_directly})
     # Twice: for errors before they are compressed, and for those of the gates below.
     app.add_middleware(ProtocolErrors)
     # Added before the two below, so that its answers are explained and logged, unlike those of `max_body_size`.
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=settings.limits.max_body_bytes)
     app.add_middleware(ExplainBodyLimit, max_body_bytes=settings.limits.max_body_bytes)
+    # All other middleware comes before it and holds for its answers too; the limits of bodies do not concern them.
+    app.add_middleware(AnswerDirectly, answers={"/healthz": health.answer_directly, "/predict": predict_directly})
     app.add_middleware(CompressAnswers)
     app.add_middleware(AnswerHead)
     _add_gates(app, settings)

@@ -4,9 +4,9 @@ Query strings are never logged.
 """
 
 import logging
+import os
 import re
 import time
-import uuid
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -146,4 +146,4 @@ class _Exchange:
 
 def _request_id(scope: Scope) -> str:
     request_id = header(scope, _HEADER) or ""
-    return request_id if _ACCEPTABLE_ID.fullmatch(request_id) else uuid.uuid4().hex
+    return request_id if _ACCEPTABLE_ID.fullmatch(request_id) else os.urandom(16).hex()

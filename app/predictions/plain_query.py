@@ -35,11 +35,12 @@ class PlainRows:
         """Return the numbers (feature,), NaN for missing values, or None if the query has a fault or a parameter."""
         if len(query) != len(self._cells) + 1:
             return None
-        values = []
-        for key, encode in self._cells:
-            text = query.get(key)
-            number = CellFault.INVALID if text is None else encode(text)
-            if isinstance(number, CellFault):
-                return None
-            values.append(number)
-        return values
+        try:
+            values = [encode(query[key]) for key, encode in self._cells]
+        except KeyError:
+            return None
+        return None if _has_fault(values) else values  # type: ignore[return-value]
+
+
+def _has_fault(values: Sequence[float | CellFault]) -> bool:
+    return any(type(value) is CellFault for value in values)

@@ -97,9 +97,15 @@ class ServedModel:
 
     def etag(self, X: NDArray[np.float64]) -> str:
         """Return the ETag of the predictions of X, equal for the same model and inputs however they are written."""
-        digest = hashlib.blake2b(f"{self.id}:{self.artifact_sha256}:".encode(), digest_size=_DIGEST_BYTES)
-        digest.update(np.where(np.isnan(X), np.nan, X + 0.0).tobytes())
+        canonical = X + 0.0
+        canonical[np.isnan(canonical)] = np.nan
+        digest = self._model_digest.copy()
+        digest.update(canonical.tobytes())
         return f'"{digest.hexdigest()}"'
+
+    @cached_property
+    def _model_digest(self) -> "hashlib.blake2b":
+        return hashlib.blake2b(f"{self.id}:{self.artifact_sha256}:".encode(), digest_size=_DIGEST_BYTES)
 
 
 class ServedModels:
