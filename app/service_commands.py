@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import gc
 import os
 import resource
 import socket
@@ -77,11 +78,22 @@ def _run_api_process(settings: Settings, sockets: list[socket.socket] | None) ->
     return_freed_memory()
     options = server_options(settings)
     config = uvicorn.Config("app.main:create_app", factory=True, timeout_graceful_shutdown=API_GRACE_SECONDS, **options)
+    config.load()
+    _freeze_imported_objects()
     server = uvicorn.Server(config)
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets)
     if not server.started:
         raise SystemExit(STARTUP_FAILURE)
+
+
+def _freeze_imported_objects() -> None:
+    """Exempt the objects of modules and routes, which live as long as the process, from garbage collection.
+
+    A full collection that visits them stops all requests for more than a tenth of a second.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _raise_file_limit() -> None:
