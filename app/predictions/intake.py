@@ -91,7 +91,7 @@ class Intake:
                 return await self._in_child(lambda child, out: self._dataset(child, small, out))
             return await self._in_child(lambda child, out: self._table(child, body, request.query_params, out))
 
-    async def submission(self, request: Request, stores: RowsStore) -> PredictionSubmission:
+    async def submission(self, request: Request, store: RowsStore) -> PredictionSubmission:
         """Return the job that predicts the rows of a request later. Its rows are staged until the answer was sent.
 
         Raises the errors of `batch`.
@@ -104,7 +104,7 @@ class Intake:
 
                 def made() -> PredictionSubmission:
                     with remote_rows(self._limits) as child:
-                        return self._submission(child, body, request.query_params, stores)
+                        return self._submission(child, body, request.query_params, store)
 
                 async with self._readers.taken(self._limits.max_decoded_bytes):
                     return await in_own_thread(made)

@@ -36,7 +36,7 @@ class PredictionStore(ContentStore):
 
 @dataclass(frozen=True)
 class ResultHead:
-    """What a result says beside its numbers. model: id, name and version."""
+    """Description that is stored with the numbers of a result. model: id, name and version."""
 
     model: Mapping[str, Any]
     labels: Sequence[bool | int | float | str]

@@ -1,4 +1,4 @@
-"""What API processes count: requests, refusals, uploads, predicted rows and the cache of models.
+"""Counts of API processes: requests, refusals, uploads, predicted rows and the cache of models.
 
 No label is text of a client, except names of models, whose number is bounded.
 """
