@@ -5,9 +5,10 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /opt/bristlecone
 ENV PATH=/opt/bristlecone/bin:$PATH
 WORKDIR /src
-# The locked packages are installed first, so that a change of our own code does not reinstall them.
-COPY requirements.lock ./
-RUN pip install --require-hashes --requirement requirements.lock
+# The locked packages are installed first, so that a change of our own code does not reinstall them. They are those of
+# requirements.lock and of the extra `otel`, which sends traces where the environment names a collector.
+COPY requirements-image.lock ./
+RUN pip install --require-hashes --requirement requirements-image.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY core core

@@ -4,8 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PACKAGES := app core workers client migrations
-# One more than processors: many tests wait for services that they have started.
-TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Two more than processors: many tests wait for services that they have started. The slowest files run first.
+TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+TEST_IN_PARALLEL = --numprocesses $(TEST_PROCESSES) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo serve test coverage check format docs reference bench lock clean
@@ -24,7 +25,7 @@ serve: setup ## Run the service until Ctrl-C; see docs/reference/settings.md
 
 test: setup-dev ## Run the tests (ARGS="tests/core -x" selects a part)
 	@$(if $(ARGS),,$(BIN)/python -m tests.compile_kernels)
-	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --maxprocesses 4 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest $(TEST_IN_PARALLEL) $(ARGS)
 
 check: setup-dev ## Check linting, formatting, types, import contracts, repository rules and the documentation build
 	@$(BIN)/ruff check .
@@ -46,17 +47,19 @@ reference: setup-dev ## Regenerate the tables and the OpenAPI document in docs/
 	@$(BIN)/python -m docs.generation
 
 coverage: setup-dev ## Run the tests and measure branch coverage; fail below the minimum (ARGS as for test)
-	@$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --maxprocesses 4 --dist loadfile --cov --cov-report=term:skip-covered $(ARGS)
+	@$(BIN)/python -m pytest $(TEST_IN_PARALLEL) --cov --cov-report=term:skip-covered $(ARGS)
 
 bench: setup-dev ## Run the benchmarks against scikit-learn (ARGS="fit predict --repeats 1" selects a part)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-lock: ## Resolve the newest allowed versions and write both lock files (UPGRADE=0 keeps the locked versions)
+lock: ## Resolve the newest allowed versions and write the lock files (UPGRADE=0 keeps the locked versions)
 	@$(find_python); "$$python" -m venv .venv-lock
 	@.venv-lock/bin/python -m pip install -qq --disable-pip-version-check uv
 	@.venv-lock/bin/uv pip compile pyproject.toml $(LOCK_OPTIONS) --output-file requirements.lock
 	@.venv-lock/bin/uv pip compile pyproject.toml --extra dev $(LOCK_OPTIONS) --constraint requirements.lock \
 		--output-file requirements-dev.lock
+	@.venv-lock/bin/uv pip compile pyproject.toml --extra otel $(LOCK_OPTIONS) --constraint requirements-dev.lock \
+		--output-file requirements-image.lock
 	@rm -rf .venv-lock
 
 clean: ## Remove installed packages, caches and built documentation; keep the state in ./var

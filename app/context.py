@@ -4,8 +4,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
+from app.audits.service import issue_files
 from app.audits.store import IssueStore
 from app.datasets.store import DatasetStore
+from app.jobs.files import JobFiles
+from app.predictions.results import prediction_files
 from app.predictions.service import ServedModels
 from app.predictions.store import PredictionStore, RowsStore
 from app.settings import Settings
@@ -31,6 +34,11 @@ class ServiceContext:
     prediction_store: PredictionStore
     served_models: ServedModels
     instruments: Instruments
+
+    @property
+    def job_files(self) -> list[JobFiles]:
+        """Files of all kinds that belong to jobs."""
+        return [issue_files(self.issue_store), *prediction_files(self.rows_store, self.prediction_store)]
 
     def close(self) -> None:
         self.instruments.close()

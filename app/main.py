@@ -24,6 +24,7 @@ from app.http.allowed_hosts import AllowedHosts
 from app.http.authorization import Authorize
 from app.http.body_limit import ExplainBodyLimit
 from app.http.body_time import LimitBodyTime
+from app.http.bug_answers import AnswerBugs
 from app.http.client_times import shared_times
 from app.http.compression import CompressAnswers
 from app.http.cross_site import AllowOrigins, CrossSite
@@ -40,6 +41,7 @@ from app.http.server import COUNT_REFUSAL, RELEASE_WAITING
 from app.inspection import endpoints as inspection
 from app.jobs import endpoints as jobs
 from app.jobs import event_endpoints as job_events
+from app.jobs.dependencies import JobResources
 from app.jobs.events import EventStreams
 from app.jobs.queue import make_celery
 from app.jobs.watch import JobWatch
@@ -104,6 +106,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(AnswerHead)
     _add_gates(app, settings)
     app.add_middleware(ProtocolErrors)
+    app.add_middleware(AnswerBugs)
     app.add_middleware(RequestLog)
     app.add_middleware(AddSecurityHeaders)
     error_handlers.install(app)
@@ -132,6 +135,8 @@ def _add_gates(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(Authorize, router=app.router, rate=rate)
     app.add_middleware(LimitRequests, limit=server.max_connections // 2)
     app.add_middleware(RefuseRequests, check=CrossSite(server.cors_origins))
+    # Below the middleware that lets pages of other sites read answers; the other one is for bugs above it.
+    app.add_middleware(AnswerBugs)
     if server.cors_origins:
         app.add_middleware(AllowOrigins, origins=server.cors_origins)
     app.add_middleware(RefuseRequests, check=AllowedHosts(settings.host, server.allowed_hosts))
@@ -143,7 +148,7 @@ def _event_streams(settings: Settings, sessions: SessionFactory) -> EventStreams
     return EventStreams(sessions, settings.limits, watch, CapacityLimiter(4))
 
 
-class _Resources(AuditResources, PredictionResources, Protocol):
+class _Resources(AuditResources, JobResources, PredictionResources, Protocol):
     """All resources that endpoints declare; mypy checks that the context has them."""
 
 

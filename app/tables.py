@@ -3,7 +3,7 @@
 from app.access.tables import ApiKeyRow
 from app.audits.tables import AuditRow
 from app.datasets.tables import DatasetRow
-from app.jobs.tables import JobEventRow, JobFigureRow, JobInputRow, JobRow
+from app.jobs.tables import JobEventRow, JobFigureRow, JobInputRow, JobModelRow, JobRow
 from app.predictions.tables import PredictionRow
 from app.storage.orm import Base
 from app.storage.store_id import StoreRow
@@ -19,6 +19,7 @@ __all__ = [
     "JobEventRow",
     "JobFigureRow",
     "JobInputRow",
+    "JobModelRow",
     "JobRow",
     "ModelAliasRow",
     "ModelMoveRow",

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import psutil
 
@@ -67,6 +67,14 @@ class Answer:
         return str(self.status)
 
 
+class Memory(NamedTuple):
+    """Bytes that processes use alone."""
+
+    api: int  #: the API and its child processes
+    api_process: int  #: the API without its child processes
+    worker: int  #: the worker and its child processes
+
+
 @dataclass
 class Measurement:
     """Effect of a step on the service. Memory is the peak above that of the idle service."""
@@ -74,7 +82,8 @@ class Measurement:
     answers: list[Answer] = field(default_factory=list)
     seconds: float = 0.0
     health_seconds: float = 0.0
-    api_bytes: int = 0
+    api_bytes: int = 0  # with child processes
+    api_process_bytes: int = 0  # without child processes
     worker_bytes: int = 0
     stopped: bool = False
 
@@ -194,10 +203,11 @@ class HostileService:
         is_last = False
         while not is_last:
             is_last = ended.wait(_SAMPLE_SECONDS)
-            api, worker = self._memory()
-            measured.api_bytes = max(measured.api_bytes, api - self._idle[0])
-            measured.worker_bytes = max(measured.worker_bytes, worker - self._idle[1])
-            if max(api, worker) > self._max_bytes:
+            used = self._memory()
+            measured.api_bytes = max(measured.api_bytes, used.api - self._idle.api)
+            measured.api_process_bytes = max(measured.api_process_bytes, used.api_process - self._idle.api_process)
+            measured.worker_bytes = max(measured.worker_bytes, used.worker - self._idle.worker)
+            if max(used.api, used.worker) > self._max_bytes:
                 measured.stopped = True
                 _kill([psutil.Process(self._process.pid), *self._tree()])
                 return
@@ -209,17 +219,16 @@ class HostileService:
             measured.health_seconds = max(measured.health_seconds, time.monotonic() - began)
             ended.wait(_SAMPLE_SECONDS)
 
-    def _memory(self) -> tuple[int, int]:
-        """Return the bytes that the API and the worker alone use, each with its child processes."""
-        api, worker = 0, 0
+    def _memory(self) -> Memory:
+        api, api_process, worker = 0, 0, 0
         for top in self._children(self._process.pid):
             command = " ".join(_command_line(top))
-            n_bytes = sum(map(_unique_bytes, [top, *self._children(top.pid, recursive=True)]))
+            own, children = _unique_bytes(top), sum(map(_unique_bytes, self._children(top.pid, recursive=True)))
             if "workers" in command or "worker" in command.split():
-                worker += n_bytes
+                worker += own + children
             elif "api" in command.split():
-                api += n_bytes
-        return api, worker
+                api, api_process = api + own + children, api_process + own
+        return Memory(api, api_process, worker)
 
     def _tree(self) -> list[psutil.Process]:
         return list(self._children(self._process.pid, recursive=True))

@@ -6,6 +6,10 @@ beside it in `core.service_api`.
 
 from core.artifact.format import load, save
 from core.audit import ConfusedPair, LabelAudit, audit_labels
+from core.automatic.auto_classifier import AutoClassifier
+from core.automatic.candidates import Candidate
+from core.automatic.decision import Choice
+from core.automatic.search import ScoredCandidate
 from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
 from core.boosting.brownboost import BrownBoostClassifier
 from core.boosting.certificate import Certificate
@@ -75,8 +79,11 @@ __all__ = [
     "AdaBoostClassifier",
     "AdaptiveNegativeExponential",
     "ArtifactError",
+    "AutoClassifier",
     "BrownBoostClassifier",
+    "Candidate",
     "Certificate",
+    "Choice",
     "Column",
     "ColumnKind",
     "ConfusedPair",
@@ -114,6 +121,7 @@ __all__ = [
     "RobustBoostClassifier",
     "Rule",
     "ScoreSpread",
+    "ScoredCandidate",
     "SeededSplit",
     "SolverFailed",
     "SqrtGini",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.columns.column import Column
 from core.exceptions import InvalidInput
+from core.parameters import parameters_of
 from core.sklearn_protocols.html_representation import HtmlRepresentation
 from core.sklearn_protocols.metadata_routing import MetadataRouting
 from core.sklearn_protocols.nested_parameters import is_nested, nested_values, unknown_names, with_nested_values
@@ -37,9 +38,9 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
         return {p.name: p.default for p in inspect.signature(cls).parameters.values()}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor arguments unchanged and, if `deep`, the parameters of the loss as `loss__NAME`."""
+        """Return the constructor arguments unchanged and, if `deep`, the parameters of a loss as `loss__NAME`."""
         params = {name: getattr(self, name) for name in self._parameter_defaults()}
-        return {**params, **nested_values(params["loss"])} if deep else params
+        return {**params, **nested_values(params.get("loss"))} if deep else params
 
     def set_params(self, **params: Any) -> Self:
         """Set some arguments, which `fit` checks; `loss__NAME` sets a parameter of the loss.
@@ -59,6 +60,11 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
             setattr(self, name, value)
         return self
 
+    def _check_parameters(self) -> None:
+        """Check each parameter by itself. Raises InvalidParameter."""
+        for parameter in parameters_of(type(self)):
+            parameter.check(getattr(self, parameter.argument), type(self).__name__)
+
     def __repr__(self) -> str:
         defaults = self._parameter_defaults()
         changed = [(name, value) for name, value in self.get_params(deep=False).items() if value is not defaults[name]]
@@ -66,8 +72,12 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted label of each row of X."""
-        raise NotImplementedError
+        """Return the class of each row of X with the highest probability or score; ties go to the class that comes
+        first in `classes_`.
+        """
+        winners = self._winners(X)  # before `classes_` is read, because it checks whether the estimator is fitted
+        labels: NDArray[Any] = self.classes_[winners]
+        return labels
 
     def predict_encoded(self, X: Any) -> EncodedLabels:
         """Return what `predict` does as class numbers, which take the same memory for labels of any length."""

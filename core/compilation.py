@@ -8,6 +8,8 @@ standard error, in scripts as in notebooks; that is why its level is WARNING. To
 
 import logging
 import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -21,6 +23,24 @@ log = logging.getLogger(__name__)
 
 _COMPILE = "numba:compile"
 _KERNELS = "core.kernels."
+
+#: Steps in which the kernels of a fit are compiled. Of the growth of trees there is one step for each loss.
+BINNING, LINEAR_PROGRAMS, PREDICTIONS = "binning", "linear programs", "predictions"
+_STEPS = {
+    "growth.binning": BINNING,
+    "simplex": LINEAR_PROGRAMS,
+    "prediction.rule_outputs": LINEAR_PROGRAMS,  # the margins of the rows, which each program needs
+    "prediction": PREDICTIONS,
+    "row_scans": PREDICTIONS,
+}
+
+#: Receives the name of the step that begins and the number of steps before it.
+StepReport = Callable[[str, int], None]
+
+
+def growth_step(loss: str) -> str:
+    """Return the name of the step that compiles the growth of trees with a loss of this kind."""
+    return f"tree growth with {loss}"
 
 
 def _is_kernel(compilation: Any) -> bool:
@@ -44,12 +64,54 @@ class _Announcer(event.Listener):
             is_first, self._is_done = not self._is_done, True
         if is_first:
             log.warning(
-                "Compiling the code of this kind of fit. This usually takes 10 to 30 seconds, once: the result is "
+                "Compiling the code of this kind of fit. This usually takes 10 to 20 seconds, once: the result is "
                 "cached on disk, and later fits start at once."
             )
 
     def on_end(self, event: Any) -> None:
         """Do nothing."""
+
+
+class _StepReporter(event.Listener):
+    """Listener that reports each step at its first kernel.
+
+    Reads of the disk cache are no events, so a step whose kernels are all cached is passed over.
+    """
+
+    def __init__(self, steps: Sequence[str], report: StepReport) -> None:
+        self._steps, self._report = list(steps), report
+        self._growth = self._current = ""
+
+    def begin_fit(self, loss: str) -> None:
+        """State the loss of the fit whose kernels are compiled from now on."""
+        self._growth = growth_step(loss)
+
+    def on_start(self, event: Any) -> None:
+        """Report the step of the kernel, unless it is the current one or one that only other fits have."""
+        if not _is_kernel(event):
+            return
+        step = self._step_of(event.data["dispatcher"].py_func.__module__.removeprefix(_KERNELS))
+        if step in self._steps and step != self._current:
+            self._current = step
+            self._report(step, self._steps.index(step))
+
+    def _step_of(self, module: str) -> str:
+        """Return the step of the kernels of a module. What has no step of its own is compiled for the growth."""
+        return next((step for prefix, step in _STEPS.items() if f"{module}.".startswith(f"{prefix}.")), self._growth)
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing."""
+
+
+@contextmanager
+def reporting_steps(steps: Sequence[str], report: StepReport) -> Iterator[Callable[[str], None]]:
+    """Report which of `steps` this process compiles during the block.
+
+    Yields the function to call with the loss of each fit before its kernels are compiled.
+    """
+    reporter = _StepReporter(steps, report)
+    with event.install_listener(_COMPILE, reporter):
+        yield reporter.begin_fit
 
 
 class _Stopwatch(event.Listener):

@@ -67,6 +67,21 @@ def bootstrap_row_counts(
     return np.asarray(counts[groups])
 
 
+def draw_rows(n_rows: int, n_drawn: int, groups: Groups | None, generator: Generator) -> NDArray[np.int64]:
+    """Return the numbers of `n_drawn` rows drawn at random, ascending, or of all rows if there are no more. Groups are
+    drawn whole, except for the last one, and for groups of more than half of the rows to draw, so that there are two.
+    """
+    if n_rows <= n_drawn:
+        return np.arange(n_rows)
+    units = np.arange(n_rows) if groups is None else groups
+    rank = generator.permutation(int(units.max()) + 1)
+    order = np.argsort(rank[units], kind="stable")
+    if groups is not None:
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rank[units]))])
+        order = order[np.arange(n_rows) - starts[rank[units[order]]] < (n_drawn + 1) // 2]
+    return np.sort(order[:n_drawn])
+
+
 def divide_groups(
     codes: NDArray[np.integer[Any]], groups: Groups, shares: Sequence[float], generator: Generator
 ) -> NDArray[np.int64]:

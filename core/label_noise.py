@@ -14,7 +14,7 @@ from core.columns.frames import rows_of_frame, take_rows
 from core.exceptions import InvalidInput
 from core.forests.forest import ForestClassifier
 from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
-from core.groups import Groups, encode_groups
+from core.groups import draw_rows, encode_groups
 from core.monitoring import FitMonitor, phase_monitor, stop_flag_of_block
 from core.noise.corrected_accuracy import CorrectedAccuracy, assisted_accuracy
 from core.noise.correction import check_invertible
@@ -107,7 +107,7 @@ def estimate_label_noise(
     if given is not None:
         check_invertible(given, "", "merge them, or give the matrix with fewer classes")
     generator, group_numbers = SeedTree(random_state).generator(Purpose.LABEL_NOISE), encode_groups(groups, len(labels))
-    drawn = _drawn_rows(len(labels), group_numbers, generator)
+    drawn = draw_rows(len(labels), MAX_ROWS, group_numbers, generator)
     drawn_groups = None if group_numbers is None else group_numbers[drawn]
     forest = noise_forest(int(generator.integers(2**31)), n_jobs)
     phase = monitor and phase_monitor(monitor, ESTIMATING_LABEL_NOISE)
@@ -132,15 +132,6 @@ def label_noise_phases() -> dict[str, int]:
 def _check_enough(n_rows: int, n_classes: int) -> None:
     if reason := too_few_to_judge(n_rows, n_classes):
         raise InvalidInput(f"{reason}; pass more rows, or the transition matrix to corrected_accuracy if it is known.")
-
-
-def _drawn_rows(n_rows: int, groups: Groups | None, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return the numbers of the rows of the estimate, ascending; of at most one group, some rows are left out."""
-    if n_rows <= MAX_ROWS:
-        return np.arange(n_rows)
-    units = np.arange(n_rows) if groups is None else groups
-    rank = generator.permutation(int(units.max()) + 1)
-    return np.sort(np.argsort(rank[units], kind="stable")[:MAX_ROWS])
 
 
 def _in_columns(votes: NDArray[np.float64], own: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:

@@ -7,10 +7,14 @@ measured; `benchmarks.job_memory` compares the estimates with jobs.
 
 from typing import Any, NamedTuple
 
+from core.automatic.auto_classifier import AutoClassifier
+from core.automatic.candidates import TREES_PER_CANDIDATE
+from core.automatic.members import N_TREES
+from core.automatic.search import MAX_SEARCH_ROWS, N_CHOSEN
 from core.boosting.boosted_classifier import BoostedClassifier
 from core.boosting.lpboost import LPBoostClassifier
 from core.boosting.rmboost import RMBoostClassifier
-from core.forests.forest import GrownForest
+from core.forests.forest import ExtraTreesClassifier, GrownForest
 from core.losses.parsing import parse_loss
 from core.registry import AnyClassifier
 
@@ -32,6 +36,8 @@ _SIMPLEX_CELL_BYTES = 48
 _THRESHOLD_BYTES = 8
 #: Arrays (row, class) that scores take at their peak, and those that out-of-bag votes take.
 _TABLES_OF_SCORES, _TABLES_OF_VOTES = 9, 4
+#: Arrays (row, class) that the probabilities of true classes and the labels drawn from them take.
+_TABLES_OF_DRAWING = 8
 #: Share of the rows that a bootstrap sample contains.
 _DRAWN = 0.64
 #: Leaves for each row of a leaf that `min_samples_leaf` allows: splits are rarely even.
@@ -71,6 +77,8 @@ def fit_memory(estimator: AnyClassifier, shape: TableShape, n_threads: int) -> F
     """Return the memory of fitting an unfitted estimator to a table of this shape."""
     if isinstance(estimator, BoostedClassifier):
         return _booster_memory(estimator, shape, n_threads)
+    if isinstance(estimator, AutoClassifier):
+        return _search_memory(shape, n_threads)
     return _forest_memory(estimator, shape, n_threads)
 
 
@@ -101,6 +109,33 @@ def _forest_memory(estimator: Any, shape: TableShape, n_threads: int) -> FitMemo
     dense = n_trees * n_leaves * (2 * 8 * shape.n_classes + _LAYOUT_NODE_BYTES) if is_dense else 0
     layout = n_trees * (n_leaves * _LAYOUT_NODE_BYTES + 8 * shape.n_classes) + dense
     return FitMemory(trees, growing, layout, n_trees, n_leaves)
+
+
+def _search_memory(shape: TableShape, n_threads: int) -> FitMemory:
+    """Return the memory of an automatic classifier. Which leaves its members have is not known before the search.
+
+    The search holds the trees and votes of the best candidates and of one more on the rows that it compares, and a copy
+    of these rows; then the members grow on labels that are drawn from probabilities (row, class).
+    """
+    members = _largest_forest(N_TREES, shape, n_threads)
+    part = shape.with_rows(min(shape.n_rows, MAX_SEARCH_ROWS))
+    searched = _largest_forest(TREES_PER_CANDIDATE, part, n_threads)
+    searching = (N_CHOSEN + 1) * (searched.model + _table_of_classes(part)) + searched.growing + part.table_bytes
+    drawing = _TABLES_OF_DRAWING * _table_of_classes(shape) + shape.table_bytes
+    return members._replace(growing=searching + members.growing + drawing)
+
+
+def _largest_forest(n_trees: int, shape: TableShape, n_threads: int) -> FitMemory:
+    """Return the largest memory of a candidate: leaves of one row are more, larger leaves keep their distributions."""
+    fits = [
+        _forest_memory(
+            ExtraTreesClassifier(n_estimators=n_trees, bootstrap=True, oob_score=True, min_samples_leaf=size),
+            shape,
+            n_threads,
+        )
+        for size in (1, 2)
+    ]
+    return FitMemory(*(max(values) for values in zip(*fits, strict=True)))
 
 
 def _booster_memory(estimator: Any, shape: TableShape, n_threads: int) -> FitMemory:

@@ -25,6 +25,9 @@ class Purpose(IntEnum):
     REPEATS = 6  #: with the number of a repeat, the seed of its holdout, noise and fit
     LABEL_NOISE = 7  #: rows and forest of the estimate that scores on noisy labels are corrected with
     PERMUTATION = 8  #: order of the values of a feature whose importance is measured
+    SEARCH = 9  #: with the number of a candidate, bootstrap and feature draws of its trees
+    SEARCH_ROWS = 10  #: rows that candidates are compared on
+    DRAWN_LABELS = 11  #: with the numbers of a member and a tree, the labels that the tree is grown on
 
 
 def _entropy(random_state: Seed) -> int | None:
@@ -70,6 +73,15 @@ class SeedTree:
         """Return one generator state of the kernels per tree, uint64 (tree, 1); row t does not depend on n_trees."""
         states = [self.kernel_state(t, purpose) for t in range(n_trees)]
         return np.array(states, dtype=np.uint64).reshape(n_trees, 1)
+
+    def member_states(self, n_trees: int, purpose: Purpose, member: int) -> NDArray[np.uint64]:
+        """Return one generator state of the kernels per tree of member number `member`, uint64 (tree, 1)."""
+        states = [self._child([purpose, member, tree]).generate_state(1, np.uint64) for tree in range(n_trees)]
+        return np.array(states, dtype=np.uint64).reshape(n_trees, 1)
+
+    def member_generator(self, purpose: Purpose, member: int, tree: int) -> Generator:
+        """Return the numpy generator of `purpose` for one tree of member number `member`."""
+        return np.random.default_rng(self._child([purpose, member, tree]))
 
     def kernel_state(self, tree: int, purpose: Purpose = Purpose.GROWTH) -> NDArray[np.uint64]:
         """Return the generator state of one tree, uint64 (1,)."""

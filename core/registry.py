@@ -1,5 +1,6 @@
 """Registry of estimators by name, shared by the service, artifacts and tests."""
 
+from core.automatic.auto_classifier import AutoClassifier
 from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
 from core.boosting.boosted_classifier import BoostedClassifier
 from core.boosting.brownboost import BrownBoostClassifier
@@ -12,7 +13,7 @@ from core.forests.grown_classifier import GrownClassifier
 from core.forests.tree import TreeClassifier
 from core.parameters import Parameter, parameters_of
 
-AnyClassifier = GrownClassifier | BoostedClassifier
+AnyClassifier = GrownClassifier | BoostedClassifier | AutoClassifier
 
 #: All kinds of estimators, in the order in which they are listed.
 ESTIMATORS: dict[str, type[AnyClassifier]] = {
@@ -26,6 +27,7 @@ ESTIMATORS: dict[str, type[AnyClassifier]] = {
     "lpboost": LPBoostClassifier,
     "brownboost": BrownBoostClassifier,
     "robustboost": RobustBoostClassifier,
+    "auto": AutoClassifier,
 }
 
 

@@ -7,6 +7,7 @@ ahead of the first fit.
 
 from core.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, audit_phases
 from core.audit import DEFAULT_FOLDS as DEFAULT_AUDIT_FOLDS
+from core.automatic.members import N_TREES as AUTO_TREES
 from core.class_votes import winning_classes
 from core.columns.arrow_types import is_text, plain_array
 from core.columns.cells import CellFault, encode_cell, text_encoder
@@ -31,10 +32,12 @@ from core.noise.parsing import noise_parameters
 from core.parameters import Alternative, Bounds, Parameter
 from core.registry import estimator_kind, estimator_parameters
 from core.row_prediction import RowPredictor, row_predictor
+from core.usual_fits import warm_up_default_fit, warm_up_demo, warm_up_later_fits
 from core.validation.training_data import MAX_TOTAL_WEIGHT, MIN_TOTAL_WEIGHT
-from core.warmup import warm_up, warm_up_fit, warm_up_predictions
+from core.warmup import compilation_steps, warm_up, warm_up_fit, warm_up_fits, warm_up_predictions
 
 __all__ = [
+    "AUTO_TREES",
     "CLASS_WEIGHT_NOT_SUPPORTED",
     "DEFAULT_AUDIT_FOLDS",
     "DEFAULT_AUDIT_PARAMETERS",
@@ -60,6 +63,7 @@ __all__ = [
     "check_enough_rows",
     "check_noise",
     "clean_texts",
+    "compilation_steps",
     "compile_seconds",
     "correction_parameters",
     "encode_cell",
@@ -93,7 +97,11 @@ __all__ = [
     "text_encoder",
     "too_few_to_judge",
     "warm_up",
+    "warm_up_default_fit",
+    "warm_up_demo",
     "warm_up_fit",
+    "warm_up_fits",
+    "warm_up_later_fits",
     "warm_up_predictions",
     "winning_classes",
 ]

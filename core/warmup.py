@@ -5,15 +5,28 @@ for predictions and for each loss, because the growth of trees is compiled for e
 predicts needs no losses and a fit needs one, so each compiles only what it needs.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.boosting.linear_programs.minimax_program import MinimaxProgram
+from core.boosting.linear_programs.regularized_duals import RegularizedDuals
+from core.boosting.lpboost import LPBoostClassifier
 from core.boosting.rmboost import RMBoostClassifier
-from core.compilation import measure_compilation
+from core.boosting.rule_table import RuleTable
+from core.compilation import (
+    BINNING,
+    LINEAR_PROGRAMS,
+    PREDICTIONS,
+    StepReport,
+    growth_step,
+    measure_compilation,
+    reporting_steps,
+)
 from core.evaluation import evaluate
-from core.forests.forest import ForestClassifier
+from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.forests.tree import TreeClassifier
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 from core.losses.catalog import LOSSES
@@ -26,14 +39,17 @@ from core.validation.categories import FROM_DTYPE, CategoricalFeatures
 #: More distinct values than the maximum number of bins, so that binning with merged values is compiled too.
 _ROWS = 600
 
+#: Price of a rule in a linear program, below its edge.
+_PRICE = 0.1
+
 #: Most categories of a feature whose bin codes have one byte: one code is left for missing values.
 _MAX_CATEGORIES_OF_BYTE = 255
 
 
 def warm_up() -> None:
-    """Compile what trees and forests with any loss or correction need, and boosters with the default loss.
+    """Compile what trees and forests with any loss or correction need.
 
-    Covers depth-first growth on bin codes of one byte.
+    Covers depth-first growth with best cuts on bin codes of one byte, and extra trees and boosters with Gini impurity.
     """
     warm_up_predictions()
     for kind in LOSSES:
@@ -41,6 +57,7 @@ def warm_up() -> None:
             warm_up_fit(TreeClassifier(loss=kind), n_categories)
     warm_up_fit(TreeClassifier(correction=two_class_correction({"kind": "backward"})))
     warm_up_fit(ForestClassifier())
+    warm_up_fit(ExtraTreesClassifier())
     warm_up_fit(RMBoostClassifier())
 
 
@@ -51,6 +68,22 @@ def warm_up_predictions() -> None:
         for tree in (_stump(), _stump(splits_categories=True)):
             tree.predict_proba(X)
             tree.tree_.apply(X)
+
+
+def warm_up_linear_programs() -> None:
+    """Compile what minimax boosting needs beside the growth of its trees.
+
+    It is a third of the compilation and independent of the rest, so a second process can do it at the same time.
+    """
+    measure_compilation()
+    labels = np.arange(_ROWS) % 2
+    signs: NDArray[np.float64] = np.where(labels == 1, 1.0, -1.0)
+    row_shares = np.full(_ROWS, 1.0 / _ROWS)
+    table = RuleTable(1, _ROWS, 2)
+    table.add(labels.astype(np.uint8), np.array([-1.0, 1.0]))
+    program = MinimaxProgram(table, signs, row_shares, _PRICE)
+    program.add_rule(0)
+    RegularizedDuals(table, signs, row_shares, _PRICE).follow(program.solve().rules)
 
 
 def warm_up_fit(estimator: AnyClassifier, n_categories: int = 0, stop_flag: NDArray[np.uint8] | None = None) -> None:
@@ -64,7 +97,50 @@ def warm_up_fit(estimator: AnyClassifier, n_categories: int = 0, stop_flag: NDAr
 
     Raises FitStopped when `stop_flag` (1,), which is read between kernels, is set.
     """
-    monitor = NullMonitor(stop_flag)
+    for one in _with_noise_forest(estimator):
+        _warm_up_one(one, n_categories, NullMonitor(stop_flag))
+
+
+def warm_up_fits(
+    estimators: Sequence[AnyClassifier], n_categories: int, stop_flag: NDArray[np.uint8], report: StepReport
+) -> None:
+    """Compile what fits of all `estimators` need, as `warm_up_fit` does, and report each step that is compiled.
+
+    The steps are those of `compilation_steps`. Kernels that are cached on disk are not reported.
+    """
+    with reporting_steps(compilation_steps(estimators), report) as begin_fit:
+        for one in _fits(estimators):
+            begin_fit(_loss_kind(one))
+            _warm_up_one(one, n_categories, NullMonitor(stop_flag))
+
+
+def compilation_steps(estimators: Sequence[AnyClassifier]) -> list[str]:
+    """Return the steps in which the kernels of fits of all `estimators` and of their predictions are compiled."""
+    fits = list(_fits(estimators))
+    growth = dict.fromkeys(growth_step(_loss_kind(one)) for one in fits)
+    solves_programs = any(isinstance(one, RMBoostClassifier | LPBoostClassifier) for one in fits)
+    return [BINNING, *growth, *([LINEAR_PROGRAMS] if solves_programs else []), PREDICTIONS]
+
+
+def _fits(estimators: Sequence[AnyClassifier]) -> Iterator[AnyClassifier]:
+    for estimator in estimators:
+        yield from _with_noise_forest(estimator)
+
+
+def _with_noise_forest(estimator: AnyClassifier) -> Iterator[AnyClassifier]:
+    """Yield the forest that estimates the noise for the fit, if it needs one, and the estimator."""
+    if is_estimated(estimator.get_params(deep=False).get("correction")):
+        # The noise-estimation forest has the same types.
+        yield ForestClassifier(categorical_features=estimator.get_params(deep=False)["categorical_features"])
+    yield estimator
+
+
+def _loss_kind(estimator: AnyClassifier) -> str:
+    return parse_loss(estimator.get_params(deep=False).get("loss", "gini")).kind
+
+
+def _warm_up_one(estimator: AnyClassifier, n_categories: int, monitor: FitMonitor) -> None:
+    """Compile what the fit of one estimator needs, without that of the forest that estimates the noise."""
     splits_categories = _splits_categories(estimator, n_categories)
     _warm_up_fit(estimator, _rows(), [1] if splits_categories else FROM_DTYPE, monitor)
     if splits_categories and n_categories > _MAX_CATEGORIES_OF_BYTE:
@@ -90,17 +166,14 @@ def _warm_up_fit(
         "random_state": 0,
         "n_estimators": 2,
         "n_rounds": 2,
+        "n_fits": 2,  # the first two candidates need all kernels of the search
+        "time_budget": None,
         "regularization": None,
         "oob_score": False,
         "categorical_features": categorical_features,
     }
     parameters = estimator.get_params(deep=False)
-    correction = parameters.get("correction")
-    if is_estimated(correction):
-        _warm_up_fit(
-            ForestClassifier(), X, categorical_features, monitor
-        )  # the noise-estimation forest has the same types
-    small_values["correction"] = two_class_correction(correction)
+    small_values["correction"] = two_class_correction(parameters.get("correction"))
     small = type(estimator)(
         **{**parameters, **{name: small_values[name] for name in small_values.keys() & parameters.keys()}}
     )

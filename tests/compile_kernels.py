@@ -22,7 +22,7 @@ GROUPS: tuple[Sequence[AnyClassifier], ...] = (
         core.TreeClassifier(loss="gce"),
         core.TreeClassifier(loss="credal"),
         core.TreeClassifier(loss="twoing"),
-        core.TreeClassifier(loss="sqrt_gini"),
+        core.ExtraTreesClassifier(),
     ],
     [
         core.ForestClassifier(oob_score=True),
@@ -39,9 +39,11 @@ GROUPS: tuple[Sequence[AnyClassifier], ...] = (
 
 
 def compile_group(number: int) -> None:
-    """Compile the kernels of one group of estimators in this process."""
+    """Compile the kernels of one group of estimators, and the splits of categories by a part of the losses."""
     for estimator in GROUPS[number]:
         warm_up_fit(estimator)
+    for loss in list(core.LOSSES)[number :: len(GROUPS)]:
+        warm_up_fit(core.TreeClassifier(loss=loss), n_categories=2)
 
 
 def compile_all() -> int:

@@ -5,17 +5,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from sqlalchemy import delete
+from starlette.routing import BaseRoute
 
 from app.context import ServiceContext, open_context
 from app.main import create_app
 from app.settings import BrokerSettings, DatabaseSettings, JobSettings, Limits, Settings
-from app.storage.database import writing
 from app.storage.schema import upgrade_to_head
 from app.tables import metadata
 from tests.broker import private_redis
 from tests.databases import fresh_database, postgresql_server
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files with slow tests first; otherwise a parallel run ends with one of them while processors are idle."""
+    slow_files = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow_files)
 
 
 def make_settings(home: Path, database_url: str, broker_url: str = "redis+socket:///nowhere.sock") -> Settings:
@@ -69,13 +76,31 @@ def migrated_sqlite_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Return the URL of a migrated, empty database; every test that uses it runs on SQLite and PostgreSQL."""
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Yield the URL of a migrated, empty database; every test that uses it runs on SQLite and PostgreSQL."""
     if request.param == "sqlite":
         shutil.copy(request.getfixturevalue("migrated_sqlite_file"), tmp_path / "test.db")
-        return f"sqlite:///{tmp_path / 'test.db'}"
-    url: str = request.getfixturevalue("migrated_postgresql_url")
-    return url
+        yield f"sqlite:///{tmp_path / 'test.db'}"
+    else:
+        engine = request.getfixturevalue("migrated_postgresql_engine")
+        # Also before the test, in case a thread of the previous one has written after its end.
+        _empty(engine)
+        yield request.getfixturevalue("migrated_postgresql_url")
+        _empty(engine)
+
+
+@pytest.fixture(scope="session")
+def migrated_postgresql_engine(migrated_postgresql_url: str) -> Iterator[sa.Engine]:
+    engine = sa.create_engine(migrated_postgresql_url, isolation_level="AUTOCOMMIT")
+    yield engine
+    engine.dispose()
+
+
+def _empty(engine: sa.Engine) -> None:
+    """Delete all rows of all tables, in one round trip."""
+    statements = (f"DELETE FROM {table.name};" for table in reversed(metadata.sorted_tables))
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"DO $$BEGIN {' '.join(statements)} END$$")
 
 
 @pytest.fixture
@@ -87,24 +112,27 @@ def settings(tmp_path: Path, database_url: str) -> Settings:
 def context(settings: Settings) -> Iterator[ServiceContext]:
     """Yield an open context on an empty, migrated database."""
     context = open_context(settings)
-    _empty(context)
     yield context
-    _empty(context)
     context.close()
+
+
+#: Routes of the first application with each set of limits, which are all that routes depend on.
+_routes: dict[Limits, list[BaseRoute]] = {}
+
+
+def make_app(settings: Settings) -> FastAPI:
+    """Return the application, with routes that others share: the first request analyzes them, which takes longer than
+    most tests.
+    """
+    app = create_app(settings)
+    app.router.routes[:] = _routes.setdefault(settings.limits, [*app.router.routes])
+    return app
 
 
 @pytest.fixture
 def client(settings: Settings, broker_url: str) -> Iterator[TestClient]:
     """Yield a client of the application on an empty, migrated database; exceptions become responses."""
     broker = settings.broker.model_copy(update={"url": broker_url})
-    app = create_app(settings.model_copy(update={"broker": broker}))
+    app = make_app(settings.model_copy(update={"broker": broker}))
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
-        _empty(app.state.context)
         yield client
-        _empty(app.state.context)
-
-
-def _empty(context: ServiceContext) -> None:
-    with writing(context.sessions) as session:
-        for table in reversed(metadata.sorted_tables):
-            session.execute(delete(table))

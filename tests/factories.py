@@ -1,7 +1,7 @@
 """Factories of valid database rows; a test passes only the values that it checks."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.context import ServiceContext
@@ -70,12 +70,14 @@ def make_job(
     request: dict[str, Any] | None = None,
     key: str | None = None,
     kind: JobKind = JobKind.TRAIN,
+    model_ids: Sequence[uuid.UUID] = (),
 ) -> uuid.UUID:
     """Queue a job, by default a training job, on a new data set."""
     dataset_id = make_dataset(context)
     with writing(context.sessions) as session:
         service = JobService(session, context.settings.limits)
-        return queued(service, NewJob(kind, request or {"name": "made"}, [dataset_id]), key).job.id
+        new = NewJob(kind, request or {"name": "made"}, [dataset_id], model_ids=model_ids)
+        return queued(service, new, key).job.id
 
 
 def make_sweep(context: ServiceContext, n_cells: int, key: str | None = None) -> QueuedJob:

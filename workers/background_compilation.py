@@ -1,8 +1,8 @@
 """Compilation of kernels before the first job needs them, in a process of its own at the lowest priority.
 
-A worker compiles the kernels of the default job when it starts. This process then compiles those of other jobs, in the
-order in which people usually ask for them, so that even a first job of its kind rarely waits. It runs once for each
-version of the kernels on a machine; what it has not finished goes on at the next start of a worker.
+A worker compiles the kernels of the default job when it starts. This process compiles those of other jobs, in the order
+of `core.usual_fits`, so that even a first job of its kind rarely waits. It runs once for each version of the kernels on
+a machine; what it has not finished goes on at the next start of a worker.
 """
 
 import fcntl
@@ -14,9 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-import core
 from app.logs import configure_logging
 from app.operations.child_process import ChildCommand, spawn
 from core import service_api
@@ -28,20 +26,6 @@ _STOP_SECONDS = 10.0
 _LOCK = "compiled-ahead.lock"
 #: With the version whose compiled code is in the folder, because other versions compile anew.
 _DONE = f"compiled-ahead-{version('numba')}"
-
-#: Estimators and whether their data has categories, the most frequent first.
-_ORDER: list[tuple[Any, bool]] = [
-    (core.ForestClassifier(oob_score=True), False),
-    (core.ForestClassifier(loss="adaptive_ne"), False),
-    (core.ForestClassifier(), True),
-    (core.RMBoostClassifier(), False),
-    (core.ForestClassifier(loss="adaptive_ne"), True),
-    (core.TreeClassifier(), False),
-    (core.ExtraTreesClassifier(), False),
-    (core.ForestClassifier(loss="entropy"), False),
-    (core.ForestClassifier(loss="gce"), False),
-    (core.RMBoostClassifier(), True),
-]
 
 
 @contextmanager
@@ -75,8 +59,7 @@ def compile_ahead(folder: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        for estimator, has_categories in _ORDER:
-            service_api.warm_up_fit(estimator, 2 if has_categories else 0)
+        service_api.warm_up_later_fits()
         (folder / _DONE).touch()
     log.info("compiled the kernels of other jobs in %.0f s", service_api.compile_seconds())
 

@@ -12,7 +12,6 @@ from billiard.exceptions import WorkerLostError
 from celery import Celery
 from celery.signals import worker_process_init, worker_process_shutdown, worker_shutting_down
 
-import core
 from app.context import ServiceContext, open_context
 from app.jobs.queue import TASK_NAMES, make_celery
 from app.jobs.states import JobKind
@@ -62,7 +61,7 @@ class WorkerProcess:
         tracing.start(self.settings.traces)
         self.context = open_context(self.settings)
         # The kernels of the default job. A job with another loss compiles its own kernels before its fit is timed.
-        service_api.warm_up_fit(core.ForestClassifier())
+        service_api.warm_up_default_fit()
 
     def _start_maintenance(self, context: ServiceContext) -> None:
         # In the keeper: a transaction of this process could be held open by a computation.

@@ -47,12 +47,12 @@ def compile_kernels(X: core.EncodedTable, monitor: JobMonitor, estimator: Any, *
 
     X: rows of the data set, whose columns decide on the types. `others` are further estimators that the job fits.
     """
-    monitor.begin("compiling", 1, "fits")
+    estimators = [estimator, *others]
+    monitor.begin("compiling", len(service_api.compilation_steps(estimators)), "steps")
     started = time.perf_counter()
     n_categories = max((len(column.categories or ()) for column in X.columns), default=0)
-    for one in (estimator, *others):
-        service_api.warm_up_fit(one, n_categories, monitor.stop_flag)
+    service_api.warm_up_fits(estimators, n_categories, monitor.stop_flag, monitor.begin_step)
     seconds = time.perf_counter() - started
     if seconds > _COMPILATION_SECONDS:
-        kind = core.parse_loss(estimator.loss).kind
-        log.info("compiled the kernels of loss %r in %.1f s; they are cached on disk", kind, seconds)
+        kind = service_api.estimator_kind(estimator)
+        log.info("compiled the kernels of model %r in %.1f s; they are cached on disk", kind, seconds)

@@ -47,6 +47,7 @@ class JobMonitor:
         self._weights: Mapping[str, float] = {}
         self._lock = threading.Lock()
         self._phase: str | None = None
+        self._step: str | None = None
         self._waits_for: str | None = None
         self._completed, self._total, self._unit = 0, 0, ""
         self._started = self._phase_began = time.monotonic()
@@ -78,7 +79,13 @@ class JobMonitor:
         self.raise_if_stopped()
         with self._lock:
             self._end_phase()
-            self._phase, self._completed, self._total, self._unit = phase, 0, total, unit
+            self._phase, self._step, self._completed, self._total, self._unit = phase, None, 0, total, unit
+            self._publish()
+
+    def begin_step(self, step: str, completed: int) -> None:
+        """Show the name of a step beside that of the current phase; `completed` units are done before it."""
+        with self._lock:
+            self._step, self._completed = step, max(self._completed, completed)
             self._publish()
 
     def advance(self, completed: int) -> None:
@@ -135,17 +142,26 @@ class JobMonitor:
 
     def _publish(self) -> None:
         fraction = self._fraction()
-        elapsed_seconds = time.monotonic() - self._started
-        eta_seconds = round(elapsed_seconds * (1 - fraction) / fraction, 1) if fraction > 0 else None
+        eta_seconds = self._eta_seconds(fraction)
         self.board.write_progress({**self._position(), "fraction": round(fraction, 4), "eta_seconds": eta_seconds})
+
+    def _eta_seconds(self, fraction: float) -> float | None:
+        """Return the remaining time at the pace so far. Compilation is left out: its pace is not that of a fit."""
+        if self._step is not None or fraction == 0.0:
+            return None
+        work_seconds = time.monotonic() - self._started - self._seconds.get(PhaseKind.COMPILING, 0.0)
+        return round(work_seconds * (1 - fraction) / fraction, 1)
 
     def _position(self) -> dict[str, Any]:
         return {
-            "phase": self._waits_for or self._phase,
+            "phase": self._waits_for or self._shown_phase(),
             "completed": self._completed,
             "total": self._total,
             "unit": self._unit,
         }
+
+    def _shown_phase(self) -> str | None:
+        return f"{self._phase}: {self._step}" if self._step else self._phase
 
     def _fraction(self) -> float:
         phases = list(self._weights)

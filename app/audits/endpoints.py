@@ -16,6 +16,7 @@ from app.audits.schemas import EXAMPLES, AuditItem, AuditOut, JudgedRow
 from app.audits.service import AuditService
 from app.audits.specs import AuditSpec
 from app.audits.submission import AuditSubmission
+from app.datasets.dependencies import DatasetFilter
 from app.datasets.errors import DatasetNotFound
 from app.errors import StorageFull
 from app.http.error_handlers import responses
@@ -58,14 +59,14 @@ async def audit(body: Annotated[AuditSpec, json_body(AuditSpec)], context: Conte
     "",
     summary="List audits, newest first",
     description="Queued, running and failed ones too; the figures are null until an audit has succeeded.",
-    responses=responses(InvalidCursor, UnknownSort),
+    responses=responses(InvalidCursor, UnknownSort, DatasetNotFound),
 )
 @needs(Scope.READ)
 def list_audits(
     context: Context,
     page: PageParameters,
+    dataset_id: DatasetFilter,
     state: Annotated[JobState | None, Query()] = None,
-    dataset_id: Annotated[uuid.UUID | None, Query()] = None,
 ) -> Page[AuditItem]:
     with reading(context.sessions) as session:
         filters = JobFilter(JobKind.AUDIT, state, dataset_id)

@@ -11,10 +11,11 @@ from app.audits.records import Audit, AuditSummary, JudgedRows, NewAudit
 from app.audits.store import IssueStore, read_batches, read_rows
 from app.audits.tables import AuditRow
 from app.jobs.deletion import delete_job
+from app.jobs.files import JobFiles
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
 from app.storage import garbage
-from app.storage.database import SessionFactory, lock, reading
+from app.storage.database import SessionFactory, lock
 from app.storage.json_columns import json_part, stored_json_bytes
 from app.storage.pages import SliceQuery
 from app.storage.staging import ORPHAN_AFTER_SECONDS
@@ -76,11 +77,12 @@ def register(session: Session, new: NewAudit) -> None:
 
 def delete_audit(sessions: SessionFactory, store: IssueStore, audit_id: uuid.UUID) -> None:
     """Delete an audit that has ended, and its file. Raises AuditNotFound, JobNotFinished."""
-    with reading(sessions) as session:
-        file = session.scalar(select(AuditRow.issues_sha256).where(AuditRow.job_id == audit_id))
-    delete_job(sessions, audit_id, JobKind.AUDIT, AuditNotFound)
-    if file is not None:
-        garbage.drop_file(sessions, store, AuditRow.issues_sha256, file)
+    delete_job(sessions, [issue_files(store)], audit_id, JobKind.AUDIT, AuditNotFound)
+
+
+def issue_files(store: IssueStore) -> JobFiles:
+    """Return the files of judged rows, which belong to the jobs of the audits."""
+    return JobFiles(store, AuditRow.issues_sha256, AuditRow.job_id)
 
 
 def remove_unreferenced(

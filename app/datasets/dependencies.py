@@ -3,7 +3,7 @@
 import uuid
 from typing import Annotated, Protocol
 
-from fastapi import Depends, Path
+from fastapi import Depends, Path, Query
 
 from app.datasets.service import id_of
 from app.datasets.store import DatasetStore
@@ -28,8 +28,22 @@ Context = Annotated[DatasetResources, Depends(resources)]
 def _dataset_id(
     dataset_id: Annotated[DatasetReference, Path(description=REFERENCE_FORMS)], context: Context
 ) -> uuid.UUID:
-    return id_of(context.sessions, dataset_id)
+    return id_of(context.sessions, dataset_id, "path/dataset_id")
 
 
 #: The data set of the path, which may be named.
 DatasetId = Annotated[uuid.UUID, Depends(_dataset_id)]
+
+
+def _filtered_dataset_id(
+    context: Annotated[Resources, Depends(resources)],
+    dataset_id: Annotated[
+        DatasetReference | None, Query(description=f"return only items on this data set. {REFERENCE_FORMS}")
+    ] = None,
+) -> uuid.UUID | None:
+    return None if dataset_id is None else id_of(context.sessions, dataset_id, "query/dataset_id")
+
+
+#: The data set that a list is filtered by, which may be named; None = any. Raises DatasetNotFound for an unknown name;
+#: an unknown id is that of a deleted data set, of which jobs remain.
+DatasetFilter = Annotated[uuid.UUID | None, Depends(_filtered_dataset_id)]

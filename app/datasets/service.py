@@ -99,14 +99,18 @@ class DatasetService:
         return DatasetInUse.at("path/dataset_id", detail)
 
 
-def id_of(sessions: SessionFactory, reference: DatasetReference) -> uuid.UUID:
-    """Return the id that is given, or that of the newest data set with this name. Raises DatasetNotFound."""
+def id_of(sessions: SessionFactory, reference: DatasetReference, pointer: str) -> uuid.UUID:
+    """Return the id that is given, or that of the newest data set with this name.
+
+    Raises:
+        DatasetNotFound: no data set has the name, which a request names at `pointer`.
+    """
     if isinstance(reference, uuid.UUID):
         return reference
     with reading(sessions) as session:
         dataset_id = DatasetRepository(session).id_of(reference)
     if dataset_id is None:
-        raise _not_found(reference)
+        raise DatasetNotFound.at(pointer, _no_dataset(reference))
     return dataset_id
 
 

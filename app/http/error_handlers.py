@@ -17,12 +17,12 @@ from pydantic import BaseModel, Field
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
 from starlette.types import Scope
 
 from app.errors import FieldError, Invalid, ServiceError, StorageFull, few_errors, shortened
 from app.http.answered_error import answered_error
 from app.http.errors import DatabaseUnavailable
+from app.http.route_needs import known_routes
 from app.http.validation_sentences import field_errors
 from app.storage.database import changes
 from app.storage.disk_space import is_full
@@ -149,12 +149,11 @@ def _allowed_methods(request: Request) -> str:
 
 
 def _methods_at(request: Request, path: str) -> list[str]:
-    methods = set()
-    for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
-        scope = {**request.scope, "method": method, "path": path}
-        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes):
-            methods |= {method, "HEAD"} if method == "GET" else {method}
-    return sorted(methods)
+    """Return the methods of the routes of a path. One that is a route itself is not a parameter of other routes."""
+    routes = [route for route in known_routes(request.app.router) if route.pattern.match(path)]
+    own = [route for route in routes if route.path == path]
+    methods = {method for route in own or routes for method in route.methods or ()}
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 
 def _http_exception(request: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""Middleware that gives every request an id, logs one line for it, and answers if the code raises.
+"""Middleware that gives every request an id and logs one line for it.
 
 Query strings are never logged.
 """
@@ -9,11 +9,11 @@ import re
 import time
 from typing import Any
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.answered_error import AnsweredError, answered_error
-from app.http.error_handlers import bug_response, shown_target
+from app.http.error_handlers import shown_target
 from app.http.raw_headers import header
 from app.http.route_needs import ROUTE
 from app.logs import Correlation, Structured, correlation
@@ -28,7 +28,7 @@ _ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 class RequestLog:
-    """Outermost middleware, so that every answer has the id of its request, even after an internal error."""
+    """Middleware around all that answers, so that every answer has the id of its request, even an internal error."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -49,10 +49,6 @@ class RequestLog:
                 await self._app(scope, exchange.receive, exchange.send)
         except ClientDisconnect:
             exchange.client_left = True
-        except Exception as error:
-            if exchange.status:
-                raise
-            await bug_response(Request(scope), error)(scope, receive, exchange.send)
         finally:
             log.info("%s", _Line(scope, exchange, error_record.code))
             _count(scope, exchange, error_record.code)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 from app.access.scopes import Scope, needs
 from app.http.error_handlers import responses
 from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer
+from app.http.pagination import SliceParameters
 from app.inspection import service
 from app.inspection.errors import TreeNotFound
 from app.inspection.schemas import FeatureImportanceOut, ImportancesOut, PermutationOut, TreeNode, TreeOut
@@ -65,30 +66,34 @@ def get_tree(
     "/{reference}/importances",
     summary="Get the importances of the features",
     description="By impurity: the share of a feature in the decrease of the training risk, which favors features with "
-    "many values. By permutation: the decrease of the accuracy on held-out rows, measured when the model was trained.",
+    "many values. By permutation: the decrease of the accuracy on held-out rows, measured when the model was trained. "
+    "The most important features by impurity come first; `next_cursor` continues.",
     response_model=ImportancesOut,
-    responses=responses(*_MODEL_ERRORS, *LARGE_ANSWER_ERRORS),
+    responses=responses(*_MODEL_ERRORS, InvalidCursor, *LARGE_ANSWER_ERRORS),
 )
 @needs(Scope.READ)
 async def get_importances(
-    reference: ModelReference, predictions: Service, context: Context, answer: Answer
+    reference: ModelReference, page: SliceParameters, predictions: Service, context: Context, answer: Answer
 ) -> Response:
     def count_bytes() -> int:
         with reading(context.sessions) as session:
             return TrainedModelService(session, context.artifact_store).stored_bytes(reference)
 
-    return await answer.of(count_bytes, lambda: _importances(predictions.open(reference), context))
+    return await answer.of(count_bytes, lambda: _importances(predictions.open(reference), page, context))
 
 
-def _importances(served: ServedModel, context: PredictionResources) -> ImportancesOut:
+def _importances(served: ServedModel, page: SliceQuery, context: PredictionResources) -> ImportancesOut:
     with reading(context.sessions) as session:
         models = TrainedModelService(session, context.artifact_store)
         measured = models.importances(uuid.UUID(served.id))
+    listed = service.feature_importances(served, measured, page)
     return ImportancesOut(
         model=_version(served),
         n_trees=len(served.estimator.trees_),
         permutation=PermutationOut.model_validate(measured),
-        features=[FeatureImportanceOut.model_validate(one) for one in service.feature_importances(served, measured)],
+        features=[FeatureImportanceOut.model_validate(one) for one in listed.items],
+        next_cursor=listed.next_cursor,
+        total=listed.total,
     )
 
 

@@ -78,9 +78,11 @@ class PermutationOut(BaseModel):
 
 
 class ImportancesOut(BaseModel):
-    """Importances of the features of a model, the most important by impurity first."""
+    """Part of the importances of the features of a model, the most important by impurity first."""
 
     model: ModelVersionOut
     n_trees: int
     permutation: PermutationOut
     features: list[FeatureImportanceOut]
+    next_cursor: str | None = Field(description="`cursor` of the next features; null after the last")
+    total: int = Field(description="number of features of the model")

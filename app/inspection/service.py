@@ -9,7 +9,7 @@ import numpy as np
 from app.inspection.errors import TreeNotFound
 from app.predictions.service import ServedModel
 from app.settings import Limits
-from app.storage.pages import SliceQuery
+from app.storage.pages import Listed, SliceQuery
 from core import Column, ColumnKind
 from core.service_api import InspectedTree, NodeRecord, SplitRecord, impurity_importances, split_features
 
@@ -111,11 +111,24 @@ class FeatureImportance:
     permutation_sd: float | None
 
 
-def feature_importances(served: ServedModel, permutation: dict[str, Any]) -> list[FeatureImportance]:
-    """Return the importances of all features, the most important by impurity first.
+def feature_importances(
+    served: ServedModel, permutation: dict[str, Any], page: SliceQuery
+) -> Listed[FeatureImportance]:
+    """Return one page of the importances of all features, the most important by impurity first.
 
     permutation: `importances` of the model; its `features` are [mean, sd] by the number of the feature.
+
+    Raises:
+        InvalidCursor: `page.cursor` was not made for this model.
     """
+    list_name = f"importances of {served.id}"
+    start = page.offset(list_name)
+    found = _feature_importances(served, permutation)
+    rest = found[start : start + page.limit + 1]
+    return Listed(rest[: page.limit], page.next_cursor(list_name, len(rest)), len(found))
+
+
+def _feature_importances(served: ServedModel, permutation: dict[str, Any]) -> list[FeatureImportance]:
     impurity = impurity_importances(served.estimator)
     columns = served.encoder.columns
     sd = [None] * len(columns) if impurity.sd is None else impurity.sd.tolist()

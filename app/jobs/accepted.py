@@ -1,6 +1,7 @@
 """Acceptance of jobs, in one way for all routes that queue one."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from fastapi import BackgroundTasks, Depends, Header, Request, Response
 from starlette.concurrency import run_in_threadpool
@@ -9,7 +10,8 @@ from app.http.dependencies import Context, Resources
 from app.http.large_answers import Answer, RowAnswer
 from app.jobs.answers import job_answer
 from app.jobs.errors import IdempotencyKeyReused, TooManyQueuedJobs
-from app.jobs.service import submit
+from app.jobs.records import JobHead
+from app.jobs.service import repeated, submit
 from app.jobs.submission import JobSubmission
 
 #: Errors of every route that queues a job.
@@ -32,6 +34,18 @@ class Acceptance:
         self._idempotency_key = key
         self._request, self._background = request, background
 
+    async def repeated(self, body: Mapping[str, Any]) -> Response | None:
+        """Return the answer for the job that the idempotency key has queued before, None if there is none.
+
+        For routes that read much of a request before they can submit it. body: that of the submission. Raises
+        IdempotencyKeyReused for another body, and the errors of `job_answer`.
+        """
+        if self._idempotency_key is None:
+            return None
+        context, key = self._context, self._idempotency_key
+        job = await run_in_threadpool(repeated, context.sessions, context.settings.limits, body, key)
+        return None if job is None else await self._shown(job)
+
     async def of(self, submission: JobSubmission) -> Response:
         """Queue the job in a thread, and return the answer. Raises the errors of `submit` and of `job_answer`."""
         context = self._context
@@ -39,7 +53,10 @@ class Acceptance:
         self._background.add_task(self._request.app.state.maintenance.wake)
         limits = context.settings.limits
         job = await run_in_threadpool(submit, context.sessions, limits, submission, self._idempotency_key)
-        return await job_answer(self._answer, context, job.id, 202, {"Location": f"/jobs/{job.id}"})
+        return await self._shown(job)
+
+    async def _shown(self, job: JobHead) -> Response:
+        return await job_answer(self._answer, self._context, job.id, 202, {"Location": f"/jobs/{job.id}"})
 
 
 async def _acceptance(

@@ -1,9 +1,11 @@
-"""Deletion of jobs that have ended, with their events, child jobs and results. Trained models stay."""
+"""Deletion of jobs that have ended, with their events, child jobs, results and files. Trained models stay."""
 
 import uuid
+from collections.abc import Sequence
 
 from app.errors import NotFound
 from app.jobs.errors import ChildJobNotDeletable, JobNotFinished, JobNotFound
+from app.jobs.files import JobFiles
 from app.jobs.repository import JobRepository
 from app.jobs.states import TERMINAL, JobKind
 from app.storage.database import SessionFactory, writing
@@ -11,11 +13,15 @@ from app.storage.database import SessionFactory, writing
 
 def delete_job(
     sessions: SessionFactory,
+    files: Sequence[JobFiles],
     job_id: uuid.UUID,
     kind: JobKind | None = None,
     missing: type[NotFound] = JobNotFound,
 ) -> None:
-    """Delete a job, which must be of this kind unless it is None, and all that belongs to it in the database.
+    """Delete a job, which must be of this kind unless it is None, and all that belongs to it.
+
+    files: those that jobs of this kind can have. They are deleted after the transaction: a crash between the two leaves
+    files that no row refers to, which are garbage.
 
     Raises:
         NotFound: there is no such job, as `missing`.
@@ -31,4 +37,7 @@ def delete_job(
             raise ChildJobNotDeletable(f"job {job_id} is a part of job {head.parent_id}; delete that one")
         if head.state not in TERMINAL:
             raise JobNotFinished(f"job {job_id} is {head.state}; cancel it, or wait until it has ended")
+        garbage = [(of_kind, key) for of_kind in files for key in of_kind.keys(session, job_id)]
         JobRepository(session).delete(job_id)
+    for of_kind, key in garbage:
+        of_kind.drop(sessions, key)

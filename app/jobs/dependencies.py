@@ -1,15 +1,28 @@
-"""Dependencies of routes that wait for a job."""
+"""Dependencies of routes of jobs."""
 
 import uuid
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Protocol
 
 from fastapi import Depends, Query, Request
 
+from app.http.dependencies import Resources, resources
 from app.jobs.events import EventStreams
+from app.jobs.files import JobFiles
 from app.jobs.records import JobPosition
 from app.jobs.states import TERMINAL
 
 MAX_WAIT_SECONDS = 60
+
+
+class JobResources(Resources, Protocol):
+    """Resources of an endpoint that deletes jobs."""
+
+    @property
+    def job_files(self) -> Sequence[JobFiles]: ...
+
+
+JobContext = Annotated[JobResources, Depends(resources)]
 
 
 async def _event_streams(request: Request) -> EventStreams:

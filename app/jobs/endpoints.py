@@ -7,6 +7,8 @@ from fastapi import APIRouter, Depends, Query, Response
 from starlette.concurrency import run_in_threadpool
 
 from app.access.scopes import Scope, needs
+from app.datasets.dependencies import DatasetFilter
+from app.datasets.errors import DatasetNotFound
 from app.errors import StorageFull
 from app.http.dependencies import Context
 from app.http.error_handlers import responses
@@ -14,7 +16,7 @@ from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer
 from app.http.pagination import Page, PageParameters
 from app.jobs import deletion, service
 from app.jobs.answers import job_answer
-from app.jobs.dependencies import wait_for_end
+from app.jobs.dependencies import JobContext, wait_for_end
 from app.jobs.errors import ChildJobNotDeletable, JobAlreadyFinished, JobNotFinished, JobNotFound
 from app.jobs.filters import JobFilter
 from app.jobs.schemas import JobItem, JobOut
@@ -31,15 +33,15 @@ router = APIRouter(prefix="/jobs", tags=["jobs"])
     summary="List jobs, newest first",
     description="Cells of sweeps are listed only with `kind=sweep_cell` or with the id of their sweep as `parent_id`. "
     "Items have no `request`; it is in `GET /jobs/{job_id}`.",
-    responses=responses(InvalidCursor, UnknownSort),
+    responses=responses(InvalidCursor, UnknownSort, DatasetNotFound),
 )
 @needs(Scope.READ)
 def list_jobs(
     context: Context,
     page: PageParameters,
+    dataset_id: DatasetFilter,
     kind: Annotated[JobKind | None, Query()] = None,
     state: Annotated[JobState | None, Query()] = None,
-    dataset_id: Annotated[uuid.UUID | None, Query()] = None,
     parent_id: Annotated[uuid.UUID | None, Query(description="return only child jobs of this job")] = None,
 ) -> Page[JobItem]:
     with reading(context.sessions) as session:
@@ -65,13 +67,13 @@ async def get_job(job_id: uuid.UUID, context: Context, answer: Answer) -> Respon
     "/{job_id}",
     status_code=204,
     summary="Delete a job that has ended",
-    description="Its events, the cells of a sweep and the result of an audit are deleted with it; a trained model "
-    "stays. Its idempotency key can be used again.",
+    description="Its events, the cells of a sweep and the result of an audit or a prediction are deleted with it; a "
+    "trained model stays. Its idempotency key can be used again.",
     responses=responses(JobNotFound, JobNotFinished, ChildJobNotDeletable, StorageFull),
 )
 @needs(Scope.ADMIN)
-def delete_job(job_id: uuid.UUID, context: Context) -> None:
-    deletion.delete_job(context.sessions, job_id)
+def delete_job(job_id: uuid.UUID, context: JobContext) -> None:
+    deletion.delete_job(context.sessions, context.job_files, job_id)
 
 
 @router.post(

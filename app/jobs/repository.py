@@ -11,7 +11,7 @@ from app.jobs.filters import JobFilter
 from app.jobs.records import JobEvent, JobHead, JobPosition, JobRecord
 from app.jobs.states import UNFINISHED, WORKER_KINDS, JobKind, JobState
 from app.jobs.submission import QueuedJob
-from app.jobs.tables import JobEventRow, JobInputRow, JobRow
+from app.jobs.tables import JobEventRow, JobInputRow, JobModelRow, JobRow
 from app.storage.json_columns import json_bytes, stored_json_bytes
 from app.storage.orm import to_record, utc_now
 from app.storage.pages import Listed, PageQuery, paginate
@@ -38,11 +38,17 @@ class JobRepository:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def add(self, job: JobRow, children: Sequence[JobRow], dataset_ids: Collection[uuid.UUID]) -> QueuedJob:
-        """Insert a queued job and its children, the data sets that each of them needs, and their first events.
+    def add(
+        self,
+        job: JobRow,
+        children: Sequence[JobRow],
+        dataset_ids: Collection[uuid.UUID],
+        model_ids: Collection[uuid.UUID],
+    ) -> QueuedJob:
+        """Insert a queued job and its children, what each of them needs, and their first events.
 
         Raises:
-            sqlalchemy.exc.IntegrityError: the idempotency key is taken, or a data set was deleted.
+            sqlalchemy.exc.IntegrityError: the idempotency key is taken, or a data set or model was deleted.
         """
         self._session.add(job)
         self._session.flush()
@@ -54,6 +60,7 @@ class JobRepository:
         self._session.flush()
         for row in (job, *children):
             self._session.add_all(JobInputRow(job_id=row.id, dataset_id=dataset_id) for dataset_id in dataset_ids)
+            self._session.add_all(JobModelRow(job_id=row.id, model_id=model_id) for model_id in model_ids)
             payload = {"state": row.state.value, "attempt": row.attempt}
             self._session.add(JobEventRow(job_id=row.id, kind="state", payload=payload))
         return QueuedJob(_record(job), [_record(child) for child in children])
@@ -109,6 +116,11 @@ class JobRepository:
         query = select(JobRow).options(_WITHOUT_REQUEST).where(JobRow.idempotency_key == key)
         row = self._session.scalar(query)
         return to_record(row, JobHead) if row else None
+
+    def needing_model(self, model_id: uuid.UUID) -> list[uuid.UUID]:
+        """Return the unfinished jobs that need a trained model, in the order of their ids."""
+        query = select(JobModelRow.job_id).where(JobModelRow.model_id == model_id).order_by(JobModelRow.job_id)
+        return list(self._session.scalars(query))
 
     def count_queued(self, *, children: bool) -> int:
         """Return how many jobs wait for a worker: child jobs only, or all others only."""

@@ -31,6 +31,7 @@ class Progress(BaseModel):
         "",
         examples=["growing"],
         description="`queued` and `starting` until the work begins, or `waiting for a worker that has its file`; "
+        "`compiling: tree growth with ne` while code is compiled for the first fit of its kind on a machine; "
         "with cross-validation `fold 2 of 5: growing`, "
         "except in the last fit; of a job that has ended, where it stopped",
     )

@@ -2,7 +2,8 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -52,13 +53,13 @@ class JobService:
         children = [_row(child, new.dataset_ids[0], child.request_sha256) for child in new.children]
         if children:
             job.progress = parent_progress(Counter({JobState.QUEUED: len(children)}))
-        return self._add(job, children, new.dataset_ids)
+        return self._add(job, children, new)
 
-    def _add(self, job: JobRow, children: Sequence[JobRow], dataset_ids: Sequence[uuid.UUID]) -> QueuedJob:
+    def _add(self, job: JobRow, children: Sequence[JobRow], new: NewJob) -> QueuedJob:
         """Insert the job and its children, or return the job that its key has queued meanwhile."""
         try:
             with self._session.begin_nested():
-                return self._jobs.add(job, children, set(dataset_ids))
+                return self._jobs.add(job, children, set(new.dataset_ids), set(new.model_ids))
         except IntegrityError as error:
             # Two calls with the same key at once: the other one was first. Or a data set was deleted at this moment.
             first = self.by_key(job.idempotency_key, job.request_sha256)
@@ -183,24 +184,37 @@ def submit(sessions: SessionFactory, limits: Limits, submission: JobSubmission, 
         return job
 
 
+def repeated(
+    sessions: SessionFactory, limits: Limits, body: Mapping[str, Any], idempotency_key: str | None
+) -> JobHead | None:
+    """Return the job that the key has queued before, or None. Raises IdempotencyKeyReused for another body."""
+    with reading(sessions) as session:
+        return JobService(session, limits).by_key(idempotency_key, canonical_sha256(body))
+
+
 def _submit(
     sessions: SessionFactory, limits: Limits, submission: JobSubmission, idempotency_key: str | None
 ) -> JobHead:
     body_sha256 = canonical_sha256(submission.body())
     # Asked first: the key is valid even if the data set of its job has been deleted since.
     with reading(sessions) as session:
-        if repeated := JobService(session, limits).by_key(idempotency_key, body_sha256):
-            return repeated
+        if job := JobService(session, limits).by_key(idempotency_key, body_sha256):
+            return job
     with submission.prepare() as store_inputs, writing(sessions) as session:
         jobs = JobService(session, limits)
         # Asked again: another request with the same key may have been queued while this one was read.
-        if repeated := jobs.by_key(idempotency_key, body_sha256):
-            return repeated
+        if job := jobs.by_key(idempotency_key, body_sha256):
+            return job
         with store_inputs(session) as new:
             queued = jobs.queue(new, body_sha256, idempotency_key)
             submission.store_job(session, queued.job)
             submission.store_children(session, queued.children)
         return queued.job
+
+
+def jobs_needing_model(session: Session, model_id: uuid.UUID) -> list[uuid.UUID]:
+    """Return the unfinished jobs because of which a trained model cannot be deleted, in the order of their ids."""
+    return JobRepository(session).needing_model(model_id)
 
 
 def cancel(sessions: SessionFactory, limits: Limits, job_id: uuid.UUID) -> None:

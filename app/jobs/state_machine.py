@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session, aliased
 from app.jobs import children, figures
 from app.jobs.figures import Figure, FigureName
 from app.jobs.states import LEASED, TERMINAL, UNFINISHED, JobKind, JobState, sources
-from app.jobs.tables import JobEventRow, JobInputRow, JobRow
+from app.jobs.tables import JobEventRow, JobInputRow, JobModelRow, JobRow
 from app.storage.database import epoch_now
 from app.storage.orm import utc_now
 
@@ -142,7 +142,9 @@ def _change_all(
     rows = session.execute(returning.execution_options(synchronize_session=False))
     changed = [_ChangedJob(*row) for row in rows]
     if changed and target in TERMINAL:
-        session.execute(delete(JobInputRow).where(JobInputRow.job_id.in_([job.job_id for job in changed])))
+        ended = [job.job_id for job in changed]
+        for needed in (JobInputRow, JobModelRow):
+            session.execute(delete(needed).where(needed.job_id.in_(ended)))
         figures.count(session, Counter(Figure(FigureName.ENDED, job.kind, target.value) for job in changed))
     error = {}
     if "error_code" in values:

@@ -38,6 +38,8 @@ class NewJob:
     #: The data set that the job is about comes first. None of them can be deleted before the job has ended.
     dataset_ids: Sequence[uuid.UUID]
     children: Sequence[NewChild] = ()
+    #: Trained models, none of which can be deleted before the job has ended. `StoreInputs` checks that they exist.
+    model_ids: Sequence[uuid.UUID] = ()
 
     def __post_init__(self) -> None:
         _serialize(self)

@@ -74,6 +74,15 @@ class JobInputRow(Base):
     dataset_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("datasets.id"), primary_key=True, index=True)
 
 
+class JobModelRow(Base):
+    """Trained model that an unfinished job needs. The row is deleted when the job ends, as that of a data set is."""
+
+    __tablename__ = "job_models"
+
+    job_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    model_id: Mapped[uuid.UUID] = mapped_column(ForeignKey("trained_models.id"), primary_key=True, index=True)
+
+
 class JobFigureRow(Base):
     """Amount by which a figure of jobs has grown. `app.jobs.figures` adds rows up, so that there are always few."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi.responses import Response, StreamingResponse
 
 from app.predictions.answer_cost import SMALL_ANSWER_BYTES, AnswerCost
-from app.predictions.intake import Batch
+from app.predictions.batch import Batch
 from app.predictions.predicted_table import PredictedTable
 from app.predictions.service import ServedModel
 

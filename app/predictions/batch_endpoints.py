@@ -13,15 +13,17 @@ from app.http.error_handlers import responses
 from app.http.json_body import JSON_ERRORS
 from app.http.negotiation import accepted
 from app.http.query_names import own_query
-from app.jobs.accepted import ACCEPTANCE_ERRORS, Accepted
+from app.jobs.accepted import ACCEPTANCE_ERRORS, Acceptance, Accepted
 from app.jobs.schemas import JobOut
 from app.predictions.answer_cost import AnswerCost
 from app.predictions.answers import answer, model_headers, predicted_table, rows_per_part
-from app.predictions.dependencies import Context, Memory, RowsIntake
+from app.predictions.batch import Batch
+from app.predictions.body import received
+from app.predictions.dependencies import Context, JobRowsIntake, Memory, PredictionResources, RowsIntake
 from app.predictions.endpoints import MODEL_ERRORS, RULES
 from app.predictions.errors import FORM_ERRORS, INPUT_ERRORS, SIZE_ERRORS
 from app.predictions.forms import RESERVED
-from app.predictions.intake import Batch
+from app.predictions.job_intake import JobIntake, identity_of
 from app.predictions.remote_rows import READING_ERRORS
 from app.predictions.row_readers import FORMATS, JSON
 from app.predictions.schemas import REQUEST_EXAMPLES, Predictions, PredictRequest
@@ -74,14 +76,13 @@ async def predict_many(
     request: Request,
     context: Context,
     intake: RowsIntake,
+    job_intake: JobRowsIntake,
     memory: Memory,
     accepted_job: Accepted,
     prefer: Annotated[str | None, Header(description=PREFER)] = None,
 ) -> Response:
     if _asks_for_a_job(prefer):
-        answered = await accepted_job.of(await intake.submission(request, context.rows_store))
-        answered.headers["Preference-Applied"] = RESPOND_ASYNC
-        return answered
+        return await _queued(request, context, job_intake, accepted_job)
     media_type = accepted(request.headers.get("accept"), WRITABLE)
     batch = await intake.batch(request)
     cost = batch.served.cost(batch.rows.n_rows, context.settings.limits)
@@ -94,6 +95,19 @@ async def predict_many(
 def _asks_for_a_job(prefer: str | None) -> bool:
     """Return whether the client prefers a job to an answer (RFC 7240)."""
     return any(part.partition(";")[0].strip().lower() == RESPOND_ASYNC for part in (prefer or "").split(","))
+
+
+async def _queued(
+    request: Request, context: PredictionResources, intake: JobIntake, accepted_job: Acceptance
+) -> Response:
+    """Return the answer that shows the job: a new one, or the one that the idempotency key has queued before."""
+    async with received(request, context.settings) as body:
+        identity = await identity_of(body, request.query_params)
+        answered = await accepted_job.repeated(identity)
+        if answered is None:
+            answered = await accepted_job.of(await intake.submission(body, request.query_params, identity))
+    answered.headers["Preference-Applied"] = RESPOND_ASYNC
+    return answered
 
 
 def _answered(batch: Batch, media_type: str, cost: AnswerCost) -> Response:

@@ -10,9 +10,14 @@ from app.datasets.store import DatasetStore
 from app.http.dependencies import resources
 from app.http.memory_budget import MemoryBudget
 from app.predictions.answer_cost import AnswerCost
+from app.predictions.batch_reader import BatchReader
 from app.predictions.intake import Intake
+from app.predictions.job_intake import JobIntake
+from app.predictions.row_children import RowChildren
+from app.predictions.row_sources import RowSources
 from app.predictions.service import PredictionService, ServedModels
 from app.predictions.store import PredictionStore, RowsStore
+from app.predictions.tensor_intake import TensorIntake
 from app.telemetry.instruments import Instruments
 from app.trained_models.dependencies import ModelResources
 
@@ -65,17 +70,45 @@ async def _prediction_service(context: Context) -> PredictionService:
 Service = Annotated[PredictionService, Depends(_prediction_service)]
 
 
-async def _rows_intake(request: Request, context: Context, predictions: Service, memory: Memory) -> Intake:
-    state = request.app.state
-    return Intake(
-        context.settings,
-        context.sessions,
-        predictions,
-        context.dataset_store,
-        memory.sent,
-        state.large_answers.disk,
-        state.row_readers,
-    )
+async def _row_sources(context: Context) -> RowSources:
+    return RowSources(context.sessions, context.dataset_store)
+
+
+Sources = Annotated[RowSources, Depends(_row_sources)]
+
+
+async def _row_children(request: Request, context: Context) -> RowChildren:
+    return RowChildren(context.settings.limits, request.app.state.row_readers)
+
+
+Children = Annotated[RowChildren, Depends(_row_children)]
+
+
+async def _batch_reader(
+    request: Request, context: Context, predictions: Service, children: Children, memory: Memory
+) -> BatchReader:
+    disk: MemoryBudget = request.app.state.large_answers.disk
+    return BatchReader(context.settings, predictions, children, memory.sent, disk)
+
+
+Reader = Annotated[BatchReader, Depends(_batch_reader)]
+
+
+async def _rows_intake(context: Context, predictions: Service, sources: Sources, reader: Reader) -> Intake:
+    return Intake(context.settings, predictions, sources, reader)
+
+
+async def _tensor_intake(context: Context, predictions: Service, reader: Reader) -> TensorIntake:
+    return TensorIntake(context.settings, predictions, reader)
+
+
+async def _job_intake(
+    context: Context, predictions: Service, sources: Sources, children: Children, memory: Memory
+) -> JobIntake:
+    settings, sessions, store = context.settings, context.sessions, context.rows_store
+    return JobIntake(settings, sessions, predictions, sources, children, store, memory.sent)
 
 
 RowsIntake = Annotated[Intake, Depends(_rows_intake)]
+TensorsIntake = Annotated[TensorIntake, Depends(_tensor_intake)]
+JobRowsIntake = Annotated[JobIntake, Depends(_job_intake)]

@@ -10,7 +10,7 @@ from app.access.scopes import Scope, needs, open_to_all
 from app.http.error_handlers import responses
 from app.http.json_body import JSON_ERRORS, json_request_body
 from app.predictions.answers import answer, predicted_table, rows_per_part
-from app.predictions.dependencies import Context, Memory, RowsIntake, Service
+from app.predictions.dependencies import Context, Memory, Service, TensorsIntake
 from app.predictions.endpoints import MODEL_ERRORS
 from app.predictions.errors import INPUT_ERRORS, SIZE_ERRORS, NoRows, RaggedColumns
 from app.predictions.inference_schemas import (
@@ -115,7 +115,7 @@ _INFER: dict[str, Any] = {
     **_INFER,
 )
 @needs(Scope.PREDICT)
-async def infer(request: Request, name: ModelName, context: Context, intake: RowsIntake, memory: Memory) -> Response:
+async def infer(request: Request, name: ModelName, context: Context, intake: TensorsIntake, memory: Memory) -> Response:
     return await _inferred(request, name, context, intake, memory)
 
 
@@ -126,13 +126,15 @@ async def infer(request: Request, name: ModelName, context: Context, intake: Row
 )
 @needs(Scope.PREDICT)
 async def infer_version(
-    request: Request, name: ModelName, version: ModelVersion, context: Context, intake: RowsIntake, memory: Memory
+    request: Request, name: ModelName, version: ModelVersion, context: Context, intake: TensorsIntake, memory: Memory
 ) -> Response:
     return await _inferred(request, f"{name}:{version}", context, intake, memory)
 
 
-async def _inferred(request: Request, reference: str, context: Context, intake: RowsIntake, memory: Memory) -> Response:
-    requested, batch = await intake.tensors(request, reference)
+async def _inferred(
+    request: Request, reference: str, context: Context, intake: TensorsIntake, memory: Memory
+) -> Response:
+    requested, batch = await intake.batch(request, reference)
     limits = context.settings.limits
     cost = batch.served.cost(batch.rows.n_rows, limits)
     await memory.take(batch.served.cost(min(batch.rows.n_rows, rows_per_part(batch.served)), limits))

@@ -4,6 +4,7 @@ import uuid
 
 from sqlalchemy.orm import Session
 
+from app.jobs.files import JobFiles
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
 from app.predictions.errors import NoPrediction, PredictionNotFinished
@@ -45,6 +46,14 @@ def result_sha256(sessions: SessionFactory, limits: Limits, job_id: uuid.UUID) -
     if job.state is not JobState.SUCCEEDED or row.result_sha256 is None:
         raise PredictionNotFinished(f"job {job_id} is {job.state} and has no result; see GET /jobs/{job_id}")
     return row.result_sha256
+
+
+def prediction_files(rows: RowsStore, results: PredictionStore) -> list[JobFiles]:
+    """Return the files of rows and results, which belong to jobs."""
+    return [
+        JobFiles(rows, PredictionRow.rows_sha256, PredictionRow.job_id),
+        JobFiles(results, PredictionRow.result_sha256, PredictionRow.job_id),
+    ]
 
 
 def remove_unreferenced(

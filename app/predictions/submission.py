@@ -17,11 +17,14 @@ from app.requests.job_memory import prediction_memory
 from app.settings import Limits
 from app.storage.content_store import StagedFile
 from app.storage.database import lock
+from app.trained_models.service import keep_model
 
 
 @dataclass(frozen=True)
 class PredictionSubmission(JobSubmission):
-    """Request for a prediction in the background, whose rows have been read. `prepare` raises JobTooLarge.
+    """Request for a prediction in the background, whose rows have been read.
+
+    `prepare` raises JobTooLarge, and its transaction raises ModelNotFound if the model was deleted meanwhile.
 
     identity: what the idempotency key stands for. about: the data set of the job: the one to predict, or the one that
     the model was trained on. rows: staged file of the rows, None for a data set. model_bytes: size of the artifact.
@@ -42,12 +45,13 @@ class PredictionSubmission(JobSubmission):
     def prepare(self) -> Iterator[StoreInputs]:
         memory = prediction_memory(self.model_bytes, self.spec.n_rows, self.n_columns)
         memory.check(self.limits.max_job_bytes, "/model")
-        new = NewJob(JobKind.PREDICT, self.spec.to_json(), [self.about])
+        new = NewJob(JobKind.PREDICT, self.spec.to_json(), [self.about], model_ids=[self.spec.model_id])
 
         @contextmanager
         def store(session: Session) -> Iterator[NewJob]:
             if self.rows is not None:
                 lock(session, self.rows.sha256)
+            keep_model(session, self.spec.model_id)
             yield new
             if self.rows is not None:
                 self.rows.publish()

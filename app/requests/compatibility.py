@@ -12,7 +12,7 @@ from app.requests.estimator_specs import EstimatorSpec
 from app.requests.evaluation_specs import CrossValidation, EvaluationSpec, Holdout
 from app.requests.label_text import label_text
 from app.settings import Limits
-from core.service_api import holdout_size
+from core.service_api import AUTO_TREES, holdout_size
 
 #: Each fold stores two confusion matrices in the row of the model; this bounds the number of their cells.
 MAX_CONFUSION_CELLS = 5_000_000
@@ -85,6 +85,12 @@ def _tree_count_problems(
 ) -> Iterator[FieldError]:
     n_classes, limit = len(dataset.classes), limits.max_trees
     n_problems = n_classes if n_classes > 2 else 1
+    if model.kind == "auto" and limit < AUTO_TREES:
+        detail = (
+            f"'auto' has {AUTO_TREES} trees, which exceed the limit of {limit} (BRISTLECONE_MAX_TREES); choose another "
+            "kind with fewer, or raise the limit"
+        )
+        yield FieldError(f"{pointer}/kind", detail)
     for field, trees_per_unit in zip(TREE_COUNTS, (1, n_problems), strict=True):
         n_trees = trees_per_unit * getattr(model, field, 0)
         if n_trees > limit:
@@ -126,8 +132,8 @@ def class_weights(model: EstimatorSpec) -> dict[str, float]:
 
 
 def _loss_problems(model: EstimatorSpec, dataset: DatasetSummary, pointer: str) -> Iterator[FieldError]:
-    if hasattr(model, "n_rounds"):
-        return  # Boosters split more than two classes into problems of two.
+    if hasattr(model, "n_rounds") or not hasattr(model, "loss"):
+        return  # Boosters split more than two classes into problems of two; the automatic model has no loss to choose.
     try:
         core.parse_loss(model.constructor_arguments()["loss"]).check_class_count(len(dataset.classes))
     except core.InvalidLoss as error:

@@ -53,15 +53,18 @@ def _checked(spec: Any) -> Any:
 def _model_spec(kind: str) -> type[EstimatorSpec]:
     estimator = ESTIMATORS[kind]
     parameters = [p for p in estimator_parameters(kind) if not p.server_side]
-    loss = next(p for p in parameters if p.name == "loss")
-    loss_field = (LossSpec, Field(loss.default, validate_default=True, description=loss.help))
+    loss_fields = {
+        parameter.name: (LossSpec, Field(parameter.default, validate_default=True, description=parameter.help))
+        for parameter in parameters
+        if parameter.name == "loss"
+    }
     return create_spec(
         estimator.__name__.replace("Classifier", "Spec"),
         EstimatorSpec,
         estimator.__doc__,
         parameters,
         kind=kind_field(kind, required=False),
-        loss=loss_field,
+        **loss_fields,
     )
 
 

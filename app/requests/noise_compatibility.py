@@ -62,14 +62,20 @@ def _check_correction(correction: CorrectionSpec, model: EstimatorSpec, dataset:
     if not _takes_correction(model.kind):
         corrected = ", ".join(filter(_takes_correction, core.ESTIMATORS))
         raise core.InvalidNoise(
-            f"{model.kind!r} does not support correction, since its rules have no class distributions that could be "
-            f"corrected. Use {corrected}, or 'rmboost' without correction, whose guarantee accounts for the noise."
+            f"{model.kind!r} does not support correction, {_reason_against_correction(model.kind)}. Use {corrected}, "
+            f"or {model.kind!r} without correction."
         )
     loss = core.parse_loss(model.constructor_arguments()["loss"])
     parsed = core.parse_correction(correction.model_dump(), loss)
     assert parsed is not None, "a spec is never None"
     if parsed.transition is not None:
         parsed.transition.among(dataset.labels)
+
+
+def _reason_against_correction(kind: str) -> str:
+    if kind == "auto":
+        return "since it estimates the noise itself and decides by the estimate"
+    return "since its rules have no class distributions that could be corrected"
 
 
 def _takes_correction(kind: str) -> bool:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 from sqlalchemy.orm import Session
 
 from app.access.scopes import Scope, needs
-from app.datasets.dependencies import Context
+from app.datasets.dependencies import Context, DatasetFilter
 from app.datasets.errors import DatasetNotFound
 from app.errors import StorageFull
 from app.http.dependencies import Resources
@@ -58,13 +58,17 @@ async def sweep(body: Annotated[SweepSpec, json_body(SweepSpec)], context: Conte
     return await accepted.of(SweepSubmission(body, context.sessions, context.settings.limits))
 
 
-@router.get("", summary="List sweeps, newest first", responses=responses(InvalidCursor, UnknownSort))
+@router.get(
+    "",
+    summary="List sweeps, newest first",
+    responses=responses(InvalidCursor, UnknownSort, DatasetNotFound),
+)
 @needs(Scope.READ)
 def list_sweeps(
     context: Context,
     page: PageParameters,
+    dataset_id: DatasetFilter,
     state: Annotated[JobState | None, Query()] = None,
-    dataset_id: Annotated[uuid.UUID | None, Query()] = None,
 ) -> Page[SweepItem]:
     with reading(context.sessions) as session:
         filters = JobFilter(JobKind.SWEEP, state, dataset_id)
@@ -80,7 +84,7 @@ def list_sweeps(
 )
 @needs(Scope.ADMIN)
 def delete_sweep(sweep_id: uuid.UUID, context: Context) -> None:
-    delete_job(context.sessions, sweep_id, JobKind.SWEEP, SweepNotFound)
+    delete_job(context.sessions, [], sweep_id, JobKind.SWEEP, SweepNotFound)
 
 
 @router.get(

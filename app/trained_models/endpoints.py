@@ -1,6 +1,5 @@
 """Routes of single models and their lists: GET /models, and /models/{reference}."""
 
-import uuid
 from collections.abc import Callable
 from typing import Annotated
 
@@ -9,6 +8,8 @@ from fastapi.responses import FileResponse
 from pydantic import AfterValidator
 
 from app.access.scopes import Scope, needs
+from app.datasets.dependencies import DatasetFilter
+from app.datasets.errors import DatasetNotFound
 from app.errors import StorageFull
 from app.http.entity_tags import names_tag, not_modified
 from app.http.error_handlers import responses
@@ -45,15 +46,15 @@ ModelReference = Annotated[
     description="Sort by `created_at`, `name`, `version`, `fit_seconds`, `size_bytes` or any metric, for example "
     "`sort=-metrics.test.accuracy`; models without that metric come last. An item has only those metrics that are "
     "numbers, and no matrices, features or classes; all of these are in `GET /models/{reference}`.",
-    responses=responses(InvalidCursor, UnknownSort),
+    responses=responses(InvalidCursor, UnknownSort, DatasetNotFound),
 )
 @needs(Scope.READ)
 def list_models(
     context: Context,
     page: PageParameters,
+    dataset_id: DatasetFilter,
     name: Annotated[FilterText | None, Query()] = None,
     kind: Annotated[FilterText | None, Query(examples=["forest"])] = None,
-    dataset_id: Annotated[uuid.UUID | None, Query()] = None,
     name_contains: NameContains = None,
 ) -> Page[TrainedModelItem]:
     with reading(context.sessions) as session:
@@ -155,8 +156,8 @@ def _model(context: ModelResources, reference: str) -> TrainedModelOut:
     "/{reference}",
     status_code=204,
     summary="Delete one version of a trained model",
-    description="A model that an alias or a default version points to is not deleted. A name without a version means "
-    "the same version as in all other routes.",
+    description="A model that an alias or a default version points to, or that an unfinished job needs, is not "
+    "deleted. A name without a version means the same version as in all other routes.",
     responses=responses(ModelNotFound, ModelInUse, StorageFull),
 )
 @needs(Scope.ADMIN)

@@ -12,7 +12,7 @@ class AliasNotFound(NotFound):
 
 
 class ModelInUse(Conflict):
-    """An alias or a default version points to the model."""
+    """An alias or a default version points to the model, or an unfinished job needs it."""
 
     code, title = "model_in_use", "Model in use"
 

@@ -39,7 +39,7 @@ SLIM = (
     with_expression(TrainedModelRow.slim_parameters, json_without(TrainedModelRow.parameters, ("class_weight",))),
     with_expression(TrainedModelRow.slim_metrics, json_without(TrainedModelRow.metrics, *LARGE_METRICS)),
     with_expression(TrainedModelRow.slim_noise, _SLIM_NOISE),
-    with_expression(TrainedModelRow.slim_fitted, json_part(TrainedModelRow.fitted)),
+    with_expression(TrainedModelRow.slim_fitted, json_without(TrainedModelRow.fitted, ("choice", "leaderboard"))),
     with_expression(TrainedModelRow.target, json_part(_SCHEMA, "target")),
     with_expression(TrainedModelRow.n_classes, json_length(_SCHEMA, "classes")),
     with_expression(TrainedModelRow.n_features, json_length(_SCHEMA, "features")),

@@ -14,12 +14,17 @@ from app.storage.database import SessionFactory
 from app.storage.generation import Generation
 from app.trained_models.tables import ModelAliasRow, ModelNameRow, TrainedModelRow
 
+#: Columns that users change often, and that no reference depends on.
+DESCRIPTIVE = frozenset({"description", "tags"})
+#: Execution option of an update that sets descriptive columns alone.
+KEEPS_REFERENCES = "bristlecone_keeps_references"
+
 _TABLES = (TrainedModelRow, ModelNameRow, ModelAliasRow)
 _CHANGED = "registry_changed"
 
 
 def announce_changes(sessions: SessionFactory, generation: Generation) -> None:
-    """Change the generation at the end of each transaction that may have changed models, names or aliases."""
+    """Change the generation at the end of each transaction that may have changed what a reference means."""
     event.listen(sessions, "after_flush", _note_flushed)
     event.listen(sessions, "do_orm_execute", _note_executed)
     event.listen(sessions, "after_transaction_end", partial(_announce, generation))
@@ -31,7 +36,7 @@ def _note_flushed(session: Session, _: Any) -> None:
 
 
 def _note_executed(state: ORMExecuteState) -> None:
-    if state.is_select:
+    if state.is_select or state.execution_options.get(KEEPS_REFERENCES, False):
         return
     mapper = state.bind_mapper
     if mapper is None or issubclass(mapper.class_, _TABLES):

@@ -26,6 +26,7 @@ from app.trained_models.records import (
     TrainedModelItemRecord,
     TrainedModelRecord,
 )
+from app.trained_models.registry_changes import DESCRIPTIVE, KEEPS_REFERENCES
 from app.trained_models.tables import ModelAliasRow, ModelNameRow, TrainedModelRow
 from core.service_api import SCORES
 
@@ -129,17 +130,23 @@ class TrainedModelRepository:
         # A request may change nothing; the statement must set something all the same.
         row = update(TrainedModelRow).where(TrainedModelRow.id == model_id)
         query = row.values(id=TrainedModelRow.id, **values).returning(TrainedModelRow.id)
-        return self._session.scalar(query.execution_options(synchronize_session=False)) is not None
+        options = {"synchronize_session": False, KEEPS_REFERENCES: values.keys() <= DESCRIPTIVE}
+        return self._session.scalar(query.execution_options(**options)) is not None
 
     def delete(self, model_id: uuid.UUID) -> bool:
         """Delete the row. Return whether it existed.
 
         Raises:
-            sqlalchemy.exc.IntegrityError: an alias or a default version points to it; the transaction can continue.
+            sqlalchemy.exc.IntegrityError: an alias, a default version or a job needs it; the transaction can continue.
         """
         with self._session.begin_nested():
             query = delete(TrainedModelRow).where(TrainedModelRow.id == model_id).returning(TrainedModelRow.id)
             return self._session.scalar(query) is not None
+
+    def keep(self, model_id: uuid.UUID) -> bool:
+        """Keep others from deleting the row until the transaction ends. Return whether it exists."""
+        query = select(TrainedModelRow.id).where(TrainedModelRow.id == model_id)
+        return self._session.scalar(query.with_for_update(read=True, key_share=True)) is not None
 
     def page(
         self, page: PageQuery, filters: Mapping[str, Any], name_contains: str | None

@@ -8,6 +8,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.errors import some_of
+from app.jobs.service import jobs_needing_model
 from app.storage import garbage
 from app.storage.content_store import StagedFile
 from app.storage.database import SessionFactory, lock, reading, writing
@@ -128,20 +129,32 @@ class TrainedModelService:
             raise self._in_use(model) from error
 
     def _in_use(self, model: ModelIdentity) -> ModelInUse:
+        version = f"{model.name}:{model.version}"
+        reasons = []
+        if pointing := self._pointing_to(model):
+            reasons.append(f"{' and '.join(pointing)} point to {version}; move or remove them first")
+        if jobs := jobs_needing_model(self._session, model.id):
+            listed = some_of([str(job_id) for job_id in jobs])
+            reasons.append(f"jobs that have not ended ({listed}) need {version}; cancel them, or wait for their end")
+        detail = ". ".join(reasons) or f"an alias, a default version or a job needed {version}; try again"
+        return ModelInUse.at("path/reference", detail)
+
+    def _pointing_to(self, model: ModelIdentity) -> list[str]:
         pointers = self.pointers([model.id])
         aliases = pointers.aliases.get(model.id, [])
-        users = [f"aliases ({some_of(aliases)})"] if aliases else []
-        users += [f"the default version of {model.name!r}"] if pointers.defaults else []
-        detail = (
-            f"{' and '.join(users) or 'an alias or a default version'} point to {model.name}:{model.version}; move or "
-            "remove them first"
-        )
-        return ModelInUse.at("path/reference", detail)
+        pointing = [f"aliases ({some_of(aliases)})"] if aliases else []
+        return pointing + ([f"the default version of {model.name!r}"] if pointers.defaults else [])
 
     def _found(self, found: T | None, reference: str) -> T:
         if found is None:
             raise not_found(reference)
         return found
+
+
+def keep_model(session: Session, model_id: uuid.UUID) -> None:
+    """Keep others from deleting a model until the transaction ends. Raises ModelNotFound."""
+    if not TrainedModelRepository(session).keep(model_id):
+        raise not_found(str(model_id))
 
 
 def versions_of(sessions: SessionFactory, name: str) -> list[int]:

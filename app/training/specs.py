@@ -32,7 +32,13 @@ class TrainRequest(RequestModel):
     )
     dataset_id: DatasetReference | None = Field(None, description=f"{REFERENCE_FORMS} Give either this or `data`.")
     data: InlineData | None = None
-    model: ModelSpec
+    model: ModelSpec = Field(
+        {"kind": "auto"},
+        validate_default=True,
+        description=(
+            "Kind and parameters of the model. Default: `auto`, which chooses forests by their accuracy on the data."
+        ),
+    )
     noise: NoiseSpec = NoiseSpec(inject=None, correction=None)
     evaluation: EvaluationSpec = Holdout(kind="holdout")
     seed: int = Field(
@@ -40,7 +46,10 @@ class TrainRequest(RequestModel):
         ge=0,
         le=MAX_SEED,
         strict=True,
-        description="Seed of all random choices; the same request with the same seed gives the same model file.",
+        description=(
+            "Seed of all random choices; the same request with the same seed gives the same model file, unless the "
+            "model has a `time_budget`."
+        ),
     )
 
     @model_validator(mode="after")

@@ -51,7 +51,7 @@ class AsyncClient:
     async def train(
         self,
         data: Any,
-        model: Spec,
+        model: Spec | None = None,
         *,
         target: str | None = None,
         name: str | None = None,

@@ -67,7 +67,7 @@ class Client:
     def train(
         self,
         data: Any,
-        model: Spec,
+        model: Spec | None = None,
         *,
         target: str | None = None,
         name: str | None = None,
@@ -75,7 +75,8 @@ class Client:
         evaluation: Spec | None = None,
         seed: int = 0,
     ) -> "Job[Model]":
-        """Queue the training of a model, for example `{"kind": "forest", "loss": "adaptive_ne"}`.
+        """Queue the training of a model, for example `{"kind": "forest", "loss": "adaptive_ne"}`; by default of `auto`,
+        which chooses forests by their accuracy on the data.
 
         data: an uploaded data set, its id or name, or with `target` a path or a frame to upload first.
         """

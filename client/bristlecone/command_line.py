@@ -69,7 +69,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kind", default="forest", help="kind of the model; default: forest")
+    parser.add_argument("--kind", help="kind of the model; default: auto, or forest if --loss is given")
     parser.add_argument("--loss", help="loss of a tree or forest, such as adaptive_ne")
     parser.add_argument(
         "--set",
@@ -134,8 +134,9 @@ def _data(client: Client, options: argparse.Namespace) -> Dataset | str:
 def _train(client: Client, options: argparse.Namespace) -> int:
     parameters = dict(_parameter(text) for text in options.set)
     loss = {"loss": options.loss} if options.loss else {}
+    kind = options.kind or ("forest" if options.loss else "auto")
     job = client.train(
-        _data(client, options), {"kind": options.kind, **loss, **parameters}, name=options.name, seed=options.seed
+        _data(client, options), {"kind": kind, **loss, **parameters}, name=options.name, seed=options.seed
     )
     model = job.wait()
     print(f"{model.name}:{model.version}  {_scores(model)}")

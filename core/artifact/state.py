@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.artifact.category_sets import check_category_sets
+from core.artifact.choice import choice_metadata, restore_choice
 from core.artifact.columns import columns_from_json, columns_to_json, left_out_from_json
+from core.artifact.numbers import finite, share
 from core.artifact.pieces import Pieces
 from core.artifact.rules import N_RULE_CLASSES, booster_metadata, restore_booster
 from core.artifact.trees import check_nodes
+from core.automatic.auto_classifier import AutoClassifier
 from core.boosting.boosted_classifier import BoostedClassifier
 from core.exceptions import ArtifactError, CoreError
 from core.forests.grown_classifier import GrownClassifier
@@ -70,6 +73,8 @@ def estimator_state(estimator: AnyClassifier, schema: Mapping[str, Any] | None) 
     if isinstance(estimator, BoostedClassifier):
         metadata["boosted"] = booster_metadata(estimator)
         return EstimatorState(metadata, estimator.trees_, [rule.outputs for rule in estimator.rules_])
+    if isinstance(estimator, AutoClassifier):
+        metadata["choice"] = choice_metadata(estimator)
     return EstimatorState(metadata, estimator.trees_, [])
 
 
@@ -134,12 +139,7 @@ def _rebuild(state: EstimatorState) -> AnyClassifier:
     for nodes in state.trees:
         check_nodes(nodes, estimator.n_features_in_, n_classes)
         check_category_sets(nodes, estimator.is_categorical_, estimator.n_categories_)
-    if isinstance(estimator, BoostedClassifier):
-        restore_booster(estimator, metadata["boosted"], state.trees, state.outputs)
-    elif state.outputs:
-        raise ArtifactError("only boosters have rule outputs.")
-    else:
-        estimator.trees_ = state.trees
+    _restore_trees(estimator, state)
     estimator.schema_ = _mapping_or_none(metadata["schema"])
     if metadata["feature_names"] is not None:
         estimator.feature_names_in_ = _feature_names(metadata["feature_names"], estimator.n_features_in_)
@@ -147,14 +147,26 @@ def _rebuild(state: EstimatorState) -> AnyClassifier:
     estimator.columns_ = columns_from_json(metadata.get("columns"), estimator.n_features_in_, names)
     estimator.left_out_ = left_out_from_json(metadata.get("left_out", []))
     if metadata["lambda"] is not None and isinstance(estimator, GrownClassifier):
-        estimator.lambda_ = _finite(metadata["lambda"])
-        estimator.tuning_scores_ = {_finite(key): _share(score) for key, score in metadata["tuning_scores"]}
+        estimator.lambda_ = finite(metadata["lambda"])
+        estimator.tuning_scores_ = {finite(key): share(score) for key, score in metadata["tuning_scores"]}
     if metadata.get("correction") is not None and isinstance(estimator, GrownClassifier):
         corrected = metadata["correction"]
         estimator.correction_ = parse_corrected_labels(corrected["kind"], corrected["labels"], n_classes)
     if metadata["oob_score"] is not None and isinstance(estimator, GrownClassifier):
-        estimator.oob_score_ = _share(metadata["oob_score"])
+        estimator.oob_score_ = share(metadata["oob_score"])
     return estimator
+
+
+def _restore_trees(estimator: AnyClassifier, state: EstimatorState) -> None:
+    """Give an estimator its checked trees, and what a fit has found beside them."""
+    if isinstance(estimator, BoostedClassifier):
+        restore_booster(estimator, state.metadata["boosted"], state.trees, state.outputs)
+        return
+    if state.outputs:
+        raise ArtifactError("only boosters have rule outputs.")
+    estimator.trees_ = state.trees
+    if isinstance(estimator, AutoClassifier):
+        restore_choice(estimator, state.metadata["choice"])
 
 
 def _checked_params(kind: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -165,7 +177,7 @@ def _checked_params(kind: str, params: dict[str, Any]) -> dict[str, Any]:
         raise ArtifactError(f"the parameters do not match those of {kind!r}.")
     for name, value in values.items():
         known[name].check(value, kind)
-    parse_correction(values.get("correction"), parse_loss(values["loss"]))
+    parse_correction(values.get("correction"), parse_loss(values.get("loss", "gini")))
     return values
 
 
@@ -196,19 +208,6 @@ def _count(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_FEATURES:
         raise ArtifactError("the number of features is invalid.")
     return value
-
-
-def _finite(value: Any) -> float:
-    if not isinstance(value, int | float) or not math.isfinite(value):
-        raise ArtifactError("a number is not finite.")
-    return float(value)
-
-
-def _share(value: Any) -> float:
-    """Return an accuracy."""
-    if not 0 <= _finite(value) <= 1:
-        raise ArtifactError("an accuracy is not in [0, 1].")
-    return float(value)
 
 
 def _finite_or_none(value: float | None) -> float | None:

@@ -29,7 +29,7 @@ from core.growth.voting import cached_layout, packed_votes
 from core.losses.base import Loss
 from core.losses.parsing import parse_loss
 from core.monitoring import FitMonitor, NullMonitor, Progress
-from core.parameters import Bounds, Help, parameters_of
+from core.parameters import Bounds, Help
 from core.randomness import Purpose, Seed, SeedTree
 from core.validation.categories import CategoryValues
 from core.validation.training_data import TrainingData, prediction_rows, training_data
@@ -149,8 +149,7 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
         return {"boosting": int(self.n_rounds)}
 
     def _checked_loss(self) -> Loss:
-        for parameter in parameters_of(type(self)):
-            parameter.check(getattr(self, parameter.argument), type(self).__name__)
+        self._check_parameters()
         loss = parse_loss(self.loss)
         if loss.tuning is not None:
             raise InvalidLoss(
@@ -255,12 +254,6 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
     def probabilities_of_checked(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return what `predict_proba` does for rows that `prediction_rows` would return as they are."""
         return self._probabilities(self._scores(rows, are_checked=True))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the highest score; with two classes, the second if its score is above zero."""
-        winners = self._winners(X)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
 
     def _winners(self, X: Any) -> NDArray[np.int64]:
         return highest_scores(self._scores(X))

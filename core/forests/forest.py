@@ -80,12 +80,7 @@ class GrownForest(EnsemblePaths, GrownClassifier):
     def _as_classifier(self, nodes: TreeNodes) -> TreeClassifier:
         shared = TreeClassifier().get_params(deep=False).keys() & self.get_params(deep=False).keys()
         classifier = TreeClassifier(**{name: getattr(self, name) for name in shared})
-        classifier.trees_ = (nodes,)
-        classifier.classes_, classifier.loss_ = self.classes_, self.loss_
-        classifier.correction_ = self.correction_
-        classifier.n_features_in_, classifier.columns_ = self.n_features_in_, self.columns_
-        classifier.is_categorical_, classifier.category_values_ = self.is_categorical_, self.category_values_
-        classifier.n_categories_ = self.n_categories_
+        self._share_fit_with(classifier, (nodes,))
         return classifier
 
     def _n_trees(self) -> int:

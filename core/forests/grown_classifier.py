@@ -8,37 +8,25 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core.class_votes import winning_classes
-from core.classifier_contract import ClassifierContract
 from core.compilation import announce_compilation
 from core.fit_summary import FitSummary, growth_summary
 from core.forests.fitting import Fit, Grower, GrownTrees
 from core.forests.noise_estimation_forest import ESTIMATING, N_TREES, estimate_noise
 from core.forests.tuning import LossStrategy, loss_strategy
+from core.forests.voting_trees import VotingTrees
 from core.growth.growing import thread_count
 from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
-from core.growth.tree_structure import Tree, Trees, rescale_node_weights
-from core.growth.voting import Vote, cached_packed_trees, packed_votes
+from core.growth.tree_structure import Trees, rescale_node_weights
 from core.kernels.criteria.catalog import Criterion
-from core.losses.base import Loss
 from core.losses.parsing import parse_loss
 from core.monitoring import FitMonitor, NullMonitor, Progress
-from core.noise.correction import (
-    CorrectedLabels,
-    Correction,
-    check_class_weights,
-    clip_to_simplex,
-    leaf_vote,
-    parse_correction,
-)
+from core.noise.correction import CorrectedLabels, Correction, check_class_weights, parse_correction
 from core.noise.estimation import TransitionEstimate
-from core.parameters import parameters_of
 from core.randomness import Seed, SeedTree
-from core.validation.categories import CategoryValues
-from core.validation.training_data import TrainingData, class_weight_per_class, prediction_rows, training_data
+from core.validation.training_data import TrainingData, class_weight_per_class, training_data
 
 
-class GrownClassifier(ClassifierContract):
+class GrownClassifier(VotingTrees):
     """Base of the classifiers made of grown trees.
 
     Fitted attributes:
@@ -55,18 +43,9 @@ class GrownClassifier(ClassifierContract):
     #: Fitted attributes that only some fits set.
     _OPTIONAL_ATTRIBUTES = ("lambda_", "tuning_scores_", "oob_score_", "oob_decision_function_", "noise_estimate_")
 
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-    loss_: Loss
-    trees_: Trees
     lambda_: float
     tuning_scores_: dict[float, float]
     oob_score_: float
-    schema_: dict[str, Any] | None
-    is_categorical_: NDArray[np.bool_] | None = None
-    category_values_: CategoryValues = ()
-    n_categories_: NDArray[np.int64] | None = None
-    correction_: CorrectedLabels | None = None
     noise_estimate_: TransitionEstimate
 
     loss: Any
@@ -81,7 +60,6 @@ class GrownClassifier(ClassifierContract):
     categorical_features: Any
     class_weight: Any
     random_state: Seed
-    n_jobs: int | None
 
     @abstractmethod
     def _n_trees(self) -> int:
@@ -136,8 +114,7 @@ class GrownClassifier(ClassifierContract):
 
     def _checked_parameters(self) -> tuple[LossStrategy, Correction | None]:
         """Check all parameters and return the strategy of the loss and the correction. Raises InvalidParameter."""
-        for parameter in parameters_of(type(self)):
-            parameter.check(getattr(self, parameter.argument), type(self).__name__)
+        self._check_parameters()
         loss = parse_loss(self.loss)
         strategy = loss_strategy(loss, self._bootstraps(), type(self).__name__)
         self._check_combinations()
@@ -194,41 +171,3 @@ class GrownClassifier(ClassifierContract):
         if math.isfinite(getattr(self, "oob_score_", math.nan)):
             summary["oob_score"] = self.oob_score_
         return FitSummary(summary, {}, None)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the mean vote of the leaves of each row of X, (row, class), columns in the order of `classes_`.
-
-        Leaves vote with their class distribution, or, under the loss `gce`, with the prediction that minimizes the
-        loss. With a correction, votes use the corrected distribution and the mean is projected onto the simplex.
-        """
-        self._check_is_fitted("trees_")
-        return self.probabilities_of_checked(prediction_rows(self, X))
-
-    def probabilities_of_checked(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Return what `predict_proba` does for rows that `prediction_rows` would return as they are."""
-        packed = cached_packed_trees(self, self.trees_, self._vote(), rows.dtype)
-        votes = packed_votes(rows, packed, thread_count(self.n_jobs))
-        return votes if self.correction_ is None else clip_to_simplex(votes)
-
-    def _vote(self) -> Vote:
-        return leaf_vote(self.loss_, self.correction_)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row; ties go to the class that comes first in `classes_`."""
-        winners = self._winners(X)
-        labels: NDArray[Any] = self.classes_[winners]
-        return labels
-
-    def _winners(self, X: Any) -> NDArray[np.int64]:
-        return winning_classes(self.predict_proba(X))
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Mean impurity decrease of each feature over the trees, (feature,), normalized to sum 1; all zero if no tree
-        has a split.
-        """
-        self._check_is_fitted("trees_")
-        importances_of_trees = [Tree(nodes, self.n_features_in_).compute_feature_importances() for nodes in self.trees_]
-        mean = np.mean(importances_of_trees, axis=0)
-        importances: NDArray[np.float64] = mean / mean.sum() if mean.sum() > 0 else mean
-        return importances

@@ -7,15 +7,12 @@ Audits grow this forest by default; a fit that corrects for an unknown transitio
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.exceptions import InvalidNoise
+from core.forests.gini_forest import grow_gini_forest
 from core.groups import check_separable
-from core.growth.growing import grow_in_threads, grow_on_bootstrap
-from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
+from core.growth.growth_problem import GrowthSettings, growth_problem
 from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, out_of_bag_votes
-from core.growth.tree_structure import Trees
-from core.kernels.growth.tree_nodes import TreeNodes
 from core.losses.catalog import SquaredError
 from core.monitoring import FitMonitor, Progress
 from core.noise.estimation import TransitionEstimate, fit_noise
@@ -81,15 +78,7 @@ def _votes(data: TrainingData, seeds: SeedTree, n_threads: int, monitor: FitMoni
     check_separable(data.groups, "the estimation of label noise")
     bootstrap = Bootstrap(np.ones(len(data.X)), seeds.kernel_states(N_TREES, Purpose.ESTIMATION), data.groups)
     progress = Progress(monitor, ESTIMATING, N_TREES)
-    trees = _grow(growth_problem(data, _GROWTH, n_threads, monitor.stop_flag), bootstrap, n_threads, progress)
+    trees = grow_gini_forest(
+        growth_problem(data, _GROWTH, n_threads, monitor.stop_flag), bootstrap, n_threads, progress
+    )
     return out_of_bag_votes(data.X, trees, SquaredError().vote, bootstrap, n_threads, monitor.stop_flag)
-
-
-def _grow(problem: GrowthProblem, bootstrap: Bootstrap, n_threads: int, progress: Progress) -> Trees:
-    criterion = SquaredError().criterion(problem.n_classes)
-
-    def grow_one(state: NDArray[np.uint64]) -> TreeNodes:
-        return grow_on_bootstrap(problem, bootstrap.weights, criterion, state, progress)
-
-    # Growth advances the states; the out-of-bag votes need the initial ones.
-    return grow_in_threads(grow_one, bootstrap.states.copy(), n_threads)

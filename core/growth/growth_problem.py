@@ -37,7 +37,6 @@ class GrowthSettings(NamedTuple):
             search=SearchLimits(
                 max_features=feature_count(self.max_features, n_features),
                 min_samples_leaf=int(self.min_samples_leaf),
-                random_cuts=self.splitter == "random",
                 rows_per_weight=1.0,
             ),
         )
@@ -46,17 +45,19 @@ class GrowthSettings(NamedTuple):
 class ThreadWorkspaces(threading.local):
     """One growth workspace per thread, allocated when the thread grows its first tree and freed with the thread.
 
-    A tree may hold each row of the features up to `n_copies` times.
+    A tree may hold each row of the features up to `n_copies` times. `random_cuts`: each feature of a node is cut at
+    random instead of at the best place.
     """
 
-    def __init__(self, n_copies: int = 1) -> None:
-        self._n_copies = n_copies
+    def __init__(self, n_copies: int = 1, random_cuts: bool = False) -> None:
+        self._n_copies, self._random_cuts = n_copies, random_cuts
         self._workspace: GrowthWorkspace | None = None
 
     def get(self, features: BinnedFeatures, n_classes: int) -> GrowthWorkspace:
         """Return the workspace of the calling thread, which fits any tree on `features`."""
         if self._workspace is None:
-            self._workspace = new_growth_workspace(features, self._n_copies * features.codes.shape[1], n_classes)
+            n_rows = self._n_copies * features.codes.shape[1]
+            self._workspace = new_growth_workspace(features, n_rows, n_classes, self._random_cuts)
         return self._workspace
 
 
@@ -69,6 +70,16 @@ class GrowthProblem(NamedTuple):
     limits: GrowthLimits
     workspaces: ThreadWorkspaces
     groups: Groups | None = None  # which bootstrap samples are drawn by, instead of by rows
+
+    def with_settings(self, settings: GrowthSettings) -> "GrowthProblem":
+        """Return the problem of growing trees with other `settings` on the same bins, rows and labels.
+
+        A tree holds each row once.
+        """
+        return self._replace(
+            limits=settings.limits(self.features.codes.shape[0]),
+            workspaces=ThreadWorkspaces(random_cuts=settings.splitter == "random"),
+        )
 
 
 def growth_problem(
@@ -89,6 +100,6 @@ def growth_problem(
         data.labels.codes.astype(np.uint16),
         len(data.labels.classes) if n_classes is None else n_classes,
         settings.limits(data.X.shape[1]),
-        ThreadWorkspaces(n_copies),
+        ThreadWorkspaces(n_copies, settings.splitter == "random"),
         data.groups,
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.kernels.criteria.catalog import Criterion
 from core.kernels.criteria.entropy import Credal, Entropy, lifted_log_table, weighted_log_table
-from core.kernels.criteria.gini import Gini, NegativeExponentialImpurity, SqrtGiniImpurity
+from core.kernels.criteria.gini import Gini, NegativeExponentialImpurity
 from core.kernels.criteria.norm import (
     MAX_TABLED_ORDER,
     GeneralizedCrossEntropyImpurity,
@@ -90,13 +90,17 @@ class MeanAbsoluteError(OneHotLeaves):
         return Misclassification(2.0)
 
 
+def _sqrt_gini(n_classes: int) -> Criterion:
+    return NegativeExponentialImpurity(1.0, n_classes, slack=np.inf)
+
+
 class SqrtGini(Loss):
     """Limit of the negative exponential loss for lambda -> 0; impurity sqrt((1 - ||p||_2^2) (K - 1) / K)."""
 
     kind, help = "sqrt_gini", "Square root of the Gini impurity: the negative exponential loss with lambda = 0."
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
-        return SqrtGiniImpurity(n_classes)
+        return _sqrt_gini(n_classes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +120,7 @@ class NegativeExponential(Loss):
 
     def criterion(self, n_classes: int, weight_unit: float = 1.0) -> Criterion:
         if self.lambda_ == 0:
-            return SqrtGiniImpurity(n_classes)
+            return _sqrt_gini(n_classes)
         return NegativeExponentialImpurity(float(self.lambda_), n_classes)
 
 

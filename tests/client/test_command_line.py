@@ -27,7 +27,7 @@ def bristlecone(service: RunningService | str, *arguments: Any) -> subprocess.Co
 
 
 def test_from_a_file_to_predictions(service: RunningService, table: Path, tmp_path: Path) -> None:
-    trained = bristlecone(service, "train", table, "--target", "repaid", "--name", "cli", "--set", "n_estimators=10")
+    trained = bristlecone(service, "train", table, "--target", "repaid", "--name", "cli", "--set", "n_fits=2")
     assert trained.returncode == 0, trained.stderr
     assert trained.stdout.startswith("cli:1  accuracy 0.")
     assert "cli:1" in bristlecone(service, "models").stdout

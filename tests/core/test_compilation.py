@@ -72,6 +72,35 @@ print(service_api.compile_seconds() / (time.perf_counter() - began))
     assert shares[1] == 0.0
 
 
+@jit
+def test_steps_are_reported_when_their_first_kernel_is_compiled():
+    program = """
+import numba
+from core.compilation import reporting_steps
+
+def compile_in(module):
+    def double(x):
+        return 2 * x
+    double.__module__ = module
+    numba.njit(double)(3)
+
+steps = ["binning", "tree growth with gini", "tree growth with ne", "predictions"]
+with reporting_steps(steps, lambda step, completed: print(step, completed)) as begin_fit:
+    begin_fit("gini")
+    compile_in("core.kernels.growth.binning")
+    compile_in("core.kernels.growth.trees")
+    compile_in("core.kernels.search.splitting")
+    begin_fit("ne")
+    compile_in("core.kernels.growth.trees")
+    compile_in("core.kernels.simplex.primal")
+    compile_in("elsewhere")
+    compile_in("core.kernels.prediction.traversal")
+compile_in("core.kernels.growth.trees")
+"""
+    lines = subprocess.check_output([sys.executable, "-c", program], text=True).splitlines()
+    assert lines == ["binning 0", "tree growth with gini 1", "tree growth with ne 2", "predictions 3"]
+
+
 def test_other_code_of_the_process_is_not_announced():
     assert _stderr(_COMPILE.replace("MODULE", "'elsewhere'")) == ""
 

@@ -9,6 +9,8 @@ import pytest
 import core
 from core import service_api
 
+pytestmark = pytest.mark.slow
+
 _PREAMBLE = """
 import importlib, json, pkgutil, sys
 import numpy as np
@@ -80,6 +82,40 @@ def test_a_fit_with_many_categories_compiles_nothing_after_their_warm_up():
     assert newly_compiled(f"service_api.warm_up_fit({estimator}, n_categories=300)", work) == "[]"
     if "NUMBA_DISABLE_JIT" not in os.environ:
         assert newly_compiled(f"service_api.warm_up_fit({estimator})", work) != "[]"
+
+
+def test_linear_programs_can_be_compiled_before_the_rest_of_minimax_boosting():
+    work = "service_api.warm_up_fit(core.RMBoostClassifier())"
+    left = newly_compiled("from core.warmup import warm_up_linear_programs; warm_up_linear_programs()", work)
+    assert "simplex" not in left
+    assert "combine_rules" not in left
+    if "NUMBA_DISABLE_JIT" not in os.environ:
+        assert "primal_simplex" in newly_compiled("", work)
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")
+def test_random_cuts_are_compiled_apart_from_best_cuts():
+    trees = [f"service_api.warm_up_fit(core.{kind}())" for kind in ("TreeClassifier", "ExtraTreesClassifier")]
+    assert "grow_depth_first" in newly_compiled(*trees)
+    assert "grow_depth_first" in newly_compiled(*reversed(trees))
+
+
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")
+def test_all_values_of_lambda_share_one_compilation():
+    warm_up = "service_api.warm_up_fit(core.TreeClassifier(loss='ne'))"
+    assert newly_compiled(warm_up, "service_api.warm_up_fit(core.TreeClassifier(loss='sqrt_gini'))") == "[]"
+
+
+def test_steps_of_compilation_name_the_losses_of_all_fits():
+    corrected = core.ForestClassifier(loss="ne", correction={"kind": "forward", "transition": "estimate"})
+    assert service_api.compilation_steps([corrected, core.ForestClassifier()]) == [
+        "binning",
+        "tree growth with gini",
+        "tree growth with ne",
+        "predictions",
+    ]
+    boosted = service_api.compilation_steps([core.RMBoostClassifier()])
+    assert boosted == ["binning", "tree growth with gini", "linear programs", "predictions"]
 
 
 def test_warm_up_does_not_change_the_estimator():

@@ -21,6 +21,8 @@ from tests.databases import fresh_database
 from tests.deployment.compose_file import ROOT, Service, read_compose
 from tests.service_process import RunningService, free_port, service_processes, wait_until
 
+pytestmark = pytest.mark.slow
+
 PASSWORDS = {"POSTGRES_PASSWORD": "a1b2c3", "REDIS_PASSWORD": "d4e5f6"}
 #: Includes compiling the kernels if the cache is empty.
 HEALTHY_SECONDS = 400.0

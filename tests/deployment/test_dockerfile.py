@@ -27,7 +27,7 @@ def copied_sources() -> list[str]:
 
 def test_copied_files_exist_and_are_not_ignored() -> None:
     included = (ROOT / ".dockerignore").read_text().splitlines()
-    assert {"app", "core", "workers", "migrations", "requirements.lock"} <= set(copied_sources())
+    assert {"app", "core", "workers", "migrations", "requirements-image.lock"} <= set(copied_sources())
     for source in copied_sources():
         assert (ROOT / source).exists(), source
         assert f"!{source}" in included
@@ -36,7 +36,7 @@ def test_copied_files_exist_and_are_not_ignored() -> None:
 def test_only_locked_packages_with_their_hashes_are_installed() -> None:
     installs = [rest for rest in arguments("RUN") if "pip install" in rest]
     assert len(installs) == 2
-    assert "--require-hashes --requirement requirements.lock" in installs[0]
+    assert "--require-hashes --requirement requirements-image.lock" in installs[0]
     assert "--no-deps --no-build-isolation" in installs[1]
 
 

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +15,10 @@ import pytest
 
 from tests.service_process import START_SECONDS, free_port, responds, service_environment, service_processes, wait_until
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ("requirements.lock", "requirements-dev.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-image.lock")
 
 
 def make(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -109,11 +112,14 @@ class TestRepository:
         assert all("==" in line and line.endswith("\\") for line in packages)
         assert [line for line in lines if "://" in line or "index" in line.split("==")[0].split()] == []
 
-    def test_development_lock_extends_the_runtime_lock(self) -> None:
-        runtime, development = (
+    def test_the_image_adds_traces_to_the_runtime_and_development_extends_both(self) -> None:
+        runtime, development, image = (
             set(re.findall(r"^[^ #]\S*==\S+", (ROOT / name).read_text(), re.MULTILINE)) for name in LOCKS
         )
-        assert runtime < development
+        assert runtime < image < development
+        extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["otel"]
+        names = {package.partition("==")[0] for package in image}
+        assert {re.split("[<>=]", requirement)[0] for requirement in extra} <= names
 
     def test_repository_checks_pass(self) -> None:
         completed = subprocess.run(

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from app.settings.environment import Environment
 from docs.generation.settings_table import variable_name
 from tests.service_process import RunningService
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -108,6 +111,19 @@ def test_audit_guide_stores_the_wrong_labels(run_guide: Callable[[str], str], fo
     header, *wrong = (folder / "wrong-labels.csv").read_text().splitlines()
     assert header == '"row","given_label","suggested_label","quality","is_issue"'
     assert wrong
+
+
+def test_large_inputs_of_the_prediction_guide_are_predicted(
+    run_guide: Callable[[str], str], folder: Path, service: RunningService
+) -> None:
+    guide = (DOCS / "how-to" / "predict.md").read_text()
+    [commands] = [block for block in blocks("bash", guide) if "respond-async" in block]
+    assert run_guide(commands).endswith('"succeeded"\n')
+    status, answer = service.request("POST", "/predict", {"model": "loans", "dataset_id": "loans", "output": "labels"})
+    assert status == 200
+    stored = pq.read_table(folder / "predictions.parquet")
+    assert stored.column("label").to_pylist() == [prediction["label"] for prediction in answer["predictions"]]
+    assert [name for name in stored.column_names if name.startswith("p.")]
 
 
 def test_sweep_guide_prints_a_score_for_each_cell(run_guide: Callable[[str], str]) -> None:

@@ -15,6 +15,8 @@ from tests.conftest import make_settings
 from tests.databases import fresh_database
 from tests.service_process import free_port, service_environment
 
+pytestmark = pytest.mark.slow
+
 PROCESSES = (["api"], ["worker"])
 
 

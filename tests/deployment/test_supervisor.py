@@ -20,6 +20,8 @@ from tests.service_process import (
     wait_until,
 )
 
+pytestmark = pytest.mark.slow
+
 RESTART_SECONDS = 60.0
 
 

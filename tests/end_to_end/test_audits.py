@@ -9,6 +9,8 @@ import pytest
 from tests.end_to_end.test_main_job import upload, wait_for_progress
 from tests.service_process import RunningService
 
+pytestmark = pytest.mark.slow
+
 LONG = {"kind": "forest", "n_estimators": 5000, "min_samples_leaf": 5}
 
 

@@ -10,6 +10,8 @@ import core
 from tests.end_to_end.test_main_job import ROW, artifact, submit, trained_model, upload, wait_for_progress
 from tests.service_process import RunningService
 
+pytestmark = pytest.mark.slow
+
 KINDS = [kind for kind in core.ESTIMATORS if "boost" in kind]
 #: Its linear programs take two seconds or more.
 LONG_MODEL = {"kind": "rmboost", "n_rounds": 80}

@@ -10,6 +10,8 @@ from app.operations.loopback import open_loopback
 from tests.end_to_end.test_main_job import upload
 from tests.service_process import RunningService, wait_until
 
+pytestmark = pytest.mark.slow
+
 SECRET_CELL, SECRET_LABEL = "Doe-Jane-1957", "hidden-diagnosis"
 TABLE = "\n".join(
     ["name,age,finding", *(f"{SECRET_CELL}-{row % 3},{row},{SECRET_LABEL}-{row % 2}" for row in range(60))]

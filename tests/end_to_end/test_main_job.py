@@ -10,6 +10,8 @@ import pytest
 from app.operations.loopback import open_loopback
 from tests.service_process import RunningService, wait_until
 
+pytestmark = pytest.mark.slow
+
 ROW = {"x1": 1.5, "x2": 0.3, "x3": None, "x4": 0.0, "x5": -1.2, "x6": 0.7, "colour": "red"}
 LONG_MODEL = {"kind": "forest", "n_estimators": 4000, "loss": "entropy"}
 

@@ -9,6 +9,8 @@ import pytest
 from tests.service_process import RunningService
 from tests.shared_material import shared_path
 
+pytestmark = pytest.mark.slow
+
 NOISE = {"inject": {"kind": "uniform", "rate": 0.2}}
 MODELS = {
     "tree": {"kind": "tree", "loss": "ne"},

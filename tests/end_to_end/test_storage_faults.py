@@ -13,6 +13,8 @@ from tests.end_to_end.conftest import service_on
 from tests.end_to_end.test_main_job import LONG_MODEL, submit, upload, wait_for_progress
 from tests.service_process import RunningService, responds, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:

@@ -8,7 +8,10 @@ import pytest
 from tests.end_to_end.test_main_job import LONG_MODEL, artifact, submit, trained_model, upload, wait_for_progress
 from tests.service_process import RunningService, wait_until
 
-REQUEST = {"model": LONG_MODEL, "evaluation": {"kind": "none"}, "seed": 5}
+pytestmark = pytest.mark.slow
+
+#: A fit of seconds, which each test interrupts as soon as it shows progress.
+REQUEST = {"model": LONG_MODEL | {"n_estimators": 2000}, "evaluation": {"kind": "none"}, "seed": 5}
 
 
 @pytest.fixture(scope="module")

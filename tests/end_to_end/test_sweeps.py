@@ -12,6 +12,8 @@ from tests.end_to_end.test_main_job import upload
 from tests.end_to_end.test_survival import signal_workers
 from tests.service_process import RunningService, wait_until
 
+pytestmark = pytest.mark.slow
+
 #: Uses the loss that workers compile at start-up. A cell takes about a second, long enough to observe it running.
 FOREST = {"kind": "forest", "n_estimators": 200}
 GRID = {

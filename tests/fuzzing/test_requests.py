@@ -7,6 +7,8 @@ import pytest
 from tests.fuzzing.hostile_requests import judge
 from tests.fuzzing.requests import run
 
+pytestmark = pytest.mark.slow
+
 
 def test_no_request_shows_a_fault(tmp_path: Path) -> None:
     outcomes = run(tmp_path / "home", cases=400, seed=0)

@@ -15,14 +15,16 @@ from sqlalchemy.orm import Session
 from app.audits.tables import AuditRow
 from app.context import open_context
 from app.datasets.tables import DatasetRow
+from app.jobs.service import cancel
 from app.jobs.states import JobKind
-from app.jobs.tables import JobEventRow, JobInputRow, JobRow
+from app.jobs.tables import JobEventRow, JobInputRow, JobModelRow, JobRow
 from app.settings import DatabaseSettings
 from app.storage.database import build_engine, reading, writing
 from app.storage.schema import MIGRATIONS, alembic_config, is_current
 from app.sweeps.tables import SweepCellRow
 from app.tables import metadata
 from app.trained_models.pointer_service import point_alias, set_default
+from app.trained_models.service import delete_model
 from app.trained_models.tables import ModelAliasRow, ModelNameRow, TrainedModelRow
 from tests.app.trained_models.made import make_trained_model
 from tests.conftest import make_settings
@@ -162,6 +164,23 @@ def test_downgrade_before_audits_keeps_training_jobs(engine: Engine, tmp_path: P
         assert session.scalars(select(JobRow.id)).all() == [train_id]
         assert session.scalars(select(JobEventRow.job_id)).all() == [train_id]
         assert session.scalars(select(JobInputRow.job_id)).all() == [train_id]
+    context.close()
+
+
+def test_models_of_older_predictions_are_kept_until_these_end(engine: Engine, tmp_path: Path) -> None:
+    config = _config(engine)
+    command.upgrade(config, "head")
+    context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
+    model, deleted = make_trained_model(context), make_trained_model(context)
+    waiting, ended, _ = [
+        make_job(context, kind=JobKind.PREDICT, request={"model_id": str(each.id)}) for each in (model, model, deleted)
+    ]
+    cancel(context.sessions, context.settings.limits, ended)
+    delete_model(context.sessions, context.artifact_store, str(deleted.id))
+    command.downgrade(config, "20261203_predictions")
+    command.upgrade(config, "head")
+    with reading(context.sessions) as session:
+        assert [(row.job_id, row.model_id) for row in session.scalars(select(JobModelRow))] == [(waiting, model.id)]
     context.close()
 
 

@@ -29,11 +29,9 @@ from core.kernels.criteria.gini import (
     Gini,
     NegativeExponentialImpurity,
     SignedGini,
-    SqrtGiniImpurity,
     gini_risk,
     negative_exponential_risk,
     signed_gini_risk,
-    sqrt_gini_risk,
     update_pair_sum,
     update_pair_sum_and_largest,
     update_squared_length,
@@ -67,7 +65,6 @@ from core.kernels.jit import inner_kernel
 #: Any criterion; the types are the keys of `CRITERIA`.
 Criterion = (
     Gini
-    | SqrtGiniImpurity
     | NegativeExponentialImpurity
     | SignedGini
     | Entropy
@@ -133,7 +130,6 @@ class CriterionFunctions(NamedTuple):
 
 CRITERIA: dict[type[Any], CriterionFunctions] = {
     Gini: CriterionFunctions(update_pair_sum, gini_risk),
-    SqrtGiniImpurity: CriterionFunctions(update_pair_sum, sqrt_gini_risk),
     NegativeExponentialImpurity: CriterionFunctions(update_pair_sum_and_largest, negative_exponential_risk),
     SignedGini: CriterionFunctions(update_squared_length, signed_gini_risk, needs_all_classes=True),
     Entropy: CriterionFunctions(update_log_sum, entropy_risk, trusted_table="weighted_logs"),

@@ -14,20 +14,16 @@ class Gini(NamedTuple):
     """Gini impurity 1 - ||p||_2^2: the minimum of the squared loss."""
 
 
-class SqrtGiniImpurity(NamedTuple):
-    """Impurity sqrt((1 - ||p||_2^2) (K - 1) / K): the limit of NE / lambda for lambda -> 0."""
-
-    n_classes: int
-
-
 class NegativeExponentialImpurity(NamedTuple):
     """Impurity min{1 - ||p||_inf, lambda sqrt((1 - ||p||_2^2) (K - 1) / K)}.
 
-    K = 2 is Theorem 8 of Wilton and Ye.
+    K = 2 is Theorem 8 of Wilton and Ye. With lambda = 1 and without the first bound, it is the limit of NE / lambda for
+    lambda -> 0, so that one compilation serves all values of lambda.
     """
 
     lam: float
     n_classes: int
+    slack: float = 0.0  # added to the first bound; infinite: only the second one counts
 
 
 class SignedGini(NamedTuple):
@@ -82,14 +78,9 @@ def gini_risk(criterion: Gini, side: Side, class_weights: ClassWeights) -> float
 
 
 @inner_kernel
-def sqrt_gini_risk(criterion: SqrtGiniImpurity, side: Side, class_weights: ClassWeights) -> float:
-    return math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
-
-
-@inner_kernel
 def negative_exponential_risk(criterion: NegativeExponentialImpurity, side: Side, class_weights: ClassWeights) -> float:
     root = math.sqrt(2.0 * side.spread * (criterion.n_classes - 1) / criterion.n_classes)
-    return min(side.weight - side.largest, criterion.lam * root)
+    return min(side.weight - side.largest + criterion.slack, criterion.lam * root)
 
 
 @inner_kernel

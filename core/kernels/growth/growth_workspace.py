@@ -38,7 +38,7 @@ class GrowthWorkspace(NamedTuple):
 
     nodes: GrowingNodes
     stack: Stack
-    words: NDArray[np.uint64]  # (row,), words of the whole tree, see packed_sums
+    words: NDArray[np.uint64] | None  # (row,), words of the whole tree, see packed_sums; None: best cuts
     spare: SpareRows
     positions: NDArray[np.uint16]  # (row,), position of the row's class among those of its node
     class_weights: NDArray[np.float64]  # (class,)
@@ -47,12 +47,15 @@ class GrowthWorkspace(NamedTuple):
     search: SearchWorkspace
 
 
-def new_growth_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) -> GrowthWorkspace:
-    """Return a workspace for trees on at most `n_rows` rows."""
+def new_growth_workspace(features: BinnedFeatures, n_rows: int, n_classes: int, random_cuts: bool) -> GrowthWorkspace:
+    """Return a workspace for trees on at most `n_rows` rows.
+
+    Workspaces for random cuts and for best cuts have different types, and kernels are compiled for each.
+    """
     return GrowthWorkspace(
         new_growing_nodes(2 * n_rows, n_classes),
         Stack(np.empty((n_rows + 1, _STACK_COLUMNS), dtype=np.int64), np.empty(n_rows + 1, dtype=np.uint64)),
-        np.empty(n_rows, dtype=np.uint64),
+        np.empty(n_rows, dtype=np.uint64) if random_cuts else None,
         new_spare_rows(n_rows),
         np.empty(n_rows, dtype=np.uint16),
         np.zeros(n_classes, dtype=np.float64),
@@ -62,5 +65,5 @@ def new_growth_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) 
             np.zeros(n_classes, dtype=np.uint16),
         ),
         np.zeros(1, dtype=np.uint64),
-        new_search_workspace(features, n_rows, n_classes),
+        new_search_workspace(features, n_rows, n_classes, random_cuts),
     )

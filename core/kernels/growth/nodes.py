@@ -86,10 +86,10 @@ def _may_split(pending: PendingNode, class_weights: NDArray[np.float64], limits:
 
 @inlined_kernel
 def _sum_class_weights(
-    tree_rows: TreeRows, packed: PackedRows, start: int, stop: int, workspace: GrowthWorkspace
+    tree_rows: TreeRows, packed: PackedRows | None, start: int, stop: int, workspace: GrowthWorkspace
 ) -> None:
     """Fill workspace.class_weights with the sums over rows[start:stop]."""
-    if packed.n_fitting > 0:
+    if packed is not None and packed.n_fitting > 0:
         words = packed.words[start:stop]
         sum_words(PackedRows(words, packed.lanes, packed.n_fitting, packed.n_bits), workspace.class_weights)
     else:
@@ -100,19 +100,18 @@ def _sum_class_weights(
 @inlined_kernel
 def _node_rows(
     tree_rows: TreeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     start: int,
     stop: int,
     n_listed: int,
-    random_cuts: bool,
     workspace: GrowthWorkspace,
-) -> tuple[NodeRows, PackedRows]:
+) -> tuple[NodeRows, PackedRows | None]:
     """Return rows[start:stop] for the split search, with the first `n_listed` of workspace.present as classes.
 
     If a tree is packed, its labels and weights were not moved with its rows and must not be read.
     """
     rows, classes, weights = tree_rows.rows[start:stop], tree_rows.labels[start:stop], tree_rows.weights[start:stop]
-    if packed.n_fitting > 0:
+    if packed is not None and packed.n_fitting > 0:
         words, lanes = packed.words[start:stop], workspace.present.numbers[:n_listed]
         return NodeRows(rows, classes, weights), PackedRows(words, lanes, packed.n_fitting, packed.n_bits)
     if n_listed < workspace.class_weights.shape[0]:
@@ -120,7 +119,7 @@ def _node_rows(
         fill_positions(classes, workspace.present.position, positions)
         classes = positions
     lanes = workspace.search.lanes[:n_listed]
-    return NodeRows(rows, classes, weights), packed_rows(classes, weights, workspace.search.words, lanes, random_cuts)
+    return NodeRows(rows, classes, weights), packed_rows(classes, weights, workspace.search.words, lanes)
 
 
 @inlined_kernel
@@ -128,7 +127,7 @@ def start_node(
     criterion: Criterion,
     features: BinnedFeatures,
     tree_rows: TreeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     pending: PendingNode,
     limits: GrowthLimits,
     tree_weight: float,
@@ -151,7 +150,7 @@ def start_node(
     workspace.random_state[0] = pending.seed
     if not _may_split(pending, class_weights, limits):
         return NO_CANDIDATE
-    rows, words = _node_rows(tree_rows, packed, start, stop, n_listed, limits.search.random_cuts, workspace)
+    rows, words = _node_rows(tree_rows, packed, start, stop, n_listed, workspace)
     split, n_constant, buffer = best_split(
         criterion,
         NodeTotals(stop - start, weight, present.weights[:n_listed], impurity),
@@ -169,7 +168,7 @@ def start_node(
         return NO_CANDIDATE
     n_left = -1
     if features.is_categorical[split.feature] != 0:
-        n_left = order_if_categorical(features, tree_rows, packed, start, stop, split, buffer, limits, workspace)
+        n_left = order_if_categorical(features, tree_rows, packed, start, stop, split, buffer, workspace)
     return CandidateSplit(split, decrease, n_constant, buffer, n_left)
 
 
@@ -177,7 +176,7 @@ def start_node(
 def split_node(
     features: BinnedFeatures,
     tree_rows: TreeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     pending: PendingNode,
     candidate: CandidateSplit,
     nodes: GrowingNodes,

@@ -91,14 +91,19 @@ def _copy_back(right_values: NDArray[Any], spare: NDArray[Any]) -> None:
 
 @inlined_kernel
 def partition(
-    goes_left: NDArray[np.uint8], tree_rows: TreeRows, packed: PackedRows, start: int, stop: int, spare: SpareRows
+    goes_left: NDArray[np.uint8],
+    tree_rows: TreeRows,
+    packed: PackedRows | None,
+    start: int,
+    stop: int,
+    spare: SpareRows,
 ) -> None:
     """Reorder rows[start:stop] in place; goes_left (stop - start,) is 1 for rows that go left and 0 for others.
 
     `spare` must be large enough for the right side, and is overwritten. Of packed rows, only the words are moved along.
     """
     rows = tree_rows.rows[start:stop]
-    if packed.n_fitting > 0:
+    if packed is not None and packed.n_fitting > 0:
         _move_packed(rows, packed.words[start:stop], goes_left, spare)
     else:
         _move_plain(rows, tree_rows.labels[start:stop], tree_rows.weights[start:stop], goes_left, spare)

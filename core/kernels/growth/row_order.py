@@ -5,7 +5,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from core.kernels.features import BinnedFeatures, NumericFeatures
-from core.kernels.growth.growth_workspace import GrowthLimits, GrowthWorkspace
+from core.kernels.growth.growth_workspace import GrowthWorkspace
 from core.kernels.growth.partition import TreeRows, partition
 from core.kernels.jit import chosen_by_type, inlined_kernel, inner_kernel
 from core.kernels.search.categorical_cuts import rank_codes
@@ -18,7 +18,7 @@ from core.kernels.search.splitting import Split
 def order_rows(
     features: BinnedFeatures,
     tree_rows: TreeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     start: int,
     stop: int,
     split: Split,
@@ -37,17 +37,16 @@ def order_rows(
 def _order_by_category(
     features: BinnedFeatures,
     tree_rows: TreeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     start: int,
     stop: int,
     split: Split,
     buffer: int,
-    limits: GrowthLimits,
     workspace: GrowthWorkspace,
 ) -> int:
     """Order the rows by a split of categories, whose ranks are known only now; return the number that go left."""
     codes = workspace.search.codes[buffer]
-    if not limits.search.random_cuts:
+    if packed is None:
         rank_codes(codes, stop - start, workspace.search.categories.ranks[buffer])
     return order_rows(features, tree_rows, packed, start, stop, split, codes, workspace)
 
@@ -55,21 +54,20 @@ def _order_by_category(
 def order_if_categorical(
     features: BinnedFeatures,
     tree_rows: TreeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     start: int,
     stop: int,
     split: Split,
     buffer: int,
-    limits: GrowthLimits,
     workspace: GrowthWorkspace,
 ) -> int:
     """Order the rows by a split of categories; return the number that go left. Not compiled for numeric features."""
-    return _order_by_category(features, tree_rows, packed, start, stop, split, buffer, limits, workspace)
+    return _order_by_category(features, tree_rows, packed, start, stop, split, buffer, workspace)
 
 
 @chosen_by_type(order_if_categorical)
 def _choose_order(
-    features: Any, tree_rows: Any, packed: Any, start: Any, stop: Any, split: Any, buffer: Any, limits: Any,
+    features: Any, tree_rows: Any, packed: Any, start: Any, stop: Any, split: Any, buffer: Any,
     workspace: Any,
 ) -> Any:  # fmt: skip
     return _leave_order if features.instance_class is NumericFeatures else order_if_categorical
@@ -78,12 +76,11 @@ def _choose_order(
 def _leave_order(
     features: NumericFeatures,
     tree_rows: TreeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     start: int,
     stop: int,
     split: Split,
     buffer: int,
-    limits: GrowthLimits,
     workspace: GrowthWorkspace,
 ) -> int:
     """Return that the rows are not ordered; never called, since no feature is categorical."""

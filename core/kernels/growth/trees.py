@@ -78,19 +78,21 @@ def _total(weights: NDArray[np.float64]) -> float:
 
 
 @inner_kernel
-def _pack(tree_rows: TreeRows, limits: GrowthLimits, workspace: GrowthWorkspace) -> int:
-    """Fill workspace.words if random cuts are wanted; return how many can be summed, 0 if rows cannot be packed."""
-    if not limits.search.random_cuts:
+def _pack(tree_rows: TreeRows, words: NDArray[np.uint64] | None, n_classes: int) -> int:
+    """Fill `words` (row,), if there are any; return how many can be summed, 0 if rows cannot be packed."""
+    if words is None:
         return 0
-    n_classes = workspace.search.lanes.shape[0]
-    return pack_weights(tree_rows.labels, tree_rows.weights, n_classes, workspace.words)
+    return pack_weights(tree_rows.labels, tree_rows.weights, n_classes, words)
 
 
 @inlined_kernel
-def _packed_rows(tree_rows: TreeRows, n_fitting: int, workspace: GrowthWorkspace) -> PackedRows:
-    """Return the words of the tree, of which `n_fitting` can be summed."""
-    lanes = workspace.search.lanes
-    return PackedRows(workspace.words[: tree_rows.rows.shape[0]], lanes, n_fitting, bits_per_class(lanes.shape[0]))
+def _packed_rows(
+    tree_rows: TreeRows, words: NDArray[np.uint64] | None, n_fitting: int, lanes: NDArray[np.int64]
+) -> PackedRows | None:
+    """Return the words of the tree, of which `n_fitting` can be summed; None for best cuts."""
+    if words is None:
+        return None
+    return PackedRows(words[: tree_rows.rows.shape[0]], lanes, n_fitting, bits_per_class(lanes.shape[0]))
 
 
 @inlined_kernel
@@ -106,7 +108,8 @@ def _grow_depth_first(
     """Grow one tree without reference counting."""
     nodes, stack = workspace.nodes, workspace.stack
     tree_weight = _total(tree_rows.weights)
-    packed = _packed_rows(tree_rows, _pack(tree_rows, limits, workspace), workspace)
+    words, lanes = workspace.words, workspace.search.lanes
+    packed = _packed_rows(tree_rows, words, _pack(tree_rows, words, lanes.shape[0]), lanes)
     _reset_feature_order(workspace)
     _write_pending(stack, 0, _new_root(tree_rows.rows.shape[0], random_state))
     n_nodes, size = 0, 1
@@ -159,7 +162,7 @@ def _start_node(
     workspace: GrowthWorkspace,
 ) -> CandidateSplit:
     """Call `start_node` without inlining it, since best-first growth calls it in two places."""
-    packed = _packed_rows(tree_rows, n_fitting, workspace)
+    packed = _packed_rows(tree_rows, workspace.words, n_fitting, workspace.search.lanes)
     return start_node(
         criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, stop_flag, workspace
     )
@@ -184,7 +187,7 @@ def _split_node(
     if candidate.n_left < 0:
         rows = tree_rows.rows[pending.start : pending.stop]
         gather_codes(features, candidate.split.feature, rows, workspace.search.codes[candidate.buffer])
-    packed = _packed_rows(tree_rows, n_fitting, workspace)
+    packed = _packed_rows(tree_rows, workspace.words, n_fitting, workspace.search.lanes)
     return split_node(features, tree_rows, packed, pending, candidate, nodes, node, workspace)
 
 
@@ -210,7 +213,7 @@ def grow_best_first(
     """
     root = _new_root(tree_rows.rows.shape[0], random_state)
     tree_weight, nodes = tree_rows.weights.sum(), workspace.nodes
-    n_fitting = _pack(tree_rows, limits, workspace)
+    n_fitting = _pack(tree_rows, workspace.words, workspace.search.lanes.shape[0])
     _reset_feature_order(workspace)
     pending_nodes = [root]
     candidates = [

@@ -30,7 +30,7 @@ def _try_categorical(
     highest: int,
     missing_code: int,
     node: NodeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     limits: SearchLimits,
     random_state: NDArray[np.uint64],
     workspace: SearchWorkspace,
@@ -41,7 +41,7 @@ def _try_categorical(
     The best cut fills row `buffer` of the ranks. For a random cut, the codes in row `buffer` become ranks.
     """
     codes, categories, min_rows = workspace.codes[buffer], workspace.categories, limits.min_samples_leaf
-    if limits.random_cuts:
+    if packed is not None:
         draw_categories(codes, totals.n_rows, lowest, highest, missing_code, random_state, categories)
         return better_side_for_missing(
             criterion, totals, feature, codes, missing_code, highest == missing_code, 0, np.nan, node, packed, min_rows,
@@ -63,7 +63,7 @@ def try_if_categorical(
     lowest: int,
     highest: int,
     node: NodeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     limits: SearchLimits,
     random_state: NDArray[np.uint64],
     workspace: SearchWorkspace,
@@ -93,7 +93,7 @@ def _keep_best(
     lowest: int,
     highest: int,
     node: NodeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     limits: SearchLimits,
     random_state: NDArray[np.uint64],
     workspace: SearchWorkspace,

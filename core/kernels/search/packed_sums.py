@@ -5,6 +5,9 @@
 If weights are integers, a row is stored as its weight shifted to the bits of its class. As many rows as cannot overflow
 are summed without a table or an order, which the compiler vectorizes. The words of a whole tree are moved together with
 its rows. If a tree cannot be packed, nodes with few classes may still be packed on their own.
+
+Only random cuts sum rows this way. For best cuts there are no words and no packed rows: both are None, so that kernels
+are compiled without this code.
 """
 
 from typing import Any, NamedTuple
@@ -58,18 +61,18 @@ def bits_per_class(n_classes: int) -> int:
 def packed_rows(
     classes: NDArray[np.uint16],
     weights: NDArray[np.float64],
-    words: NDArray[np.uint64],
+    words: NDArray[np.uint64] | None,
     lanes: NDArray[np.int64],
-    is_wanted: bool,
-) -> PackedRows:
-    """Return the rows packed into `words` (row or more,) if `is_wanted` and if they can be packed.
+) -> PackedRows | None:
+    """Return the rows packed into `words` (row or more,) if they can be packed; None without words.
 
     `lanes` are 0, 1, ... Only kernels may call this function, since no references to the views in its result are
     counted.
     """
-    n_rows, n_classes, n_fitting = classes.shape[0], lanes.shape[0], 0
-    if is_wanted:
-        n_fitting = pack_weights(classes, weights, n_classes, words)
+    if words is None:
+        return None
+    n_rows, n_classes = classes.shape[0], lanes.shape[0]
+    n_fitting = pack_weights(classes, weights, n_classes, words)
     return PackedRows(words[:n_rows], lanes, n_fitting, bits_per_class(n_classes))
 
 

@@ -5,15 +5,15 @@ Objectives within a tolerance count as equal, so that rounding does not decide. 
 criterion.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.criteria.catalog import Criterion
+from core.kernels.criteria.catalog import CRITERIA, Criterion
 from core.kernels.criteria.dispatch import combine_risks, pair_gain, side_risk, splits_into_risks, with_weight
 from core.kernels.criteria.sides import EMPTY_SIDE, Side
-from core.kernels.jit import inlined_kernel, inner_kernel
+from core.kernels.jit import chosen_by_type, inlined_kernel, inner_kernel, uncompiled
 from core.kernels.search.ordering import key_code, key_position
 
 TIE_TOLERANCE = 1e-12
@@ -211,7 +211,6 @@ def _scan_pairs(
     return best
 
 
-@inlined_kernel
 def scan_cuts(
     criterion: Criterion,
     totals: NodeTotals,
@@ -230,6 +229,13 @@ def scan_cuts(
     All other rows of the node stay on the left: those of the code `lowest`, and those with missing values if they are
     not entries.
     """
-    if splits_into_risks(criterion):
-        return _scan_risks(criterion, totals, feature, lowest, keys, n_entries, classes, weights, cuts, workspace, best)
-    return _scan_pairs(criterion, totals, feature, lowest, keys, n_entries, classes, weights, cuts, workspace, best)
+    scan = _scan_risks if splits_into_risks(criterion) else _scan_pairs
+    return scan(criterion, totals, feature, lowest, keys, n_entries, classes, weights, cuts, workspace, best)
+
+
+@chosen_by_type(scan_cuts, forceinline=True)
+def _choose_scan(
+    criterion: Any, totals: Any, feature: Any, lowest: Any, keys: Any, n_entries: Any, classes: Any, weights: Any,
+    cuts: Any, workspace: Any, best: Any,
+) -> Any:  # fmt: skip
+    return uncompiled(_scan_risks if CRITERIA[criterion.instance_class].splits_into_risks else _scan_pairs)

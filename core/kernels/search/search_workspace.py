@@ -16,7 +16,6 @@ class SearchLimits(NamedTuple):
 
     max_features: int
     min_samples_leaf: int  # rows, not weight
-    random_cuts: bool  # one random cut per feature instead of the best one
     rows_per_weight: float  # rows of equal weight that tell as much as one unit of the trees' row weights
 
 
@@ -32,21 +31,21 @@ class SearchWorkspace(NamedTuple):
     feature_order: NDArray[np.int64]  # (feature,)
     codes: NDArray[Any]  # (2, row), codes of the best cut's feature and of the feature being tried
     rows_per_code: NDArray[np.int32]  # (code,)
-    words: NDArray[np.uint64]  # (row,), see packed_sums
+    words: NDArray[np.uint64] | None  # (row,), see packed_sums; None: best cuts
     lanes: NDArray[np.int64]  # (class,): 0, 1, ...
     entries: EntryWorkspace
     categories: CategoryWorkspace
     scan: ScanWorkspace
 
 
-def new_search_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) -> SearchWorkspace:
-    """Return a workspace for nodes of up to `n_rows` rows."""
+def new_search_workspace(features: BinnedFeatures, n_rows: int, n_classes: int, random_cuts: bool) -> SearchWorkspace:
+    """Return a workspace for nodes of up to `n_rows` rows, with one random cut per feature or the best one."""
     entries = new_entry_workspace(n_rows)
     return SearchWorkspace(
         np.arange(features.codes.shape[0], dtype=np.int64),
         np.empty((2, n_rows), dtype=features.codes.dtype),
         np.zeros(MAX_CELLS + 1, dtype=np.int32),
-        np.empty(n_rows, dtype=np.uint64),
+        np.empty(n_rows, dtype=np.uint64) if random_cuts else None,
         np.arange(n_classes, dtype=np.int64),
         entries,
         new_category_workspace(features, n_rows, n_classes),

@@ -163,7 +163,7 @@ def _try_feature(
     lowest: int,
     highest: int,
     node: NodeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     limits: SearchLimits,
     random_state: NDArray[np.uint64],
     workspace: SearchWorkspace,
@@ -179,7 +179,7 @@ def _try_feature(
             criterion, totals, features, feature, buffer, lowest, highest, node, packed, limits, random_state,
             workspace, best,
         )  # fmt: skip
-    if limits.random_cuts:
+    if packed is not None:
         return random_cut(
             criterion, totals, features, feature, codes, lowest, highest, node, packed, min_rows, random_state,
             workspace.scan, best,
@@ -211,7 +211,7 @@ def best_split(
     totals: NodeTotals,
     features: BinnedFeatures,
     node: NodeRows,
-    packed: PackedRows,
+    packed: PackedRows | None,
     limits: SearchLimits,
     n_constant: int,
     random_state: NDArray[np.uint64],

@@ -14,6 +14,8 @@ from app.settings import Settings
 from app.storage.database import own_sessions
 from tests.service_process import service_environment
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def keys_command(settings: Settings, context):

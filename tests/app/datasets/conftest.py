@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from fastapi import FastAPI
+from starlette.routing import BaseRoute
 from starlette.testclient import TestClient
 
 from app.context import ServiceContext
@@ -15,11 +17,19 @@ from app.settings import Limits
 
 def make_app(context: ServiceContext, limits: Limits) -> FastAPI:
     app = FastAPI(max_body_size=limits.max_body_bytes)
+    app.router.routes[:] = _routes(limits)
     app.state.context = replace(context, settings=context.settings.model_copy(update={"limits": limits}))
     error_handlers.install(app)
     request_memory.install(app, app.state.context.settings)
-    app.include_router(endpoints.router(limits))
     return app
+
+
+@cache
+def _routes(limits: Limits) -> list[BaseRoute]:
+    """Return routes for applications to share; the first request analyzes them, which takes longer than most tests."""
+    app = FastAPI(max_body_size=limits.max_body_bytes)
+    app.include_router(endpoints.router(limits))
+    return app.router.routes
 
 
 @pytest.fixture

@@ -3,11 +3,12 @@
 import re
 
 import pytest
+from fastapi import APIRouter
 from fastapi.testclient import TestClient
 
 from app.http.route_needs import known_routes
-from app.main import create_app
 from app.settings import ServerSettings, Settings
+from tests.conftest import make_app
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -17,7 +18,7 @@ PARTNER = "https://labels.example.org"
 
 def _client(settings: Settings, **server) -> TestClient:
     changed = {"server": ServerSettings(**server)}
-    return TestClient(create_app(settings.model_copy(update=changed)), base_url="http://localhost")
+    return TestClient(make_app(settings.model_copy(update=changed)), base_url="http://localhost")
 
 
 def _code(response, status: int) -> str:
@@ -145,6 +146,24 @@ class TestCors:
                         assert response.headers["vary"].split(", ").count("Origin") == 1, route
                     exposed = set(answer.headers["access-control-expose-headers"].split(", "))
                     assert {"Location", "ETag", "Retry-After", "X-Request-Id", "Content-Disposition"} <= exposed
+
+    def test_a_listed_origin_may_read_an_internal_error(self, settings: Settings) -> None:
+        router = APIRouter()
+
+        @router.get("/broken")
+        @router.get("/v2/broken")
+        def broken() -> None:
+            raise RuntimeError("a bug")
+
+        with _client(settings, cors_origins=(PARTNER,)) as client:
+            client.app.include_router(router)
+            response = client.get("/broken", headers={"Origin": PARTNER, "Sec-Fetch-Site": "cross-site"})
+            assert _code(response, 500) == "internal_error"
+            assert response.headers["access-control-allow-origin"] == PARTNER
+            assert response.headers["vary"] == "Origin"
+            assert {"x-request-id", "x-content-type-options"} <= set(response.headers)
+            assert "access-control-allow-origin" not in client.get("/broken", headers={"Origin": EVIL}).headers
+            assert list(client.get("/v2/broken").json()) == ["error"]
 
     def test_other_origins_may_not(self, settings: Settings) -> None:
         with _client(settings, cors_origins=(PARTNER,)) as client:

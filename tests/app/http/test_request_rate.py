@@ -12,7 +12,6 @@ from app.http.errors import RateLimitExceeded
 from app.http.request_rate import RequestRate, client_network
 from app.main import create_app
 from app.settings import ServerSettings, Settings
-from tests.conftest import _empty
 
 
 class Clock:
@@ -104,9 +103,7 @@ def test_addresses_of_one_network_are_one_client(address: str, client: str) -> N
 def limited(settings: Settings):
     app = create_app(settings.model_copy(update={"server": ServerSettings(requests_per_minute=3)}))
     with TestClient(app, base_url="http://localhost") as client:
-        _empty(app.state.context)
         yield client
-        _empty(app.state.context)
 
 
 def test_an_address_gets_429_that_names_the_limit(limited: TestClient) -> None:

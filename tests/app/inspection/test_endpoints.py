@@ -179,5 +179,19 @@ class TestImportances:
         by_name = {one["feature"]: (one["permutation"], one["permutation_sd"]) for one in body["features"]}
         assert by_name == {"age": (None, None), "job": (0.25, 0.01)}
 
+    def test_pages_are_the_whole_in_order_of_importance(self, client, context, model):
+        numbers = [{**FEATURES[0], "name": f"x{number}"} for number in range(7)]
+        make_trained_model(context, name="wide", features=numbers)
+        whole = client.get("/models/wide/importances").json()
+        assert (whole["total"], len(whole["features"]), whole["next_cursor"]) == (7, 7, None)
+        pages = [client.get("/models/wide/importances?limit=3").json()]
+        while cursor := pages[-1]["next_cursor"]:
+            pages.append(client.get("/models/wide/importances", params={"limit": 3, "cursor": cursor}).json())
+        assert [len(page["features"]) for page in pages] == [3, 3, 1]
+        assert [one for page in pages for one in page["features"]] == whole["features"]
+        assert {page["total"] for page in pages} == {7}
+        foreign = {"cursor": pages[0]["next_cursor"]}
+        problem(client.get("/models/credit-risk/importances", params=foreign), 422, "invalid_cursor")
+
     def test_not_found(self, client):
         problem(client.get(f"/models/{uuid.uuid4()}/importances"), 404, "model_not_found")

@@ -6,11 +6,13 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
+from app.audits.tables import AuditRow
 from app.jobs import lease
 from app.jobs.states import JobKind
 from app.jobs.tables import JobEventRow, JobRow
 from app.storage.database import reading, writing
 from tests.factories import job, make_job, make_sweep
+from tests.stored_files import put
 
 
 def n_rows(client: TestClient, table: type[JobRow] | type[JobEventRow]) -> int:
@@ -26,6 +28,19 @@ def test_ended_job_goes_with_its_events_and_frees_its_key(client: TestClient) ->
     assert client.get(f"/jobs/{job_id}").status_code == 404
     assert n_rows(client, JobRow) == n_rows(client, JobEventRow) == 0
     assert make_job(context, key="first", request={"name": "another"}) != job_id
+
+
+@pytest.mark.parametrize("route", ["jobs", "audits"])
+def test_the_file_of_an_audit_goes_at_once(client: TestClient, route: str) -> None:
+    context = client.app.state.context
+    job_id = make_job(context, kind=JobKind.AUDIT)
+    client.post(f"/jobs/{job_id}/cancel")
+    issues = put(context.issue_store, lambda path: path.write_bytes(b"issues"))
+    columns = {"classes": [0, 1], "n_rows": 2, "n_issues": 0, "report": {}, "issues_sha256": issues.sha256}
+    with writing(context.sessions) as session:
+        session.add(AuditRow(job_id=job_id, **columns))
+    assert client.delete(f"/{route}/{job_id}").status_code == 204
+    assert not context.issue_store.holds(issues.sha256)
 
 
 @pytest.mark.parametrize("claim", [False, True])

@@ -65,6 +65,9 @@ def test_a_model_in_memory_is_found_without_its_large_columns(context: ServiceCo
     assert [_large_columns(statement) for statement in first] == [set(), {"feature_schema"}]
     assert again == []
     change_model(context.sessions, context.artifact_store, reference, {"description": "changed"})
+    assert _selects(context, service, reference) == []
+    make_trained_model(context, name="another")
+    change_model(context.sessions, context.artifact_store, "another", {"name": "renamed"})
     assert [_large_columns(statement) for statement in _selects(context, service, reference)] == [set()]
 
 

@@ -1,10 +1,12 @@
 """Trained models for tests: fitted by `core`, stored and registered as a worker does it."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from fastapi import FastAPI
+from starlette.routing import BaseRoute
 from starlette.testclient import TestClient
 
 import core
@@ -37,16 +39,24 @@ FEATURES: list[dict[str, Any]] = [
 
 def client_of(context: ServiceContext) -> TestClient:
     app = FastAPI()
+    app.router.routes[:] = _routes()
     app.state.context = context
     error_handlers.install(app)
     request_memory.install(app, context.settings)
+    app.add_middleware(ProtocolErrors)
+    return TestClient(app, raise_server_exceptions=False)
+
+
+@cache
+def _routes() -> list[BaseRoute]:
+    """Return routes for applications to share; the first request analyzes them, which takes longer than most tests."""
+    app = FastAPI()
     app.include_router(pointer_endpoints.router)
     app.include_router(trained_models.router)
     app.include_router(predictions.router)
     app.include_router(batch_predictions.router)
     app.include_router(inference.router)
-    app.add_middleware(ProtocolErrors)
-    return TestClient(app, raise_server_exceptions=False)
+    return app.router.routes
 
 
 def fitted(features: Sequence[dict[str, Any]], labels: Sequence[Any], seed: int = 0) -> core.ForestClassifier:

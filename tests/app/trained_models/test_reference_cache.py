@@ -6,15 +6,18 @@ import pytest
 
 from app.context import ServiceContext, open_context
 from app.predictions.service import PredictionService
+from app.storage.database import writing
 from app.storage.generation import Generation
 from app.trained_models import reference_cache
 from app.trained_models.errors import ModelNotFound
 from app.trained_models.pointer_service import point_alias, remove_alias, set_default
 from app.trained_models.reference_cache import ReferenceCache
 from app.trained_models.renaming import rename_models
-from app.trained_models.service import delete_model
+from app.trained_models.repository import TrainedModelRepository
+from app.trained_models.service import change_model, delete_model
 from tests.app.trained_models.made import make_trained_model
 from tests.app.trained_models.registered import like, register
+from tests.factories import make_job
 
 NAME = "credit-risk"
 
@@ -85,6 +88,27 @@ def test_a_change_by_another_process_counts_in_the_next_request(
     served = predictions.open(reference)
     assert (served.name, served.version) == after
     assert served.reference()["name"] == after[0]
+
+
+def test_descriptions_tags_and_jobs_keep_what_is_remembered(context: ServiceContext) -> None:
+    make_trained_model(context)
+    predictions = PredictionService(
+        context.sessions, context.artifact_store, context.served_models, context.instruments
+    )
+    predictions.open(NAME)
+    for changes in ({"description": "for new loans"}, {"tags": ["loans"]}, {}):
+        change_model(context.sessions, context.artifact_store, NAME, changes)
+    make_job(context)
+    assert context.served_models.warm(NAME) is not None
+
+
+def test_an_update_of_anything_else_counts(context: ServiceContext) -> None:
+    model = make_trained_model(context)
+    generation = Generation(context.settings.generation_file)
+    before = generation.current()
+    with writing(context.sessions) as session:
+        TrainedModelRepository(session).update(model.id, {"description": "renamed", "name": "other"})
+    assert generation.current() != before
 
 
 def test_changes_on_other_machines_count_when_the_time_is_over(

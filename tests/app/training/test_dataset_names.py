@@ -5,6 +5,7 @@ import uuid
 import pytest
 from fastapi.testclient import TestClient
 
+from tests.app.trained_models.made import make_trained_model
 from tests.app.training.train_requests import TREE, refused
 from tests.factories import make_dataset
 
@@ -74,3 +75,34 @@ def test_routes_of_a_data_set_take_its_name(client: TestClient) -> None:
     for path in ("", "/rows", "/profile"):
         problem = client.get(f"/datasets/nobody{path}").json()
         assert (problem["code"], problem["errors"][0]["pointer"]) == ("dataset_not_found", "path/dataset_id")
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/audits", "/sweeps"])
+def test_lists_of_jobs_are_filtered_by_the_name(client: TestClient, path: str) -> None:
+    context, submitted_to = client.app.state.context, {"/jobs": "/train"}.get(path, path)
+    for name in ("loans", "cars", "loans"):
+        newest = make_dataset(context, name=name)
+        submitted = client.post(submitted_to, json=body_of(submitted_to, name)).json()
+    listed = client.get(path, params={"dataset_id": "loans"}).json()
+    assert (listed["total"], [item["id"] for item in listed["items"]]) == (1, [submitted["id"]])
+    assert client.get(path, params={"dataset_id": str(newest)}).json() == listed
+    check_unknown(client, path)
+
+
+def test_models_are_filtered_by_the_name(client: TestClient) -> None:
+    context = client.app.state.context
+    loans = make_dataset(context, name="loans")
+    model = make_trained_model(context, dataset_id=loans)
+    make_trained_model(context, name="other")
+    listed = client.get("/models", params={"dataset_id": "loans"}).json()["items"]
+    assert [item["id"] for item in listed] == [str(model.id)]
+    check_unknown(client, "/models")
+
+
+def check_unknown(client: TestClient, path: str) -> None:
+    problem = client.get(path, params={"dataset_id": "nobody"}).json()
+    assert (problem["code"], problem["errors"][0]["pointer"]) == ("dataset_not_found", "query/dataset_id")
+    # Jobs outlive their data sets, so an id that is unknown may be right.
+    assert client.get(path, params={"dataset_id": str(uuid.uuid4())}).json()["items"] == []
+    problem = client.get(path, params={"dataset_id": ""}).json()
+    assert (problem["code"], problem["errors"][0]["pointer"]) == ("invalid_request", "query/dataset_id")

@@ -42,6 +42,16 @@ class TestAccepted:
             "selection": "auto",
         }
 
+    def test_the_default_model_chooses_itself(self, client: TestClient, dataset_id: str) -> None:
+        request = client.post("/train", json={"dataset_id": dataset_id}).json()["request"]
+        assert request["name"] == "made-auto"
+        assert request["model"] == {
+            "kind": "auto",
+            "time_budget": None,
+            "n_fits": None,
+            "class_weight": None,
+        }
+
     def test_inline_data_becomes_a_data_set(self, client: TestClient) -> None:
         columns = {"x": [0.5, None, 1.5, 2.5], "colour": ["red", "blue", None, "red"], "y": [1, 0, 1, 0]}
         body = {"name": "small", "model": TREE, "data": {"columns": columns, "target": "y"}}
@@ -182,7 +192,8 @@ class TestRefused:
         assert error["detail"].startswith(detail)
 
     def test_missing_fields(self, client: TestClient) -> None:
-        assert refused(client, {}) == ("invalid_request", ["/model"])
+        assert refused(client, {}) == ("invalid_request", ["/"])
+        assert refused(client, {"data": {"columns": {"x": [1]}}}) == ("invalid_request", ["/data/target"])
 
     @pytest.mark.parametrize("tables", [{}, {"dataset_id": str(uuid.uuid4()), "data": {"columns": {}, "target": "y"}}])
     def test_no_table_or_two(self, client: TestClient, tables: dict[str, Any]) -> None:

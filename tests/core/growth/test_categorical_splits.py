@@ -7,6 +7,8 @@ import core
 from core.kernels.growth.tree_nodes import LEAF
 from tests.core.growth.grown_trees import node_bytes
 
+pytestmark = pytest.mark.slow
+
 BOOSTERS = ["rmboost", "adaboost", "logitboost", "gentleboost", "lpboost", "brownboost", "robustboost"]
 
 

@@ -233,7 +233,7 @@ def test_tree_does_not_depend_on_earlier_trees_of_its_thread(forest, n_rows):
     for tree, state in enumerate(SeedTree(forest.random_state).kernel_states(8)):
         weights = bootstrap_weights(data.weights, None, state) if forest.bootstrap else data.weights
         criterion = fitted.loss_.criterion(problem.n_classes)
-        own_problem = problem._replace(workspaces=ThreadWorkspaces())
+        own_problem = problem._replace(workspaces=ThreadWorkspaces(random_cuts=forest.splitter == "random"))
         nodes = grow_tree(own_problem, weights, criterion, state, Progress(NullMonitor(), "growing", 1))
         assert same_bytes(fitted.trees_[tree], nodes)
 

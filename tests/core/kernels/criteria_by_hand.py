@@ -6,7 +6,7 @@ from core.kernels.criteria.dispatch import gain_from_objective
 from core.kernels.criteria.dispatch import node_impurity as impurity_with_scratch
 from core.kernels.criteria.distribution import TabulatedImpurity
 from core.kernels.criteria.entropy import Credal, Entropy, lifted_log_table
-from core.kernels.criteria.gini import Gini, NegativeExponentialImpurity, SignedGini, SqrtGiniImpurity
+from core.kernels.criteria.gini import Gini, NegativeExponentialImpurity, SignedGini
 from core.kernels.criteria.norm import (
     GeneralizedCrossEntropyImpurity,
     Misclassification,
@@ -24,7 +24,6 @@ ONE_OF_EACH = (
     Gini(),
     Entropy(_NO_TABLE),
     Misclassification(1.0),
-    SqrtGiniImpurity(2),
     NegativeExponentialImpurity(0.5, 2),
     GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, new_power_tables(0.5), _NO_TABLE, new_power_tables(0.0)),
     NearMisclassification(1.0 / 0.99, 100.0, 0.01),

@@ -134,7 +134,7 @@ def test_scan_finds_the_best_cut(node, named_criterion, min_rows):
     codes, classes, weights, n_classes = node
     kind, criterion = named_criterion
     features = binned_features(codes[np.newaxis], [MISSING])
-    workspace = search_workspace.new_search_workspace(features, len(codes), n_classes)
+    workspace = search_workspace.new_search_workspace(features, len(codes), n_classes, random_cuts=False)
     totals = node_totals(classes, weights, n_classes)
     cut = splitting.best_cut(
         criterion,

@@ -1,0 +1,175 @@
+"""Classifier that chooses its own model: the most accurate forests of a search, grown in a way that suits the noise."""
+
+import time
+from itertools import pairwise
+from typing import Annotated, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE, Candidate
+from core.automatic.decision import Choice, decide
+from core.automatic.members import (
+    N_TREES,
+    candidate_for_drawn_labels,
+    grow_members,
+    member_bounds,
+    true_classes_of_rows,
+)
+from core.automatic.noise import noise_of_search
+from core.automatic.report import leaderboard_table
+from core.automatic.search import SEARCHING, ScoredCandidate, part_to_search, search
+from core.compilation import announce_compilation
+from core.fit_summary import FitSummary, growth_summary
+from core.forests.fitting import Fit
+from core.forests.forest import ExtraTreesClassifier, ForestClassifier
+from core.forests.tuning import GROWING
+from core.forests.voting_trees import VotingTrees
+from core.growth.growing import thread_count
+from core.growth.growth_parameters import ClassWeights, Jobs, RandomState
+from core.growth.leaf_paths import EnsemblePaths
+from core.growth.tree_structure import Trees, rescale_node_weights
+from core.losses.catalog import SquaredError
+from core.monitoring import FitMonitor, NullMonitor
+from core.noise.estimation import TransitionEstimate
+from core.parameters import Bounds, Help
+from core.randomness import SeedTree
+from core.validation.categories import FROM_DTYPE, CategoricalFeatures
+from core.validation.training_data import training_data
+
+TimeBudget = Annotated[
+    float | None,
+    Bounds(gt=0),
+    Help(
+        "Seconds after which no further candidate is begun; the trees of the result are grown afterwards. Results then "
+        "depend on the speed of the machine. If unset, time is not limited."
+    ),
+]
+NumberOfFits = Annotated[
+    int | None,
+    Bounds(ge=1, le=len(CANDIDATES)),
+    Help(f"Number of candidates that are grown and compared; if unset, all {len(CANDIDATES)}."),
+]
+
+
+class AutoClassifier(EnsemblePaths, VotingTrees):
+    """The most accurate forests of a search, chosen on the given labels alone, which may be wrong.
+
+    Forests and extra trees with different numbers of features and rows per leaf are compared by out-of-bag accuracy,
+    and the trees of the four best vote together. If about 30 % of the labels or more are estimated to be wrong, the
+    trees of these four are grown on labels that are drawn from the estimated probabilities of the true classes. The
+    same `random_state` gives the same classifier for any `n_jobs`, unless `time_budget` is set.
+
+    Fitted attributes:
+
+    - `classes_`, `n_features_in_`, and `feature_names_in_` if X has column names;
+    - `choice_` (Choice): the leaderboard, the noise rate that it relies on and what was chosen; `explain()` prints it;
+    - `noise_estimate_` (TransitionEstimate), among the classes of at least 10 rows; None with class weights, for too
+      few rows, for more than 50 classes and for one class; it is not saved in artifacts;
+    - `trees_` (Trees), all trees in the order of the members, and `loss_`, the loss that they were grown with.
+    """
+
+    choice_: Choice
+    noise_estimate_: TransitionEstimate | None
+
+    def __init__(
+        self,
+        *,
+        time_budget: TimeBudget = None,
+        n_fits: NumberOfFits = None,
+        categorical_features: CategoricalFeatures = FROM_DTYPE,
+        class_weight: ClassWeights = None,
+        random_state: RandomState = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.time_budget = time_budget
+        self.n_fits = n_fits
+        self.categorical_features = categorical_features
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, monitor: FitMonitor | None = None
+    ) -> Self:
+        """Search the best forests for X (row, feature), NaN = missing, and labels y (row,), and grow their trees.
+
+        `sample_weight` (row,) is not negative. `groups` (row,) are any hashable values: rows of one group are never on
+        both sides of an out-of-bag vote. Raises InvalidParameter, InvalidInput, and FitStopped when `monitor` asks.
+        """
+        announce_compilation()
+        self._check_parameters()
+        deadline = None if self.time_budget is None else time.monotonic() + self.time_budget
+        data = training_data(self, X, y, sample_weight, self.class_weight, groups)
+        fit = Fit(data, SeedTree(self.random_state), monitor or NullMonitor(), thread_count(self.n_jobs))
+        part = part_to_search(fit)
+        result = search(part, self._candidates(), deadline)
+        noise = noise_of_search(part.fit, result, self.class_weight is not None)
+        choice, true_classes = decide(result, noise), None
+        if choice.draws_labels and not isinstance(noise, str):
+            true_classes = true_classes_of_rows(fit, part, result, noise)
+        trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes)
+        rescale_node_weights(trees, data.weight_unit)
+        self.trees_, self.loss_, self.choice_ = trees, SquaredError(), choice
+        self.noise_estimate_ = None if isinstance(noise, str) else noise.fitted.estimate
+        self.classes_ = data.labels.classes
+        return self
+
+    def phases(self) -> dict[str, int]:
+        """Return the phases that a monitor of `fit` receives, in order, with the number of trees that each grows.
+
+        Raises InvalidParameter for parameters that `fit` would refuse before it reads any data.
+        """
+        self._check_parameters()
+        return {SEARCHING: len(self._candidates()) * TREES_PER_CANDIDATE, GROWING: N_TREES}
+
+    def _candidates(self) -> tuple[Candidate, ...]:
+        return CANDIDATES[: self.n_fits]
+
+    def explain(self) -> str:
+        """Return what was chosen and why, and the leaderboard, as text."""
+        self._check_is_fitted("trees_")
+        return f"{self.choice_.reason()}\n\n{leaderboard_table(self.choice_)}"
+
+    @property
+    def reason_(self) -> str:
+        """One-sentence account of the choice and its reasons."""
+        self._check_is_fitted("trees_")
+        return self.choice_.reason()
+
+    @property
+    def leaderboard_(self) -> tuple[ScoredCandidate, ...]:
+        """All candidates with their out-of-bag accuracy on the given labels, best first."""
+        self._check_is_fitted("trees_")
+        return self.choice_.leaderboard
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """Weight of each member in the predictions, (member,), in the order of the leaderboard; their sum is 1."""
+        self._check_is_fitted("trees_")
+        sizes = np.array([len(trees) for trees in self._trees_of_members()], dtype=np.float64)
+        return np.asarray(sizes / sizes.sum())
+
+    @property
+    def estimators_(self) -> list[ForestClassifier | ExtraTreesClassifier]:
+        """Members as fitted forests, which share the trees; predictions are their mean with `weights_`."""
+        self._check_is_fitted("trees_")
+        members = zip(self.choice_.chosen, self._trees_of_members(), strict=True)
+        return [self._as_forest(scored.candidate, trees) for scored, trees in members]
+
+    def _trees_of_members(self) -> list[Trees]:
+        bounds = member_bounds(len(self.choice_.chosen), len(self.trees_))
+        return [self.trees_[first:stop] for first, stop in pairwise(bounds)]
+
+    def _as_forest(self, candidate: Candidate, trees: Trees) -> ForestClassifier | ExtraTreesClassifier:
+        grown = candidate_for_drawn_labels(candidate) if self.choice_.draws_labels else candidate
+        forest = grown.unfitted(len(trees))
+        forest.n_jobs, forest.categorical_features = self.n_jobs, self.categorical_features
+        forest.class_weight = self.class_weight
+        self._share_fit_with(forest, trees)
+        return forest
+
+    def fit_summary(self, noise_rate: float | None = None) -> FitSummary:
+        """Return the fit summary with the choice. There is no certificate, whatever the noise rate."""
+        self._check_is_fitted("trees_")
+        return FitSummary({**growth_summary(self.loss_, self.trees_), "choice": self.choice_.to_json()}, {}, None)

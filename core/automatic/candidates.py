@@ -1,0 +1,52 @@
+"""Candidates of the search: ways to grow a forest that differ in how trees are randomized and how much they smooth."""
+
+from typing import Literal, NamedTuple
+
+from core.forests.forest import ExtraTreesClassifier, ForestClassifier
+from core.growth.growth_problem import GrowthSettings
+
+#: Trees of one candidate in the search; each row then has about 18 out-of-bag votes.
+TREES_PER_CANDIDATE = 50
+
+
+class Candidate(NamedTuple):
+    """Parameters of one forest of the search, with the names that they have in the classifiers.
+
+    `kind` is "forest" or "extra_trees", both with bootstrap samples, so that every row is left out by some trees.
+    """
+
+    kind: Literal["forest", "extra_trees"]
+    max_features: float | Literal["sqrt"]
+    min_samples_leaf: int
+
+    @property
+    def settings(self) -> GrowthSettings:
+        """Parameters of growth."""
+        splitter = "random" if self.kind == "extra_trees" else "best"
+        return GrowthSettings(min_samples_leaf=self.min_samples_leaf, max_features=self.max_features, splitter=splitter)
+
+    def unfitted(self, n_trees: int) -> ForestClassifier | ExtraTreesClassifier:
+        """Return this forest as an unfitted classifier."""
+        estimator = ExtraTreesClassifier if self.kind == "extra_trees" else ForestClassifier
+        return estimator(
+            n_estimators=n_trees,
+            max_features=self.max_features,
+            min_samples_leaf=self.min_samples_leaf,
+            bootstrap=True,
+        )
+
+
+def _in_order_of_search() -> tuple[Candidate, ...]:
+    """Return the candidates so that a search that ends early has seen small and large leaves of each family."""
+    leaf_sizes = (4, 1, 16, 2, 8, 32, 64)
+    return tuple(family._replace(min_samples_leaf=size) for size in leaf_sizes for family in _FAMILIES)
+
+
+_FAMILIES = (
+    Candidate("extra_trees", 0.5, 1),
+    Candidate("forest", 0.5, 1),
+    Candidate("forest", "sqrt", 1),
+    Candidate("extra_trees", "sqrt", 1),
+)
+#: All candidates in the order in which they are grown.
+CANDIDATES = _in_order_of_search()

@@ -1,0 +1,82 @@
+"""Members of the automatic classifier: the trees of the chosen candidates, grown on all rows."""
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.automatic.candidates import Candidate
+from core.automatic.drawn_labels import TrueClasses, grow_on_drawn_labels
+from core.automatic.noise import SearchedNoise, true_class_probabilities
+from core.automatic.search import ScoredCandidate, SearchedPart, SearchResult, member_bootstrap
+from core.forests.fitting import Fit
+from core.forests.gini_forest import grow_gini_forest
+from core.forests.tuning import GROWING
+from core.growth.growth_problem import GrowthProblem
+from core.growth.tree_structure import Trees
+from core.growth.voting import votes
+from core.losses.catalog import SquaredError
+from core.monitoring import Progress, stopping_with
+
+#: Trees of all members together: predictions take no longer than those of three usual forests.
+N_TREES = 300
+#: Upper limit of the minimum number of rows per leaf of trees on drawn labels.
+_LARGEST_LEAF_OF_DRAWN_LABELS = 4
+
+
+def member_bounds(n_members: int, n_trees: int) -> list[int]:
+    """Return the number of the first tree of each member, and the number of all trees."""
+    return [n_trees * number // n_members for number in range(n_members + 1)]
+
+
+def candidate_for_drawn_labels(candidate: Candidate) -> Candidate:
+    """Return the candidate with the leaves that trees on drawn labels need: large leaves would smooth once more what
+    the probabilities of the true classes have smoothed.
+    """
+    return candidate._replace(min_samples_leaf=min(candidate.min_samples_leaf, _LARGEST_LEAF_OF_DRAWN_LABELS))
+
+
+def grow_members(
+    fit: Fit, problem: GrowthProblem, chosen: tuple[ScoredCandidate, ...], true_classes: TrueClasses | None
+) -> Trees:
+    """Grow the trees of all members, in their order: on the labels as they are, or on labels drawn from
+    `true_classes`. Raises FitStopped.
+    """
+    progress = Progress(fit.monitor, GROWING, N_TREES)
+    trees: list[Trees] = []
+    for member, (first, stop) in zip(chosen, pairwise(member_bounds(len(chosen), N_TREES)), strict=True):
+        bootstrap = member_bootstrap(fit, member.number, stop - first)
+        if true_classes is None:
+            own_problem = problem.with_settings(member.candidate.settings)
+            trees.append(grow_gini_forest(own_problem, bootstrap, fit.n_threads, progress))
+        else:
+            own_problem = problem.with_settings(candidate_for_drawn_labels(member.candidate).settings)
+            trees.append(grow_on_drawn_labels(fit, own_problem, true_classes, member.number, bootstrap, progress))
+    return tuple(nodes for one in trees for nodes in one)
+
+
+def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noise: SearchedNoise) -> TrueClasses:
+    """Return the probabilities of the true class of every row of the fit. Raises FitStopped.
+
+    Rows that the search has left out have the votes of all trees of its best candidates, which were grown without them.
+    A row of a group that is in the search in part has no votes.
+    """
+    table = np.full((len(fit.data.X), len(fit.data.labels.classes)), np.nan)
+    others = np.ones(len(table), dtype=bool)
+    others[part.rows] = False
+    if fit.data.groups is not None:
+        others &= ~np.isin(fit.data.groups, np.unique(fit.data.groups[part.rows]))
+    if others.any():
+        table[others] = _votes_on(fit, others, result)
+    table[part.rows] = result.mean_votes
+    return TrueClasses(true_class_probabilities(noise, table, fit.data.labels.codes.astype(np.int64)))
+
+
+def _votes_on(fit: Fit, rows: NDArray[np.bool_], result: SearchResult) -> NDArray[np.float64]:
+    """Return the mean vote of the best candidates on rows that they were grown without, (row, class)."""
+    X, vote = np.ascontiguousarray(fit.data.X[rows]), SquaredError().vote
+    total = np.zeros((len(X), len(fit.data.labels.classes)))
+    with stopping_with(fit.monitor):
+        for one in result.best:
+            total += votes(X, one.trees, vote, fit.n_threads)
+    return total / len(result.best)

@@ -1,0 +1,82 @@
+"""Noise of the labels by the votes of a search, and the probabilities of the true classes that follow from it."""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.automatic.search import SearchResult
+from core.forests.fitting import Fit
+from core.forests.noise_estimation_forest import too_few_to_judge
+from core.noise.estimation import FittedNoise, fit_noise
+from core.noise.label_probabilities import LabelProbabilities
+
+#: Why there is no estimate. Class weights bias the votes that noise is estimated from.
+NotEstimated = Literal["class_weight", "few_rows", "many_classes", "one_class"]
+
+#: With more classes, an estimate would take longer than the search.
+_MOST_CLASSES = 50
+#: Fewest judged rows of a class that the estimate takes into account; with fewer, a class can hide the noise of others.
+_MIN_ROWS_OF_CLASS = 10
+
+
+class SearchedNoise(NamedTuple):
+    """Noise among the classes that have enough rows to be judged."""
+
+    fitted: FittedNoise
+    classes: NDArray[np.int64]  # (judged class,), numbers of these classes, ascending
+
+
+def noise_of_search(fit: Fit, result: SearchResult, has_class_weights: bool) -> SearchedNoise | NotEstimated:
+    """Return the noise of the labels by the mean votes of the best candidates, or why it is not estimated.
+
+    Raises FitStopped.
+    """
+    votes, codes = result.mean_votes, fit.data.labels.codes.astype(np.int64)
+    has_votes = np.logical_not(np.isnan(votes).any(axis=1))
+    classes = np.flatnonzero(np.bincount(codes[has_votes], minlength=votes.shape[1]) >= _MIN_ROWS_OF_CLASS)
+    if reason := _obstacle(len(fit.data.labels.classes), len(classes), int(has_votes.sum()), has_class_weights):
+        return reason
+    rows = _judged(votes, codes, classes)._replace(classes=fit.data.labels.classes[classes])
+    return SearchedNoise(fit_noise(rows, fit.monitor.stop_flag, groups=fit.data.groups), classes)
+
+
+def _obstacle(n_classes: int, n_judged_classes: int, n_rows: int, has_class_weights: bool) -> NotEstimated | None:
+    if n_classes == 1:
+        return "one_class"
+    if has_class_weights:
+        return "class_weight"
+    if n_judged_classes > _MOST_CLASSES:
+        return "many_classes"
+    return "few_rows" if n_judged_classes <= 1 or too_few_to_judge(n_rows, n_judged_classes) else None
+
+
+def _judged(votes: NDArray[np.float64], codes: NDArray[np.int64], classes: NDArray[np.int64]) -> LabelProbabilities:
+    """Return labels and votes among `classes` (judged class,); rows of other labels have no votes."""
+    among = votes[:, classes]
+    sums = among.sum(axis=1, keepdims=True)
+    has_votes = np.isin(codes, classes) & (np.nan_to_num(sums[:, 0]) > 0)
+    among = np.divide(among, sums, out=np.full_like(among, np.nan), where=has_votes[:, np.newaxis])
+    return LabelProbabilities(among, np.searchsorted(classes, codes), classes, has_votes)
+
+
+def true_class_probabilities(
+    noise: SearchedNoise, votes: NDArray[np.float64], codes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the probabilities of the true class of each row (row, class) given its label and the votes on it.
+
+    A row without votes (NaN) has the probabilities that its label alone gives; a row whose class is not judged keeps
+    its label.
+    """
+    rows = _judged(votes, codes, noise.classes)
+    model, priors = noise.fitted.model, noise.fitted.estimate.priors
+    by_label = priors * model.transition.T
+    by_label /= by_label.sum(axis=1, keepdims=True)
+    is_judged = np.isin(codes, noise.classes)
+    among = np.zeros_like(rows.probabilities)
+    among[is_judged] = by_label[rows.codes[is_judged]]
+    among[rows.has_votes] = model.posterior(rows.probabilities[rows.has_votes], rows.codes[rows.has_votes])
+    probabilities = np.zeros_like(votes)
+    probabilities[:, noise.classes] = among
+    probabilities[np.flatnonzero(~is_judged), codes[~is_judged]] = 1.0
+    return probabilities

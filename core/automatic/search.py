@@ -1,0 +1,150 @@
+"""Search among the candidates: each is grown on the labels as they are, and scored by its out-of-bag accuracy on them.
+
+If labels of all classes are wrong equally often, less often than right, and wrong labels are spread evenly over the
+other classes, accuracy on noisy labels ranks classifiers as accuracy on clean labels does (Ghosh, Manwani and Sastry
+2015, "Making risk minimization tolerant to label noise"); the log loss does not. With other noise, the ranking is only
+approximate.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.automatic.candidates import TREES_PER_CANDIDATE, Candidate
+from core.class_votes import winning_classes
+from core.forests.fitting import Fit
+from core.forests.gini_forest import grow_gini_forest
+from core.groups import check_separable, design_effect, draw_rows
+from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
+from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, accuracy, out_of_bag_votes
+from core.growth.tree_structure import Trees
+from core.losses.catalog import SquaredError
+from core.monitoring import Progress
+from core.randomness import Purpose
+
+SEARCHING = "searching"  # phase of the growth of the candidates
+#: Rows that candidates are compared on. More rows cost time in proportion and hardly change the choice.
+MAX_SEARCH_ROWS = 20_000
+#: Candidates whose trees vote in the fitted classifier.
+N_CHOSEN = 4
+
+
+class ScoredCandidate(NamedTuple):
+    """A candidate of the search, with the accuracy of its out-of-bag votes on the labels as they are."""
+
+    number: int  # in the order of the search
+    candidate: Candidate
+    score: float  # weighted like the fit
+    score_error: float  # standard error of the score; rows of a group count as far as they agree
+
+    @property
+    def rank(self) -> tuple[float, int, int]:
+        """Sort key: best first, and of equally good candidates the one that smooths more."""
+        return (-self.score, -self.candidate.min_samples_leaf, self.number)
+
+
+class GrownCandidate(NamedTuple):
+    """A candidate that may be chosen, with what its trees voted on the rows that they left out."""
+
+    scored: ScoredCandidate
+    trees: Trees
+    votes: OutOfBagVotes
+
+
+class SearchResult(NamedTuple):
+    """All scores in the order of the search, and the best candidates, best first."""
+
+    scores: tuple[ScoredCandidate, ...]
+    best: tuple[GrownCandidate, ...]
+
+    @property
+    def mean_votes(self) -> NDArray[np.float64]:
+        """Mean out-of-bag vote of the best candidates, (row, class); NaN for a row without votes in one of them."""
+        return np.asarray(np.mean([one.votes.mean for one in self.best], axis=0))
+
+
+class SearchedPart(NamedTuple):
+    """Rows that candidates are compared on, as a fit of their own."""
+
+    fit: Fit
+    rows: NDArray[np.int64]  # (row of the part,), numbers of the rows in the whole fit, ascending
+    problem: GrowthProblem  # of the rows of the part
+
+    def problem_of(self, whole: Fit) -> GrowthProblem:
+        """Return the problem of growing trees on all rows of the fit that this is a part of."""
+        return self.problem if len(self.rows) == len(whole.data.X) else _problem(whole)
+
+
+def part_to_search(fit: Fit) -> SearchedPart:
+    """Return at most `MAX_SEARCH_ROWS` rows of the fit, drawn at random. Raises FitStopped."""
+    data = fit.data
+    generator = fit.seeds.generator(Purpose.SEARCH_ROWS)
+    rows = draw_rows(len(data.X), MAX_SEARCH_ROWS, data.groups, generator)
+    if len(rows) == len(data.X):
+        return SearchedPart(fit, rows, _problem(fit))
+    part = data._replace(
+        X=np.ascontiguousarray(data.X[rows]),
+        labels=replace(data.labels, codes=data.labels.codes[rows]),
+        weights=data.weights[rows],
+        groups=None if data.groups is None else data.groups[rows],
+    )
+    part_fit = fit._replace(data=part)
+    return SearchedPart(part_fit, rows, _problem(part_fit))
+
+
+def _problem(fit: Fit) -> GrowthProblem:
+    return growth_problem(fit.data, GrowthSettings(), fit.n_threads, fit.monitor.stop_flag)
+
+
+def search(part: SearchedPart, candidates: tuple[Candidate, ...], deadline: float | None) -> SearchResult:
+    """Grow and score `candidates` until the clock of `time.monotonic` reaches `deadline`, but at least one of them.
+
+    Only the best are in memory at a time. Raises InvalidInput if all rows are in one group, and FitStopped.
+    """
+    fit = part.fit
+    check_separable(fit.data.groups, "the search of the best model")
+    progress = Progress(fit.monitor, SEARCHING, len(candidates) * TREES_PER_CANDIDATE)
+    scores: list[ScoredCandidate] = []
+    best: list[GrownCandidate] = []
+    for number, candidate in _until(deadline, candidates):
+        grown = _grown(fit, part.problem, number, candidate, progress)
+        scores.append(grown.scored)
+        best = sorted([*best, grown], key=lambda one: one.scored.rank)[:N_CHOSEN]
+    return SearchResult(tuple(scores), tuple(best))
+
+
+def _until(deadline: float | None, candidates: tuple[Candidate, ...]) -> Iterator[tuple[int, Candidate]]:
+    for number, candidate in enumerate(candidates):
+        if number and deadline is not None and time.monotonic() >= deadline:
+            return
+        yield number, candidate
+
+
+def _grown(fit: Fit, problem: GrowthProblem, number: int, candidate: Candidate, progress: Progress) -> GrownCandidate:
+    vote, bootstrap = SquaredError().vote, member_bootstrap(fit, number, TREES_PER_CANDIDATE)
+    trees = grow_gini_forest(problem.with_settings(candidate.settings), bootstrap, fit.n_threads, progress)
+    votes = out_of_bag_votes(fit.data.X, trees, vote, bootstrap, fit.n_threads, fit.monitor.stop_flag)
+    score = accuracy(votes, fit.data.labels.codes, fit.data.weights)
+    score = 0.0 if np.isnan(score) else score
+    return GrownCandidate(ScoredCandidate(number, candidate, score, _error(fit, votes, score)), trees, votes)
+
+
+def member_bootstrap(fit: Fit, number: int, n_trees: int) -> Bootstrap:
+    """Return the bootstrap samples of the trees of candidate `number`; tree t has the same one for any `n_trees`."""
+    states = fit.seeds.member_states(n_trees, Purpose.SEARCH, number)
+    return Bootstrap(fit.data.weights, states, fit.data.groups)
+
+
+def _error(fit: Fit, votes: OutOfBagVotes, score: float) -> float:
+    has_votes = votes.n_trees > 0
+    if not has_votes.any():
+        return 0.0
+    correct = (winning_classes(votes.mean[has_votes]) == fit.data.labels.codes[has_votes]).astype(np.float64)
+    weights = fit.data.weights[has_votes]
+    groups = None if fit.data.groups is None else fit.data.groups[has_votes]
+    deviations = weights * (correct - score)
+    return float(np.sqrt(np.sum(deviations**2) * design_effect(correct, groups)) / weights.sum())

@@ -1,0 +1,305 @@
+"""The automatic classifier: what it chooses on clean and on noisy labels, and that nothing else decides."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import core
+from core.automatic import search as search_module
+from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE
+from core.automatic.drawn_labels import TrueClasses
+from core.automatic.members import N_TREES
+
+with warnings.catch_warnings():
+    # The estimators follow the contract without scikit-learn's base class; the checks verify this.
+    warnings.filterwarnings("ignore", message=".*does not inherit from `sklearn.base.BaseEstimator`")
+    scikit_learn_checks = parametrize_with_checks(
+        [core.AutoClassifier(n_fits=1, random_state=0)],
+        expected_failed_checks=lambda _: {
+            "check_sample_weight_equivalence_on_dense_data": (
+                "bootstrap samples of n weighted rows and of the rows duplicated by weight are different random draws"
+            )
+        },
+    )
+
+
+@scikit_learn_checks
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:900], y[:900], X[900:], y[900:]
+
+
+def noisy(y, rate, seed=0):
+    return core.inject_noise(y, {"kind": "uniform", "rate": rate}, random_state=seed).labels
+
+
+def blobs(n_rows=300, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n_rows)
+    return rng.normal(size=(n_rows, 4)) + 2.0 * y[:, np.newaxis], y
+
+
+@pytest.fixture(scope="module")
+def under_heavy_noise(digits):
+    X, y, _, _ = digits
+    return core.AutoClassifier(random_state=0, n_fits=8, n_jobs=2).fit(X, noisy(y, 0.4))
+
+
+def test_heavy_noise_is_seen_and_answered(digits, under_heavy_noise):
+    _, _, X_test, y_test = digits
+    choice = under_heavy_noise.choice_
+    assert choice.noise_rate == pytest.approx(0.4, abs=0.06)
+    assert choice.draws_labels
+    assert under_heavy_noise.score(X_test, y_test) > 0.85
+    assert "drawn from the probabilities of the true classes" in under_heavy_noise.reason_
+
+
+def test_heavy_noise_costs_much_less_than_in_a_forest():
+    X, y = blobs(800)
+    X_test, y_test = blobs(2000, seed=1)
+    labels = noisy(y, 0.4)
+    forest = core.ForestClassifier(random_state=0).fit(X, labels).score(X_test, y_test)
+    assert core.AutoClassifier(random_state=0).fit(X, labels).score(X_test, y_test) > forest + 0.1
+
+
+def test_clean_labels_are_taken_as_they_are(digits):
+    X, y, X_test, y_test = digits
+    model = core.AutoClassifier(random_state=0, n_fits=8).fit(X, y)
+    assert model.choice_.noise_rate < 0.05
+    assert not model.choice_.draws_labels
+    forest = core.ForestClassifier(random_state=0).fit(X, y)
+    assert model.score(X_test, y_test) >= forest.score(X_test, y_test) - 0.01
+    assert "grown on the labels as they are" in model.reason_
+
+
+def test_predictions_are_the_weighted_mean_of_the_members(digits, under_heavy_noise):
+    X_test = digits[2]
+    members, weights = under_heavy_noise.estimators_, under_heavy_noise.weights_
+    assert len(under_heavy_noise.trees_) == N_TREES == sum(len(member.trees_) for member in members)
+    assert weights.sum() == pytest.approx(1.0)
+    mean = sum(weight * member.predict_proba(X_test) for weight, member in zip(weights, members, strict=True))
+    np.testing.assert_allclose(under_heavy_noise.predict_proba(X_test), mean, atol=1e-12)
+
+
+def test_trees_on_drawn_labels_have_small_leaves(under_heavy_noise):
+    assert max(member.min_samples_leaf for member in under_heavy_noise.estimators_) <= 4
+
+
+def test_leaderboard_lists_every_candidate_best_first(under_heavy_noise):
+    leaderboard = under_heavy_noise.leaderboard_
+    assert {one.candidate for one in leaderboard} == set(CANDIDATES[:8])
+    assert sorted(leaderboard, key=lambda one: one.rank) == list(leaderboard)
+    assert [one.score for one in leaderboard] == sorted((one.score for one in leaderboard), reverse=True)
+    lines = under_heavy_noise.explain().splitlines()
+    assert lines[0] == under_heavy_noise.reason_
+    assert len(lines) == 2 + 1 + 8
+    assert [line.endswith("yes") for line in lines[3:]] == [True] * 4 + [False] * 4
+
+
+def test_equally_good_candidates_are_ranked_by_smoothing():
+    rows = np.zeros((40, 1))  # every candidate predicts the majority
+    y = np.array([0] * 30 + [1] * 10)
+    leaderboard = core.AutoClassifier(random_state=0).fit(rows, y).leaderboard_
+    assert {one.score for one in leaderboard} == {0.75}
+    sizes = [one.candidate.min_samples_leaf for one in leaderboard]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+def test_same_seed_gives_the_same_file_for_any_number_of_threads(tmp_path, rate):
+    X, y = blobs()
+    y = noisy(y, rate) if rate else y
+    files = [tmp_path / name for name in ("one", "two")]
+    for n_jobs, file in zip((1, 3), files, strict=True):
+        core.save(core.AutoClassifier(random_state=7, n_fits=3, n_jobs=n_jobs).fit(X, y), file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_saved_model_explains_itself(tmp_path, digits, under_heavy_noise):
+    core.save(under_heavy_noise, tmp_path / "model")
+    loaded = core.load(tmp_path / "model")
+    assert loaded.explain() == under_heavy_noise.explain()
+    assert loaded.fit_summary() == under_heavy_noise.fit_summary()
+    np.testing.assert_array_equal(loaded.predict_proba(digits[2]), under_heavy_noise.predict_proba(digits[2]))
+    np.testing.assert_array_equal(loaded.weights_, under_heavy_noise.weights_)
+
+
+def test_progress_is_what_the_phases_announce():
+    received = {}
+
+    class Monitor:
+        stop_flag = np.zeros(1, dtype=np.uint8)
+
+        def begin(self, phase, total, unit):
+            received[phase] = [total, 0]
+            self.phase = phase
+
+        def advance(self, completed):
+            received[self.phase][1] = completed
+
+    model = core.AutoClassifier(random_state=0, n_fits=2)
+    model.fit(*blobs(60), monitor=Monitor())
+    assert {phase: total for phase, (total, _) in received.items()} == model.phases()
+    assert all(total == completed for total, completed in received.values())
+
+
+@pytest.mark.parametrize("phase", ["searching", "growing"])
+def test_a_stopped_fit_leaves_nothing(phase):
+    class Monitor:
+        stop_flag = np.zeros(1, dtype=np.uint8)
+
+        def begin(self, name, total, unit):
+            self.stop_flag[0] = name == phase
+
+        def advance(self, completed):
+            pass
+
+    model = core.AutoClassifier(random_state=0, n_fits=1)
+    with pytest.raises(core.FitStopped):
+        model.fit(*blobs(60), monitor=Monitor())
+    assert not hasattr(model, "trees_")
+
+
+def test_time_budget_ends_the_search_after_the_candidate_that_exceeds_it():
+    model = core.AutoClassifier(random_state=0, time_budget=1e-9).fit(*blobs(60))
+    assert len(model.leaderboard_) == 1
+    assert len(model.trees_) == N_TREES
+    assert model.reason_.startswith("The best of 1 forests")
+
+
+def test_rows_of_a_group_do_not_vote_on_each_other():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    copies, groups = np.repeat(np.arange(60), 5), np.repeat(np.arange(60), 5)
+    apart = core.AutoClassifier(random_state=0, n_fits=2).fit(X[copies], y[copies])
+    together = core.AutoClassifier(random_state=0, n_fits=2).fit(X[copies], y[copies], groups=groups)
+    assert apart.leaderboard_[0].score > 0.95
+    assert together.leaderboard_[0].score < 0.7
+    with pytest.raises(core.TooFewGroups, match="at least two groups"):
+        core.AutoClassifier().fit(X, y, groups=np.zeros(60))
+
+
+def test_large_tables_are_searched_in_part_and_grown_in_whole(monkeypatch):
+    monkeypatch.setattr(search_module, "MAX_SEARCH_ROWS", 200)
+    X, y = blobs(900, n_classes=3)
+    model = core.AutoClassifier(random_state=0, n_fits=2).fit(X, noisy(y, 0.45))
+    assert model.choice_.draws_labels
+    drawn_rows = {int(nodes.weighted_n_node_samples[0]) for nodes in model.trees_}
+    assert drawn_rows == {900}
+    assert model.score(X, y) > 0.8
+
+
+def test_rows_of_weight_zero_change_nothing():
+    X, y = blobs(120)
+    weights = np.r_[np.ones(100), np.zeros(20)]
+    model = core.AutoClassifier(random_state=0, n_fits=2).fit(X, y, sample_weight=weights)
+    without = core.AutoClassifier(random_state=0, n_fits=2).fit(X[:100], y[:100])
+    np.testing.assert_array_equal(model.predict_proba(X), without.predict_proba(X))
+
+
+def test_balanced_class_weights_raise_the_recall_of_a_rare_class():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = (X[:, 0] + rng.normal(size=600) > 1.8).astype(int)
+    plain, balanced = (
+        core.AutoClassifier(random_state=0, n_fits=4, class_weight=weight).fit(X, y) for weight in (None, "balanced")
+    )
+    assert balanced.predict(X).sum() > plain.predict(X).sum()
+
+
+def test_categories_and_missing_values_are_accepted():
+    rng = np.random.default_rng(0)
+    color = rng.integers(0, 4, 200).astype(float)
+    X = np.column_stack([color, rng.normal(size=200)])
+    X[::9, 1] = np.nan
+    model = core.AutoClassifier(random_state=0, n_fits=2, categorical_features=[0]).fit(X, (color > 1).astype(int))
+    assert model.score(X, (color > 1).astype(int)) > 0.95
+    assert np.isfinite(model.predict_proba([[99.0, np.nan]])).all()
+
+
+def test_too_few_rows_to_judge_are_learned_as_they_are():
+    model = core.AutoClassifier(random_state=0, n_fits=2).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+    assert model.noise_estimate_ is None
+    assert model.choice_.noise_rate is None
+    assert "too few rows to estimate" in model.reason_
+
+
+def test_class_weights_prevent_an_estimate():
+    X, y = blobs(400)
+    model = core.AutoClassifier(random_state=0, n_fits=2, class_weight={0: 1, 1: 10}).fit(X, noisy(y, 0.4))
+    assert (model.choice_.noise_rate, model.choice_.draws_labels) == (None, False)
+    assert "class weights would bias" in model.reason_
+
+
+def test_a_class_of_few_rows_does_not_hide_the_noise_of_others_and_keeps_its_labels():
+    X, y = blobs(900, n_classes=3, seed=1)
+    labels = noisy(y, 0.4)
+    far = np.full((6, 4), 50.0) + np.arange(24).reshape(6, 4)
+    model = core.AutoClassifier(random_state=0, n_fits=4).fit(np.r_[X, far], np.r_[labels, np.full(6, 3)])
+    assert model.choice_.noise_rate == pytest.approx(0.4, abs=0.06)
+    assert model.choice_.draws_labels
+    assert model.predict(far).tolist() == [3] * 6
+    assert model.score(X, y) > 0.8
+
+
+def test_one_class_is_no_lack_of_rows():
+    model = core.AutoClassifier(random_state=0, n_fits=1).fit(np.arange(100.0)[:, np.newaxis], np.ones(100))
+    assert "all labels are equal" in model.reason_
+
+
+def test_noise_that_labels_do_not_identify_is_said():
+    rng = np.random.default_rng(0)
+    model = core.AutoClassifier(random_state=0, n_fits=4).fit(rng.normal(size=(400, 3)), rng.integers(0, 2, 400))
+    assert not model.choice_.is_identified
+    assert "too badly to identify the noise" in model.reason_
+
+
+def test_groups_larger_than_the_searched_part_are_searched_in_part(monkeypatch):
+    monkeypatch.setattr(search_module, "MAX_SEARCH_ROWS", 200)
+    X, y = blobs(900, n_classes=3)
+    groups = np.repeat([0, 1, 2], 300)
+    model = core.AutoClassifier(random_state=0, n_fits=2).fit(X, noisy(y, 0.45), groups=groups)
+    assert model.choice_.draws_labels
+    assert model.score(X, y) > 0.8
+
+
+def test_labels_are_drawn_with_their_probabilities():
+    probabilities = np.tile([[0.2, 0.0, 0.5, 0.3]], (20_000, 1))
+    drawn = TrueClasses(probabilities).draw(np.random.default_rng(0))
+    shares = np.bincount(drawn, minlength=4) / len(drawn)
+    assert drawn.dtype == np.uint16
+    assert shares[1] == 0
+    np.testing.assert_allclose(shares, probabilities[0], atol=0.02)
+
+
+def test_certain_labels_are_always_drawn():
+    certain = np.eye(3)[[0, 1, 2, 2]]
+    assert TrueClasses(certain).draw(np.random.default_rng(0)).tolist() == [0, 1, 2, 2]
+
+
+def test_parameters_are_checked():
+    with pytest.raises(core.InvalidParameter, match="n_fits"):
+        core.AutoClassifier(n_fits=len(CANDIDATES) + 1).fit(*blobs(60))
+    with pytest.raises(core.InvalidParameter, match="time_budget"):
+        core.AutoClassifier(time_budget=0).phases()
+    assert core.AutoClassifier(n_fits=3).phases() == {"searching": 3 * TREES_PER_CANDIDATE, "growing": N_TREES}
+
+
+def test_extra_trees_cut_at_random_and_forests_at_the_best_place():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 60)
+    X = (rng.uniform(0, 1, 120) + 9 * y)[:, np.newaxis]  # a wide gap between the classes
+    model = core.AutoClassifier(random_state=0, n_fits=2).fit(X, y)
+    roots = {
+        type(member).__name__: {float(nodes.threshold[0]) for nodes in member.trees_} for member in model.estimators_
+    }
+    assert all(0.9 < threshold < 9.1 for threshold in roots["ForestClassifier"])
+    assert any(threshold < 0.9 or threshold > 9.1 for threshold in roots["ExtraTreesClassifier"])
