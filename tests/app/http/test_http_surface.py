@@ -58,10 +58,10 @@ class TestProblems:
         methods |= {path: {"GET"} for path in ("/docs", "/docs/{name}", "/openapi.json")}
         for path in methods:
             request_path = path.replace("{", "").replace("}", "")
-            # `/models/compare` has its own methods alone, not also those of `/models/{reference}`.
-            matching = [methods[other] for other in methods if _matches(other, request_path)]
-            own = methods.get(request_path) or set().union(*matching)
-            if method not in own:
+            # `/models/compare` names its own methods alone; others look for a model of that name, which is reserved.
+            reached = set().union(*(methods[other] for other in methods if _matches(other, request_path)))
+            own = methods.get(request_path) or reached
+            if method not in reached:
                 response = client.request(method, request_path)
                 if path.startswith("/v2"):  # errors of the Open Inference Protocol have another form
                     assert response.status_code == 405
