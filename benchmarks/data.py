@@ -1,5 +1,6 @@
 """Tables of the benchmarks: real data from Parquet files, or synthetic data if a file is missing."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,8 +60,8 @@ class MissingData(Exception):
 
 
 def data_folder(chosen: Path | None) -> Path:
-    """Return the folder of Parquet files: the chosen one, or `shared/data` next to the checkout."""
-    return chosen or SHARED / "data"
+    """Return the folder of Parquet files: the chosen one, that of BRISTLECONE_DATA, or the one next to the checkout."""
+    return chosen or Path(os.environ.get("BRISTLECONE_DATA") or SHARED / "data")
 
 
 def read(
