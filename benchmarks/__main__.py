@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import sklearn
 
-from benchmarks import boosting, fit, losses, memory, predict, scaling, startup
 from benchmarks.data import data_folder
 from benchmarks.report import HEADER
 from benchmarks.settings import Settings
+from benchmarks.speed import boosting, fit, losses, memory, predict, scaling, startup
 from core import service_api
 
 SUBJECTS = {
@@ -38,7 +38,9 @@ def parse_arguments() -> argparse.Namespace:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"any of {', '.join(SUBJECTS)}; default: all")
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
+    parser.add_argument(
+        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
+    )
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--trees", type=int, default=100, help="trees per forest")
     parser.add_argument("--jobs", type=int, default=2, help="threads per fit")

@@ -2,7 +2,7 @@
 
 The number of nodes decides. It is estimated for labels that do not depend on the features at all: trees of noise are
 the largest, and clean data may give trees a hundred times smaller. The shares of leaves that such trees have were
-measured; `benchmarks.job_memory` compares the estimates with jobs.
+measured; `benchmarks.service.job_memory` compares the estimates with jobs.
 """
 
 from typing import Any, NamedTuple

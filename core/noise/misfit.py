@@ -23,7 +23,7 @@ _LIMITS = np.array([0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
 #: Fewest expected labels of an interval; an interval with fewer is joined with the next one.
 _MIN_EXPECTED = 10.0
 _LEVEL = 0.05
-#: Slope of the true log-odds of human labels in those of the model, on CIFAR-10N: `benchmarks.reliability`.
+#: Slope of the true log-odds of human labels in those of the model, on CIFAR-10N: `benchmarks.accuracy.reliability`.
 _HUMAN_SLOPE = 0.55
 _ENTRIES_PER_BLOCK = 2**20
 

@@ -1,6 +1,6 @@
 """Test errors of one-versus-rest boosters on real data sets with more than two classes.
 
-python -m benchmarks.boosting_classes --partitions 5
+python -m benchmarks.papers.boosting_classes --partitions 5
 """
 
 import argparse
@@ -44,7 +44,9 @@ def cells(path: Path, n_partitions: int) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
+    parser.add_argument(
+        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
+    )
     parser.add_argument("--partitions", type=int, default=5)
     arguments = parser.parse_args()
     print(f"| set | classes | {' | '.join(METHODS)} |\n| --- | --- |{' --- |' * len(METHODS)}", flush=True)

@@ -1,7 +1,7 @@
 """Noise curve of the README: test accuracy against the rate of wrong training labels.
 
-python -m benchmarks.noise_curve               # fit, store the cells, plot; about two minutes on one core
-python -m benchmarks.noise_curve --plot-only   # plot the stored cells again, without fitting
+python -m benchmarks.accuracy.noise_curve               # fit, store the cells, plot; about two minutes on one core
+python -m benchmarks.accuracy.noise_curve --plot-only   # plot the stored cells again, without fitting
 
 The data are the handwritten digits that come with scikit-learn. In each draw, 30 % of the rows are held out for testing
 and keep their labels; a specified share of the training labels is replaced by another class at random (uniform noise).
@@ -14,7 +14,6 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +23,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 import core
+from benchmarks.data import CHECKOUT
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
+FOLDER = CHECKOUT / "docs" / "images"
 CELLS = FOLDER / "noise_curve.json"
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 TEST_FRACTION = 0.3
@@ -110,7 +110,7 @@ def main() -> None:
     if not arguments.plot_only:
         store(measure(arguments.repeats))
     print_table(stored())
-    from benchmarks.noise_curve_picture import draw_pictures  # noqa: PLC0415  (matplotlib is an optional package)
+    from benchmarks.accuracy.noise_curve_picture import draw_pictures  # noqa: PLC0415  (needs matplotlib)
 
     draw_pictures(stored(), FOLDER)
 

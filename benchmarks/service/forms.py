@@ -1,7 +1,7 @@
-"""Speed of `POST /predict` in each form, and how long it holds up others: `python -m benchmarks.prediction_forms`.
+"""Speed of `POST /predict` in each form, and how long it holds up others: `python -m benchmarks.service.forms`.
 
-python -m benchmarks.prediction_forms                     # 100,000 rows: the share of the time in process
-python -m benchmarks.prediction_forms --rows 1000000 --repeats 1    # the longest health check meanwhile
+python -m benchmarks.service.forms                     # 100,000 rows: the share of the time in process
+python -m benchmarks.service.forms --rows 1000000 --repeats 1    # the longest health check meanwhile
 
 A forest of 100 trees predicts rows of 20 features. The time in process is that of reading the body with the library of
 its format (Arrow, Arrow's reader of CSV, `json`) and of `predict_proba`, in this process, in turns with the requests.
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import core
 from benchmarks.data import CHECKOUT
-from benchmarks.hostile_service import Answer, HostileService, Request
+from benchmarks.service.hostile_service import Answer, HostileService, Request
 
 N_FEATURES, N_TREES, N_TRAINING_ROWS = 20, 100, 2_000
 MAX_BYTES = 12 * 2**30

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.contenders import forests, warm_up
 from benchmarks.data import Table
 from benchmarks.report import Row, Target, seconds
 from benchmarks.settings import Settings
-from benchmarks.timing import Times, seconds_per_call, time_alternately
+from benchmarks.speed.contenders import forests, warm_up
+from benchmarks.speed.timing import Times, seconds_per_call, time_alternately
 
 MANY_ROWS = 10_000
 MANY_TARGET = Target(4.0, 8.0)

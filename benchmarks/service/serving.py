@@ -1,8 +1,8 @@
 """Requests per second of the service beside those of a bare FastAPI application, measured by wrk in turns.
 
-python -m benchmarks.serving_speed                                  # about two minutes
-python -m benchmarks.serving_speed --checkout ../other --repeats 1  # another version of the service
-python -m benchmarks.serving_speed --loop asyncio --http h11        # another event loop or parser of the bare one
+python -m benchmarks.service.serving                                  # about two minutes
+python -m benchmarks.service.serving --checkout ../other --repeats 1  # another version of the service
+python -m benchmarks.service.serving --loop asyncio --http h11        # another event loop or parser of the bare one
 
 The service runs as `bristlecone serve` does, with one API process. The bare application runs on plain uvicorn without
 an access log. `GET /predict` asks a forest of 100 trees for one row of 20 features, in turn for 500 different rows.
@@ -26,8 +26,8 @@ import numpy as np
 import psutil
 
 from benchmarks.data import CHECKOUT
-from benchmarks.hostile_service import MEBIBYTE, HostileService, Request
-from benchmarks.wrk import HOW_TO_GET, Load, full_load, is_installed, partial_load
+from benchmarks.service.hostile_service import MEBIBYTE, HostileService, Request
+from benchmarks.service.wrk import HOW_TO_GET, Load, full_load, is_installed, partial_load
 
 N_FEATURES, N_TREES, N_TRAINING_ROWS = 20, 100, 2000
 N_DIFFERENT_ROWS = 500
@@ -77,7 +77,7 @@ def _processor_seconds(processes: Sequence[psutil.Process]) -> float:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.serving_speed",
+        prog="python -m benchmarks.service.serving",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -108,7 +108,7 @@ def main() -> None:
 def _bare(arguments: argparse.Namespace) -> Iterator[int]:
     """Run the bare application and yield its port."""
     port = HostileService(CHECKOUT, 0).port
-    command = [sys.executable, "-m", "uvicorn", "benchmarks.bare_app:app", "--port", str(port)]
+    command = [sys.executable, "-m", "uvicorn", "benchmarks.service.bare_app:app", "--port", str(port)]
     command += ["--loop", arguments.loop, "--http", arguments.http, "--no-access-log", "--log-level", "warning"]
     process = subprocess.Popen(command, cwd=CHECKOUT)
     try:

@@ -1,8 +1,8 @@
 """Distance of corrected accuracies from the accuracy on the true labels, as Markdown tables.
 
-python -m benchmarks.corrected_accuracy                   # ten noise draws per line; some minutes on two cores
-python -m benchmarks.corrected_accuracy --tables wdbc --repeats 3
-python -m benchmarks.corrected_accuracy --tables cifar10n_kmeans.train
+python -m benchmarks.accuracy.corrected_accuracy                   # ten noise draws per line; some minutes on two cores
+python -m benchmarks.accuracy.corrected_accuracy --tables wdbc --repeats 3
+python -m benchmarks.accuracy.corrected_accuracy --tables cifar10n_kmeans.train
 
 Each repeat injects new noise into all labels of a table, so that no clean label is left for training or testing. A
 forest with the loss `ne` predicts the rows of a fifth that is held out or, on tables of fewer than 5,000 rows, of five
@@ -147,13 +147,15 @@ def print_human(folder: Path, arguments: argparse.Namespace) -> None:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.corrected_accuracy",
+        prog="python -m benchmarks.accuracy.corrected_accuracy",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     tables = [*TABLES, HUMAN]
     parser.add_argument("--tables", nargs="*", choices=tables, default=tables)
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
+    parser.add_argument(
+        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
+    )
     parser.add_argument("--repeats", type=int, default=10, help="number of noise draws")
     parser.add_argument("--rows", type=int, default=20_000, help=f"maximum number of rows of {HUMAN}")
     parser.add_argument("--jobs", type=int, default=2, help="threads per fit")

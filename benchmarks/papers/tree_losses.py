@@ -1,7 +1,7 @@
 """Wilton and Ye 2024 (AAAI; arXiv 2312.12937), tables 2 and 3, MNIST: our single trees against the published results.
 
-python -m benchmarks.paper_tables
-python -m benchmarks.paper_tables --draws 2 --rows 5000 --only ten-classes
+python -m benchmarks.papers.tree_losses
+python -m benchmarks.papers.tree_losses --draws 2 --rows 5000 --only ten-classes
 
 Protocol (experiments section of the paper):
 - the official training part (60,000 rows) and test part (10,000 rows, clean labels); unscaled pixels, 0..255;

@@ -1,7 +1,7 @@
 """Mazuelas and Alvarez 2025 (NeurIPS), table 3: our boosters against the published results.
 
-python -m benchmarks.paper_boosting
-python -m benchmarks.paper_boosting --partitions 10 --only rmboost "rmboost sign" --cases clean "uniform 20 %"
+python -m benchmarks.papers.minimax_boosting
+python -m benchmarks.papers.minimax_boosting --partitions 10 --only rmboost "rmboost sign" --cases clean "uniform 20 %"
 
 Protocol (section 6 and appendix H of the paper): random stratified partitions with 10 % of the rows for testing,
 lambda = 1 / sqrt(training rows), noise in training labels only. Adversarial noise flips the training rows of largest
@@ -145,7 +145,9 @@ def format_cell(values: list[float], published: float | None) -> str:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
+    parser.add_argument(
+        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
+    )
     parser.add_argument("--published", type=Path, default=SHARED / "reference/published/rmboost.json")
     parser.add_argument("--partitions", type=int, default=100)
     parser.add_argument(

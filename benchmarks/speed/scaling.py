@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.contenders import EstimatorFactory, forests
 from benchmarks.data import Table
 from benchmarks.report import Row, Target, seconds
 from benchmarks.settings import Settings
-from benchmarks.timing import TimedFit
+from benchmarks.speed.contenders import EstimatorFactory, forests
+from benchmarks.speed.timing import TimedFit
 
 SIZES = (100_000, 200_000, 400_000, 800_000)
 THEIR_SIZES = SIZES[:2]

@@ -14,11 +14,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import core
 from benchmarks.data import Table
-from benchmarks.memory import peak_memory
-from benchmarks.published_rmboost import PublishedRMBoost
+from benchmarks.papers.published_rmboost import PublishedRMBoost
 from benchmarks.report import Row, Target, seconds
 from benchmarks.settings import Settings
-from benchmarks.timing import TimedFit, time_alternately
+from benchmarks.speed.memory import peak_memory
+from benchmarks.speed.timing import TimedFit, time_alternately
 from core.boosting.linear_programs.minimax_program import MinimaxProgram
 from core.boosting.linear_programs.regularized_duals import RegularizedDuals
 

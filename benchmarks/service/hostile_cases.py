@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from benchmarks import hostile_files as files
-from benchmarks.hostile_service import Answer, HostileService, Request, form
+from benchmarks.service import hostile_files as files
+from benchmarks.service.hostile_service import Answer, HostileService, Request, form
 
 #: Title of a step, and the step.
 Step = tuple[str, Callable[[], Sequence[Answer]]]

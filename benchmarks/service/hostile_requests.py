@@ -1,8 +1,8 @@
 """Command that sends small requests that could hurt to a service, and prints one Markdown table of what they did.
 
-python -m benchmarks.hostile_requests                        # all cases; about ten minutes on two cores
-python -m benchmarks.hostile_requests matrices nested
-python -m benchmarks.hostile_requests --checkout ../before   # the service of another checkout
+python -m benchmarks.service.hostile_requests                        # all cases; about ten minutes on two cores
+python -m benchmarks.service.hostile_requests matrices nested
+python -m benchmarks.service.hostile_requests --checkout ../before   # the service of another checkout
 
 Each case has a service of its own, with a new home. Memory is the peak above that of the idle service, of the API and
 of the worker, each with its child processes; the time of the health check is the longest one during a step. A case
@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks.data import CHECKOUT
-from benchmarks.hostile_cases import CASES
-from benchmarks.hostile_service import MEBIBYTE, Answer, HostileService, Measurement
+from benchmarks.service.hostile_cases import CASES
+from benchmarks.service.hostile_service import MEBIBYTE, Answer, HostileService, Measurement
 
 HEADER = (
     "| request | answer | bytes of the answer | API, MiB above idle | worker, MiB above idle | seconds | "
@@ -51,7 +51,7 @@ def run(name: str, checkout: Path, max_bytes: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.hostile_requests",
+        prog="python -m benchmarks.service.hostile_requests",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

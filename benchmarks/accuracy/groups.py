@@ -1,6 +1,6 @@
 """Effect of groups on a table with every row written three times, as a Markdown table.
 
-python -m benchmarks.groups                               # about a minute on two cores
+python -m benchmarks.accuracy.groups                               # about a minute on two cores
 
 A fifth of the labels of a table are changed; then every training row is written three times, with the same label. A
 forest that is not told which rows are copies has seen the other copies of each row that it leaves out. "True" is the
@@ -48,9 +48,13 @@ def line(name: str, X: NDArray[Any], y: NDArray[Any], jobs: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.groups", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.accuracy.groups",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
+    parser.add_argument(
+        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
     arguments = parser.parse_args()
     print(HEADER, flush=True)

@@ -1,4 +1,4 @@
-"""Estimated and measured memory of jobs: `python -m benchmarks.job_memory [NUMBER OR WORD …]`.
+"""Estimated and measured memory of jobs: `python -m benchmarks.service.job_memory [NUMBER OR WORD …]`.
 
 Each job runs in a new process, on labels that are noise, which make the largest trees. The measurement is the highest
 resident size during the job minus that before it. The share of the estimate that a job takes must not exceed 1, or
@@ -158,7 +158,7 @@ def measured_and_estimated(number: int) -> tuple[int, int]:
     """Return both sizes of a case in bytes, measured in a new process."""
     with tempfile.TemporaryDirectory() as home:
         environment = os.environ | {"BRISTLECONE_HOME": home, "BRISTLECONE_MAX_JOB_BYTES": str(2**60)}
-        command = [sys.executable, "-c", f"from benchmarks.job_memory import run_case; run_case({number})"]
+        command = [sys.executable, "-c", f"from benchmarks.service.job_memory import run_case; run_case({number})"]
         done = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True)
     measured, estimated = json.loads(done.stdout.splitlines()[-1])
     return measured, estimated

@@ -1,7 +1,7 @@
 """Reliability of the quality of labels: the claimed and the actual share of wrong labels, as Markdown tables.
 
-python -m benchmarks.reliability                          # about a minute on two cores
-python -m benchmarks.reliability --rows 50000
+python -m benchmarks.accuracy.reliability                          # about a minute on two cores
+python -m benchmarks.accuracy.reliability --rows 50000
 
 The first table has human errors: three sets of labels of the images of CIFAR-10N, by one annotator each (`target`), the
 worst of three (`target_worse`) and the majority of three (`target_aggre`). The second has noise that was injected into
@@ -83,11 +83,13 @@ def print_injected(folder: Path, name: str, jobs: int) -> None:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.reliability",
+        prog="python -m benchmarks.accuracy.reliability",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
+    parser.add_argument(
+        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
+    )
     parser.add_argument("--rows", type=int, default=10_000, help=f"number of rows of {HUMAN}")
     parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
     return parser.parse_args()

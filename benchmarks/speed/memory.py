@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 import psutil
 
-from benchmarks.contenders import forests, minimax_boosters, trees, warm_up
 from benchmarks.data import CHECKOUT, Table
 from benchmarks.report import Row, Target
 from benchmarks.settings import Settings
+from benchmarks.speed.contenders import forests, minimax_boosters, trees, warm_up
 
 TARGET = Target(1.0, 0.5, is_least=False)
 PAIRS = {"forest": forests, "tree": trees, "rmboost": minimax_boosters}
@@ -85,7 +85,7 @@ def measure_here(folder: Path, kind: str, side: str, settings: Settings) -> int:
 def peak_memory(folder: Path, kind: str, side: str, settings: Settings) -> int:
     """Return the additional bytes that a fit of the stored table needs, measured in a new process."""
     arguments = json.dumps([str(folder), kind, side, settings.trees, settings.jobs])
-    command = [sys.executable, "-m", "benchmarks.memory", arguments]
+    command = [sys.executable, "-m", "benchmarks.speed.memory", arguments]
     process = subprocess.run(command, check=True, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
     return int(process.stdout)
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from benchmarks.contenders import Pair, extra_trees, forests, nodes_per_tree, trees
 from benchmarks.data import Table
 from benchmarks.report import Row, Target, seconds
 from benchmarks.settings import Settings, Unsupported, skip
-from benchmarks.timing import TimedFit, time_alternately
+from benchmarks.speed.contenders import Pair, extra_trees, forests, nodes_per_tree, trees
+from benchmarks.speed.timing import TimedFit, time_alternately
 
 NOISE_RATE = 0.4
 MAX_ACCURACY_LOSS = 0.5  # percentage points

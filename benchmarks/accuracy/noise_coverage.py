@@ -1,7 +1,7 @@
 """Coverage of the standard errors of estimated label noise, as a Markdown table.
 
-python -m benchmarks.noise_coverage                       # half an hour on two cores, mostly for mnist
-python -m benchmarks.noise_coverage --tables wdbc --repeats 50
+python -m benchmarks.accuracy.noise_coverage                       # half an hour on two cores, mostly for mnist
+python -m benchmarks.accuracy.noise_coverage --tables wdbc --repeats 50
 
 Each repeat injects new noise and audits the labels with `core.audit_labels`. The true noise rate is the fraction of
 flipped labels; the true matrix is the one that the labels were drawn from. Of normally distributed estimates, 68 % are
@@ -54,12 +54,14 @@ def measure(
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.noise_coverage",
+        prog="python -m benchmarks.accuracy.noise_coverage",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES)
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
+    parser.add_argument(
+        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
+    )
     parser.add_argument("--repeats", type=int, default=20, help="number of noise draws")
     parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
     return parser.parse_args()

@@ -1,8 +1,8 @@
 """Command that compares native categorical splits with one-hot columns, ordinal codes and scikit-learn.
 
-python -m benchmarks.categorical              # accuracy on tables with categories, clean and with 20 % noise
-python -m benchmarks.categorical --orders     # gain of the order by the first principal component, of the best subset
-python -m benchmarks.categorical --speed      # time of a fit with categories, relative to the same columns as numbers
+python -m benchmarks.accuracy.categorical            # accuracy on tables with categories, clean and with 20 % noise
+python -m benchmarks.accuracy.categorical --orders   # gain of the order of categories, relative to the best subset
+python -m benchmarks.accuracy.categorical --speed    # time of a fit with categories, relative to numbers
 
 The generated tables have three columns of 25 to 60 levels with random effects, and three numeric ones; `noise` adds a
 column of 2,000 levels without effect, `many` one of 500 levels with an effect. Codes of more than 255 levels stay
@@ -210,13 +210,15 @@ def print_speed(repeats: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.categorical",
+        prog="python -m benchmarks.accuracy.categorical",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--orders", action="store_true", help="compare orders of categories with exhaustive search")
     parser.add_argument("--speed", action="store_true", help="time fits")
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
+    parser.add_argument(
+        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
+    )
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     if arguments.orders:

@@ -1,9 +1,9 @@
 """Comparison of label audits with cleanlab on a scikit-learn random forest, as two Markdown tables.
 
-python -m benchmarks.audit                                # all; over an hour on two cores, mostly cleanlab's
-python -m benchmarks.audit --tables wdbc german_numer --repeats 10
-python -m benchmarks.audit --tables wdbc covertype --extra-trees
-python -m benchmarks.audit --tables label_errors_mnist_test label_errors_cifar10_test
+python -m benchmarks.accuracy.audit                                # all; over an hour on two cores, mostly cleanlab's
+python -m benchmarks.accuracy.audit --tables wdbc german_numer --repeats 10
+python -m benchmarks.accuracy.audit --tables wdbc covertype --extra-trees
+python -m benchmarks.accuracy.audit --tables label_errors_mnist_test label_errors_cifar10_test
 
 Requires cleanlab, which is not a dependency of this project: run `pip install cleanlab`, or install it into a separate
 folder and add that folder to PYTHONPATH.
@@ -39,16 +39,17 @@ try:
     from cleanlab.count import compute_confident_joint, estimate_latent
     from cleanlab.rank import get_label_quality_scores
 except ImportError:
-    sys.exit(
-        "cleanlab is not installed (it is not a dependency of this project); run `pip install cleanlab`, or "
-        "`pip install --target FOLDER cleanlab` and add FOLDER to PYTHONPATH."
-    )
+    compute_confident_joint = None
 
 HUMAN = "cifar10n_kmeans.train"
 WITH_PROBABILITIES = ("label_errors_mnist_test", "label_errors_cifar10_test")
 CLEAN = ("iris", "wine", "wdbc")
 #: Values of `target_status` for rows whose published label is wrong or ambiguous.
 _WRONG_STATUSES = (2, 3)
+_NO_CLEANLAB = (
+    "cleanlab is not installed (it is not a dependency of this project); run `pip install cleanlab`, or "
+    "`pip install --target FOLDER cleanlab` and add FOLDER to PYTHONPATH."
+)
 _BUILT_IN: tuple[tuple[str, bool], ...] = (
     ("self_confidence", False),
     ("normalized_margin", False),
@@ -191,11 +192,15 @@ def clean_line(folder: Path, name: str) -> str:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.audit", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.accuracy.audit",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     tables = [*CLEAN_TABLES, HUMAN, *WITH_PROBABILITIES]
     parser.add_argument("--tables", nargs="*", choices=tables, default=tables)
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
+    parser.add_argument(
+        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
+    )
     parser.add_argument("--repeats", type=int, default=1, help="number of noise draws")
     parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
     parser.add_argument("--extra-trees", action="store_true", help="use extremely randomized trees for the audit")
@@ -205,6 +210,8 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> None:
     arguments = parse_arguments()
+    if compute_confident_joint is None:
+        sys.exit(_NO_CLEANLAB)
     folder = data_folder(arguments.data)
     # Compile the kernels before anything is timed.
     core.audit_labels(np.eye(20, dtype=np.float32), np.arange(20) % 2, random_state=0)

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from benchmarks.contenders import EstimatorFactory, warm_up
 from benchmarks.data import Table
+from benchmarks.speed.contenders import EstimatorFactory, warm_up
 
 #: A contender that takes longer is run at most `SLOW_REPEATS` times, regardless of the number of repeats.
 SLOW_SECONDS = 60.0

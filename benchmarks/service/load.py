@@ -1,4 +1,4 @@
-"""Load of a complete service: `python -m benchmarks.service_load [--clients N] [--seconds S]`.
+"""Load of a complete service: `python -m benchmarks.service.load [--clients N] [--seconds S]`.
 
 Clients send a mixture of requests, each the next one as soon as it has its answer, to a service on SQLite and the Redis
 that the service starts, and to one on PostgreSQL and Redis (`BRISTLECONE_TEST_POSTGRES_URL`, `--redis`). Every answer
@@ -18,7 +18,7 @@ import httpx
 import numpy as np
 
 from benchmarks.data import CHECKOUT
-from benchmarks.hostile_service import HostileService, Request
+from benchmarks.service.hostile_service import HostileService, Request
 from tests.databases import fresh_database, postgresql_server
 
 MAX_BYTES = 16 * 2**30

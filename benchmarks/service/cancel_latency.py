@@ -1,4 +1,4 @@
-"""Time from `POST /jobs/{id}/cancel` to the state `cancelled`: `python -m benchmarks.cancel_latency [--repeats N]`.
+"""Time from `POST /jobs/{id}/cancel` to `cancelled`: `python -m benchmarks.service.cancel_latency [--repeats N]`.
 
 Each job runs alone in a service of this checkout, and is cancelled at random moments of the phase that is named. The
 kernels of a job are compiled beforehand, by a small job with the same model. The target is 2 s: renewals of the lease,
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.data import CHECKOUT
-from benchmarks.hostile_service import HostileService, Request
+from benchmarks.service.hostile_service import HostileService, Request
 
 MAX_BYTES = 16 * 2**30
 TARGET_SECONDS = 2.0

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from benchmarks.contenders import forest_with_loss, nodes_per_tree
 from benchmarks.data import Table
 from benchmarks.report import Row, Target, seconds
 from benchmarks.settings import Settings, Unsupported, skip
-from benchmarks.timing import TimedFit, time_alternately
+from benchmarks.speed.contenders import forest_with_loss, nodes_per_tree
+from benchmarks.speed.timing import TimedFit, time_alternately
 
 KINDS = ("ne", "gce", "entropy", "credal")
 TARGET = Target(1.6, 1.3, is_least=False)

@@ -1,4 +1,4 @@
-"""Memory of the API while a large CSV file is uploaded: `python -m benchmarks.large_upload [--gigabytes 2]`.
+"""Memory of the API while a large CSV file is uploaded: `python -m benchmarks.service.upload [--gigabytes 2]`.
 
 The file is made while it is sent, so that this needs disk space only where the service stores the data set. Memory is
 the peak above that of the idle service. The target is 150 MB for the API process; a child process reads the upload.
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks.data import CHECKOUT
-from benchmarks.hostile_service import MEBIBYTE, Answer, HostileService
+from benchmarks.service.hostile_service import MEBIBYTE, Answer, HostileService
 
 MAX_BYTES = 16 * 2**30
 TARGET_BYTES = 150_000_000

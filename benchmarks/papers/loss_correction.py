@@ -1,7 +1,7 @@
 """Sztukiewicz, Good and Dubrawski, tables 2 and 3: our trees with loss correction against the published results.
 
-python -m benchmarks.paper_correction
-python -m benchmarks.paper_correction --only forest --data-sets wine iris --rates 20
+python -m benchmarks.papers.loss_correction
+python -m benchmarks.papers.loss_correction --only forest --data-sets wine iris --rates 20
 
 Protocol of the paper: ten-fold cross-validation and weighted F1; each label is replaced with probability 0 to 40 % by
 one of the other classes, chosen uniformly; decision trees, random forests and extremely randomized trees with the
@@ -130,7 +130,9 @@ def format_cell(values: list[float], published: Published | None) -> str:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: ../shared/data")
+    parser.add_argument(
+        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
+    )
     parser.add_argument("--published", type=Path, default=SHARED / "reference/published/loss_correction.json")
     parser.add_argument("--only", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--data-sets", nargs="+", choices=DATA_SETS, default=DATA_SETS)

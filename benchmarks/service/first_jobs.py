@@ -1,4 +1,4 @@
-"""Compilation that a first job waits for: `python -m benchmarks.first_jobs [NAME …]`.
+"""Compilation that a first job waits for: `python -m benchmarks.service.first_jobs [NAME …]`.
 
 For each model, a copy of this checkout without compiled code is started, and one job is sent as soon as the service
 takes jobs. Its phases tell how long it waits for compilation; what the worker and its background process compile before
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.data import CHECKOUT
-from benchmarks.hostile_service import HostileService, Request
+from benchmarks.service.hostile_service import HostileService, Request
 
 TARGET_SECONDS = 10.0
 MAX_BYTES = 16 * 2**30

@@ -1,0 +1,1 @@
+"""Accuracy of models, audits and corrected scores on noisy labels."""

@@ -1,0 +1,1 @@
+"""Tables of the three papers, measured again beside the published figures."""

@@ -1,0 +1,1 @@
+"""Load, memory and latency of the running service."""
