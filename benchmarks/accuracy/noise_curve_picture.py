@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.themes import THEMES, Theme
+
 try:
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -15,25 +17,6 @@ except ImportError:
 
 TITLE = "Accuracy on correctly labeled digits after training on wrong labels"
 SUBTITLE = "Mean of 10 random splits and noise draws; bands show ± one standard deviation"
-
-
-class Theme(NamedTuple):
-    """Colors of one picture."""
-
-    file: str
-    background: str
-    text: str
-    muted: str
-    grid: str
-    ours: str
-    others: str
-    boosted: str
-
-
-THEMES = (
-    Theme("noise_curve_light", "#ffffff", "#1f2328", "#59636e", "#d8dee4", "#0a6e4f", "#6e7781", "#bc4c00"),
-    Theme("noise_curve_dark", "#0d1117", "#e6edf3", "#9198a1", "#30363d", "#3fd6a0", "#9198a1", "#ffa657"),
-)
 
 
 class Line(NamedTuple):
@@ -62,7 +45,9 @@ def draw_pictures(cells: Sequence[Any], folder: Path) -> None:
     with mpl.rc_context(settings):
         for theme in THEMES:
             figure = _figure(cells, theme)
-            figure.savefig(folder / f"{theme.file}.svg", facecolor=theme.background, metadata={"Date": None})
+            figure.savefig(
+                folder / f"noise_curve_{theme.name}.svg", facecolor=theme.background, metadata={"Date": None}
+            )
 
 
 def _figure(cells: Sequence[Any], theme: Theme) -> Figure:

@@ -1,0 +1,1 @@
+"""Accuracy of classifiers on clean test rows after training on noisy labels, on many tables."""

@@ -1,0 +1,92 @@
+"""Accuracy on clean test rows after training on noisy labels: our classifiers and those that a user would pick instead.
+
+python -m benchmarks.comparison                   # everything; many hours on one core; continues where it was stopped
+python -m benchmarks.comparison --draws 1 --rows 2000 --noise uniform_0 uniform_40
+python -m benchmarks.comparison --report          # print the tables of the stored cells
+python -m benchmarks.comparison.pictures          # draw the critical-difference diagrams of the stored cells
+
+In each draw, at most `--rows` rows of a table are drawn, and 30 % of them are held out with their clean labels. The
+labels of the others get noise; all methods see the same rows and labels. Methods whose package is not installed are
+skipped: `pip install -e '.[benchmarks]'`. The tables are Parquet files in the folder of BRISTLECONE_DATA, or of --data.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cells import Cell, CellFile, default_path
+from benchmarks.comparison.methods import METHODS, measure, missing_packages
+from benchmarks.comparison.noise import NOISES, suits
+from benchmarks.comparison.ranking import KEY
+from benchmarks.comparison.report import report
+from benchmarks.comparison.tables import HELD_OUT, TABLES, read_split
+from benchmarks.data import data_folder
+from benchmarks.settings import skip
+
+
+def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.comparison",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--tables", nargs="*", choices=TABLES, default=list(TABLES), metavar="TABLE")
+    parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS), metavar="METHOD")
+    parser.add_argument("--noise", nargs="*", choices=NOISES, default=list(NOISES), metavar="NOISE")
+    parser.add_argument("--draws", type=int, default=5, help="draws of rows, splits and noise")
+    parser.add_argument("--rows", type=int, default=6000, help="maximum number of rows of a table")
+    parser.add_argument(
+        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
+    )
+    parser.add_argument("--cells", type=Path, default=default_path("comparison"), help="file of the measured cells")
+    parser.add_argument("--report", action="store_true", help="measure nothing")
+    return parser.parse_args(arguments)
+
+
+def keys(arguments: argparse.Namespace) -> Iterator[tuple[str, str, int, int, str]]:
+    """Yield the keys of the cells in the order of measurement."""
+    for draw in range(arguments.draws):
+        for noise in arguments.noise:
+            for method in arguments.methods:
+                for table in arguments.tables:
+                    if suits(noise, TABLES[table].n_classes):
+                        yield table, noise, draw, arguments.rows, method
+
+
+def fill(file: CellFile, arguments: argparse.Namespace) -> None:
+    """Measure the cells that are missing, of the methods whose packages are installed."""
+    folder = data_folder(arguments.data)
+    absent = {method: packages for method in arguments.methods if (packages := missing_packages(method))}
+    for method, packages in absent.items():
+        skip(method, f"not installed: {', '.join(packages)}; run `pip install -e '.[benchmarks]'`")
+
+    def measure_cell(table: str, noise: str, draw: int, rows: int, method: str) -> dict[str, Any]:
+        return measure(method, read_split(folder, table, noise, draw, rows), draw)
+
+    file.fill([key for key in keys(arguments) if key[-1] not in absent], measure_cell, "comparison")
+
+
+def chosen_cells(file: CellFile, arguments: argparse.Namespace) -> list[Cell]:
+    """Return the stored cells that the arguments name."""
+    stored = file.by_key()
+    return [stored[key] for key in keys(arguments) if key in stored]
+
+
+def print_reports(cells: list[Cell]) -> None:
+    """Print the report of all tables, and that of the tables that are held out."""
+    for title, tables in (("All tables", list(TABLES)), ("Tables that are held out", list(HELD_OUT))):
+        print(f"## {title}\n")
+        print("\n\n".join(report(cells, tables)) + "\n")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    chosen = parse_arguments(arguments)
+    file = CellFile(chosen.cells, KEY)
+    if not chosen.report:
+        fill(file, chosen)
+    print_reports(chosen_cells(file, chosen))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Markdown tables of the comparison."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from benchmarks.cells import Cell
+from benchmarks.comparison.methods import METHODS
+from benchmarks.comparison.noise import NOISES
+from benchmarks.comparison.ranking import LEVEL, Comparison, compare, critical_difference
+
+#: Titles and the values of the methods in the order of a comparison.
+MEASURES: dict[str, Callable[[Comparison], list[str]]] = {
+    "Mean accuracy": lambda comparison: [f"{value:.3f}" for value in comparison.accuracies.mean(axis=0)],
+    "Mean rank": lambda comparison: [f"{value:.2f}" for value in comparison.ranks()],
+    "Wins (tables on which no other method is more accurate)": lambda comparison: [str(n) for n in comparison.wins()],
+    "Median processor seconds per fit": lambda comparison: [f"{value:.2f}" for value in comparison.fit_seconds],
+}
+
+
+def comparisons(cells: Sequence[Cell], tables: Sequence[str]) -> dict[str, Comparison]:
+    """Return a comparison for each noise model under which some method was measured completely."""
+    measured = {noise: compare([cell for cell in cells if cell["noise"] == noise], tables) for noise in NOISES}
+    return {noise: comparison for noise, comparison in measured.items() if comparison.methods}
+
+
+def report(cells: Sequence[Cell], tables: Sequence[str]) -> Iterator[str]:
+    """Yield the paragraphs of the report: a table for each measure, and the tests of the ranks."""
+    measured = comparisons(cells, tables)
+    for title, values in MEASURES.items():
+        yield f"{title}:\n\n" + markdown_table(measured, values)
+    for noise, comparison in measured.items():
+        yield f"{NOISES[noise]}: {sentence(comparison)}"
+
+
+def markdown_table(measured: dict[str, Comparison], values: Callable[[Comparison], list[str]]) -> str:
+    """Return a table with a line for each method and a column for each noise model; "–" is a missing value."""
+    columns = [dict(zip(comparison.methods, values(comparison), strict=True)) for comparison in measured.values()]
+    names = [name for name in METHODS if any(name in column for column in columns)]
+    headings = [f"{NOISES[noise]} ({len(comparison.tables)} tables)" for noise, comparison in measured.items()]
+    lines = [_line(["method", *headings]), _line(["---"] * (len(headings) + 1))]
+    return "\n".join([*lines, *(_line([name, *(column.get(name, "–") for column in columns)]) for name in names)])
+
+
+def _line(values: list[str]) -> str:
+    return f"| {' | '.join(values)} |"
+
+
+def sentence(comparison: Comparison) -> str:
+    """Return the tests of the ranks and the methods that are missing, in a sentence or two."""
+    missing = f" Measured in part: {'; '.join(comparison.incomplete)}." if comparison.incomplete else ""
+    p_value = comparison.p_value()
+    if p_value is None or np.isnan(p_value):
+        return f"too few methods or tables for a test.{missing}"
+    difference = critical_difference(len(comparison.methods), len(comparison.tables))
+    return (
+        f"Friedman's test gives p = {p_value:.1e}; mean ranks that differ by more than {difference:.2f} differ "
+        f"significantly at {LEVEL:.0%} (Nemenyi's test).{missing}"
+    )
