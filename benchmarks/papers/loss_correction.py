@@ -1,7 +1,8 @@
-"""Sztukiewicz, Good and Dubrawski, tables 2 and 3: our trees with loss correction against the published results.
+"""Sztukiewicz, Good and Dubrawski 2024 (ICLR Tiny Papers), tables 2 and 3, beside the published results.
 
-python -m benchmarks.papers.loss_correction
-python -m benchmarks.papers.loss_correction --only forest --data-sets wine iris --rates 20
+python -m benchmarks.papers.loss_correction               # over an hour on one core, continues when repeated
+python -m benchmarks.papers.loss_correction --only forest --sets wine iris --rates 20
+python -m benchmarks.papers.loss_correction --only forest --class-conditional --repeats 5 --transition estimate
 
 Protocol of the paper: ten-fold cross-validation and weighted F1; each label is replaced with probability 0 to 40 % by
 one of the other classes, chosen uniformly; decision trees, random forests and extremely randomized trees with the
@@ -16,16 +17,14 @@ and corrections use the same folds and the same noise.
 With `--transition estimate`, every fit estimates the matrix from its own training part. With `--class-conditional`, the
 rates differ between classes; the paper does not test this case, in which corrections change predictions.
 
-A mark shows that our mean is more than one published standard deviation above (**+**) or below (**-**) the published
-mean. The last column is scikit-learn's model of the same kind without correction, on the same folds and noise. If it is
-marked as well, the noise draw explains the difference.
+The band is one published standard deviation. The last column is scikit-learn's model of the same kind without
+correction, on the same folds and noise. If it is outside of the band as well, the noise draw explains the difference.
 """
 
 import argparse
 import itertools
-import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,10 +36,16 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 import core
-from benchmarks.data import SHARED, data_folder, read
+from benchmarks.cells import Cell, CellFile
+from benchmarks.data import data_folder, read
+from benchmarks.papers.published import LEGEND, Band, Estimate, counts, parser, read_published, summary
 
 DATA_SETS = ("iris", "optdigits", "vehicle", "wdbc", "wine")
 RATES = (0, 10, 20, 30, 40)
+KEY = ("data", "noise", "model", "correction", "transition", "repeat")
+BAND = Band(spreads=1.0)
+#: Value of `noise` in place of a rate in percent.
+CLASS_CONDITIONAL = "class_conditional"
 
 
 class Model(NamedTuple):
@@ -52,13 +57,18 @@ class Model(NamedTuple):
     parameters: dict[str, Any]
 
 
+#: Forest that searches all features at every node.
+ALL_FEATURES = "forest, all features"
 MODELS = {
     "tree": Model("DecisionTree", "tree", DecisionTreeClassifier, {}),
     "forest": Model("RandomForest", "forest", RandomForestClassifier, {}),
-    "forest, all features": Model("RandomForest", "forest", RandomForestClassifier, {"max_features": None}),
+    ALL_FEATURES: Model("RandomForest", "forest", RandomForestClassifier, {"max_features": None}),
     "extra_trees": Model("ExtraTrees", "extra_trees", ExtraTreesClassifier, {}),
 }
-CORRECTIONS = {None: "No Correction", "forward": "Forward", "backward": "Backward"}
+#: Our corrections with their published names.
+CORRECTIONS = {"none": "No Correction", "forward": "Forward", "backward": "Backward"}
+#: Value of `correction` for scikit-learn's model of the same kind.
+THEIRS = "scikit-learn"
 N_FOLDS = 10
 
 
@@ -69,119 +79,119 @@ class FoldData(NamedTuple):
     y: NDArray[np.int64]
     X_test: NDArray[np.float64]
     y_test: NDArray[np.int64]
-    transition: core.TransitionMatrix | str  # of the correction
+    transition: core.TransitionMatrix
 
 
-class Published(NamedTuple):
-    mean: float
-    sd: float
+@lru_cache(maxsize=1)
+def noisy_folds(folder: Path, name: str, noise: int | str, seed: int) -> list[FoldData]:
+    """Return the folds of a data set with uniform noise of a rate in percent, or class-conditional noise.
 
-
-def noisy_folds(X: NDArray[np.float64], y: NDArray[np.int64], percent: int | None, seed: int) -> Iterator[FoldData]:
-    """Yield the folds of a data set with uniform noise of a rate, or class-conditional noise if `percent` is None."""
+    Raises MissingData.
+    """
+    X, y = read(folder, name, dtype=np.float64)
     split = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
-    spec = {"kind": "class_conditional"} if percent is None else {"kind": "uniform", "rate": percent / 100}
+    spec = {"kind": noise} if noise == CLASS_CONDITIONAL else {"kind": "uniform", "rate": float(noise) / 100}
     noisy = core.inject_noise(y, spec, X=X, random_state=seed)
-    for train, test in split.split(X, y):
-        yield FoldData(X[train], noisy.labels[train], X[test], y[test], noisy.transition)
+    return [
+        FoldData(X[train], noisy.labels[train], X[test], y[test], noisy.transition) for train, test in split.split(X, y)
+    ]
 
 
-def fold_scores(folds: list[FoldData], new_model: Callable[[int, FoldData], Any]) -> list[float]:
-    """Return the weighted F1 of each fold; `new_model` is called with the number of the fold and the fold."""
+def new_model(model: Model, correction: str, transition: Any, seed: int, n_jobs: int) -> Any:
+    """Return an unfitted model of our library, or scikit-learn's."""
+    if correction == THEIRS:
+        return model.scikit_learn(random_state=seed, **model.parameters)
+    spec = None if correction == "none" else {"kind": correction, "transition": transition}
+    parameters: dict[str, Any] = {"correction": spec, "random_state": seed, "n_jobs": n_jobs}
+    return core.ESTIMATORS[model.kind](**parameters, **model.parameters)
+
+
+def measure(
+    arguments: argparse.Namespace,
+    data: str,
+    noise: int | str,
+    model: str,
+    correction: str,
+    transition: str,
+    repeat: int,
+) -> dict[str, Any]:
+    """Return the weighted F1 of each fold."""
     scores = []
-    for number, fold in enumerate(folds):
-        predicted = new_model(number, fold).fit(fold.X, fold.y).predict(fold.X_test)
-        scores.append(f1_score(fold.y_test, predicted, average="weighted"))
-    return scores
+    for number, fold in enumerate(noisy_folds(data_folder(arguments.data), data, noise, repeat)):
+        matrix = fold.transition if transition == "true" else transition
+        fitted = new_model(MODELS[model], correction, matrix, number, arguments.threads).fit(fold.X, fold.y)
+        scores.append(round(float(f1_score(fold.y_test, fitted.predict(fold.X_test), average="weighted")), 5))
+    return {"f1": scores}
 
 
-def our_model(model: Model, correction: str | None, n_jobs: int) -> Callable[[int, FoldData], Any]:
-    def new_model(number: int, fold: FoldData) -> Any:
-        spec = correction and {"kind": correction, "transition": fold.transition}
-        parameters: dict[str, Any] = {"correction": spec, "random_state": number, "n_jobs": n_jobs}
-        return core.ESTIMATORS[model.kind](**parameters, **model.parameters)
+def keys(arguments: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
+    """Yield the requested cells; the first repeat of all cells comes first."""
+    rates = [CLASS_CONDITIONAL] if arguments.class_conditional else arguments.rates
+    for repeat, data, noise in itertools.product(range(arguments.repeats), arguments.sets, rates):
+        for model, correction in itertools.product(arguments.only, [*CORRECTIONS, THEIRS]):
+            transition = arguments.transition if correction in ("forward", "backward") else "true"
+            yield data, noise, model, correction, transition, repeat
 
-    return new_model
 
-
-def published_cells(path: Path) -> dict[tuple[str, int, str, str], Published]:
-    """Return (data, percent, model, correction) -> mean and standard deviation; empty if the file does not exist."""
-    if not path.exists():
-        print(f"{path.name} does not exist; only our results are shown.")
-        return {}
-    rows = json.loads(path.read_text())["rows"]
+def published_estimates(content: Any) -> dict[tuple[str, Any, str, str], Estimate]:
+    """Return (data, percent, published model, published correction) -> weighted F1."""
     return {
-        (row["data"], row["noise_percent"], row["model"], row["correction"]): Published(row["weighted_f1"], row["sd"])
-        for row in rows
+        (row["data"], row["noise_percent"], row["model"], row["correction"]): Estimate(row["weighted_f1"], row["sd"])
+        for row in content.get("rows", [])
     }
 
 
-def mark(mean: float, published: Published | None) -> str:
-    if published is None or abs(mean - published.mean) <= published.sd:
-        return ""
-    return " **+**" if mean > published.mean else " **-**"
+def our_estimates(cells: list[Cell], transition: str) -> dict[tuple[str, Any, str, str], Estimate]:
+    """Return (data, noise, model, correction) -> mean and standard deviation over the folds of all repeats."""
+    scores: dict[tuple[str, Any, str, str], list[float]] = {}
+    for cell in cells:
+        if cell["correction"] in ("none", THEIRS) or cell["transition"] == transition:
+            scores.setdefault((cell["data"], cell["noise"], cell["model"], cell["correction"]), []).extend(cell["f1"])
+    estimates = {key: summary(values) for key, values in scores.items()}
+    return {key: estimate for key, estimate in estimates.items() if estimate}
 
 
-def format_cell(values: list[float], published: Published | None) -> str:
-    mean = float(np.mean(values))
-    theirs = "–" if published is None else f"{published.mean:.3f} ± {published.sd:.3f}"
-    return f"{mean:.3f} ± {float(np.std(values, ddof=1)):.3f} ({theirs}){mark(mean, published)}"
+def table_lines(cells: list[Cell], content: Any, transition: str = "true") -> Iterator[str]:
+    """Yield the Markdown table; nothing without cells."""
+    ours, theirs = our_estimates(cells, transition), published_estimates(content)
+    yield f"| data | noise | model | {' | '.join(CORRECTIONS.values())} | scikit-learn |\n|{' --- |' * 7}"
+    verdicts: list[str] = []
+    for data, noise, model in itertools.product(DATA_SETS, (*RATES, CLASS_CONDITIONAL), MODELS):
+        if not any((data, noise, model, correction) in ours for correction in CORRECTIONS):
+            continue
+        published = [theirs.get((data, noise, MODELS[model].published, name)) for name in CORRECTIONS.values()]
+        pairs = [(ours.get((data, noise, model, c)), p) for c, p in zip(CORRECTIONS, published, strict=True)]
+        verdicts += [BAND.verdict(*pair) for pair in pairs if model != ALL_FEATURES]
+        columns = [BAND.cell(*pair, digits=3) for pair in pairs]
+        reference = ours.get((data, noise, model, THEIRS))
+        columns.append(f"{reference.mean:.3f} {BAND.verdict(reference, published[0])}" if reference else "–")
+        yield f"| {data} | {noise if noise == CLASS_CONDITIONAL else f'{noise} %'} | {model} | {' | '.join(columns)} |"
+    yield f"\n{counts(verdicts)}"
 
 
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
-    )
-    parser.add_argument("--published", type=Path, default=SHARED / "reference/published/loss_correction.json")
-    parser.add_argument("--only", nargs="+", choices=list(MODELS), default=list(MODELS))
-    parser.add_argument("--data-sets", nargs="+", choices=DATA_SETS, default=DATA_SETS)
-    parser.add_argument("--rates", nargs="+", type=int, choices=RATES, default=RATES, help="percent of wrong labels")
-    parser.add_argument(
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
+    result = parser(__doc__, "loss_correction", "loss_correction.json")
+    result.add_argument("--only", nargs="+", choices=list(MODELS), default=list(MODELS))
+    result.add_argument("--sets", nargs="+", choices=DATA_SETS, default=DATA_SETS)
+    result.add_argument("--rates", nargs="+", type=int, choices=RATES, default=RATES, help="percent of wrong labels")
+    result.add_argument(
         "--class-conditional",
         action="store_true",
         help="use noise between similar classes instead of the rates; requires three or more classes",
     )
-    parser.add_argument("--repeats", type=int, default=1, help="cross-validations, each with its own folds and noise")
-    parser.add_argument("--transition", choices=("true", "estimate"), default="true", help="matrix of the corrections")
-    parser.add_argument("--threads", type=int, default=1)
-    return parser.parse_args()
+    result.add_argument("--repeats", type=int, default=1, help="cross-validations, each with its own folds and noise")
+    result.add_argument("--transition", choices=("true", "estimate"), default="true", help="matrix of the corrections")
+    result.add_argument("--threads", type=int, default=1)
+    return result.parse_args(words)
 
 
-def line(
-    folds: list[FoldData], model: Model, targets: list[Published | None], n_jobs: int
-) -> tuple[list[str], list[bool]]:
-    """Return the cells of one model, and whether those with a target are within one standard deviation of it."""
-    cells, within = [], []
-    for correction, target in zip(CORRECTIONS, targets, strict=True):
-        values = fold_scores(folds, our_model(model, correction, n_jobs))
-        cells.append(format_cell(values, target))
-        within += [] if target is None else [not mark(float(np.mean(values)), target)]
-    their_scores = fold_scores(folds, lambda number, _: model.scikit_learn(random_state=number, **model.parameters))
-    theirs = float(np.mean(their_scores))
-    return [*cells, f"{theirs:.3f}{mark(theirs, targets[0])}"], within
-
-
-def main() -> None:
-    arguments = parse_arguments()
-    published = published_cells(arguments.published)
-    start, within = time.perf_counter(), []
-    columns = [*CORRECTIONS.values(), "scikit-learn"]
-    print(f"| data | noise | model | {' | '.join(columns)} |\n|---|---|---|{'---|' * len(columns)}", flush=True)
-    rates = [None] if arguments.class_conditional else arguments.rates
-    for name, percent in itertools.product(arguments.data_sets, rates):
-        X, y = read(data_folder(arguments.data), name, dtype=np.float64)
-        folds = [fold for seed in range(arguments.repeats) for fold in noisy_folds(X, y, percent, seed)]
-        if arguments.transition == "estimate":
-            folds = [fold._replace(transition="estimate") for fold in folds]
-        for title in arguments.only:
-            model = MODELS[title]
-            targets = [published.get((name, percent, model.published, theirs)) for theirs in CORRECTIONS.values()]
-            cells, line_within = line(folds, model, targets, arguments.threads)
-            within += line_within
-            noise = "class-conditional" if percent is None else f"{percent} %"
-            print(f"| {name} | {noise} | {title} | {' | '.join(cells)} |", flush=True)
-    print(f"\n{sum(within)} of {len(within)} cells within one standard deviation; {time.perf_counter() - start:.0f} s")
+def main(words: list[str] | None = None) -> None:
+    arguments = parse_arguments(words)
+    file = CellFile(arguments.cells, KEY)
+    if not arguments.print_only:
+        file.fill(keys(arguments), partial(measure, arguments), "loss correction")
+    print(f"Weighted F1 ({LEGEND})\n")
+    print("\n".join(table_lines(file.cells(), read_published(arguments.published), arguments.transition)))
 
 
 if __name__ == "__main__":
