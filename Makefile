@@ -49,8 +49,8 @@ reference: setup-dev ## Regenerate the tables and the OpenAPI document in docs/
 coverage: setup-dev ## Run the tests and measure branch coverage; fail below the minimum (ARGS as for test)
 	@$(BIN)/python -m pytest $(TEST_IN_PARALLEL) --cov --cov-report=term:skip-covered $(ARGS)
 
-bench: setup-dev ## Run the benchmarks against scikit-learn (ARGS="fit predict --repeats 1" selects a part)
-	@$(BIN)/python -m benchmarks $(ARGS)
+bench: setup-dev ## Run all benchmarks (QUICK=1 in minutes on few rows; ARGS="fit predict --repeats 1" selects a part)
+	@$(BIN)/python -m benchmarks $(if $(filter-out 0,$(QUICK)),--quick) $(ARGS)
 
 lock: ## Resolve the newest allowed versions and write the lock files (UPGRADE=0 keeps the locked versions)
 	@$(find_python); "$$python" -m venv .venv-lock

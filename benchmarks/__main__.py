@@ -1,69 +1,104 @@
-"""Command that measures every workload with a target against scikit-learn and prints one Markdown table.
+"""Command that runs the benchmarks: ratios of speed and memory as one Markdown table, and programs with own tables.
 
-python -m benchmarks                            # all subjects; about 15 minutes on two cores
+python -m benchmarks                            # everything; most of a day on two cores, continues when repeated
+python -m benchmarks --quick                    # everything on few rows, in minutes; the figures are not meaningful
+python -m benchmarks speed                      # all ratios of speed and memory; about 15 minutes on two cores
 python -m benchmarks fit predict --repeats 1
-python -m benchmarks fit --trees 5 --rows 5000  # a quick trial with little statistical value
+python -m benchmarks tree_losses comparison
 
 Ratios are computed within each repeat, so they depend less on the machine than absolute times. Messages are written
 to standard error.
 """
 
 import argparse
+import os
 import platform
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import sklearn
 
-from benchmarks.data import data_folder
+from benchmarks.data import DATA_VARIABLE, data_folder
+from benchmarks.programs import PROGRAMS
 from benchmarks.report import HEADER
-from benchmarks.settings import Settings
-from benchmarks.speed import boosting, fit, losses, memory, predict, scaling, startup
+from benchmarks.settings import Settings, skip
+from benchmarks.speed import boosting, fit, losses, memory, other_forests, predict, scaling, startup
 from core import service_api
 
+#: Subjects of the table of ratios.
 SUBJECTS = {
     "startup": startup.rows,
     "fit": fit.rows,
+    "other_forests": other_forests.rows,
     "losses": losses.rows,
     "predict": predict.rows,
     "memory": memory.rows,
     "scaling": scaling.rows,
     "boosting": boosting.rows,
 }
+ALL_SUBJECTS = "speed"
+QUICK = {"repeats": 1, "trees": 5, "rows": 2_000}
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"any of {', '.join(SUBJECTS)}; default: all")
-    parser.add_argument(
-        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
-    )
+    names = (*SUBJECTS, ALL_SUBJECTS, *PROGRAMS)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(names)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="few rows and repeats, to see that everything works")
+    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: $BRISTLECONE_DATA, ../shared/data")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--trees", type=int, default=100, help="trees per forest")
     parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
     parser.add_argument("--rows", type=int, help="maximum number of training rows per table; default: all")
-    arguments = parser.parse_args()
-    for subject in arguments.subjects:
-        if subject not in SUBJECTS:
-            parser.error(f"{subject!r} is not a subject; choose from {', '.join(SUBJECTS)}")
+    arguments = parser.parse_args(words)
+    for name in arguments.names:
+        if name not in names:
+            parser.error(f"{name!r} is not a benchmark; choose from {', '.join(names)}")
+    if arguments.quick:
+        vars(arguments).update(QUICK)
     return arguments
 
 
-def main() -> None:
-    arguments = parse_arguments()
-    settings = Settings(data_folder(arguments.data), arguments.repeats, arguments.trees, arguments.jobs, arguments.rows)
+def print_ratios(subjects: list[str], settings: Settings) -> None:
+    """Print the table of ratios."""
     service_api.warm_up()
     print(
         f"scikit-learn {sklearn.__version__}, numpy {np.__version__}, Python {platform.python_version()}, "
         f"{platform.machine()}; {settings.trees} trees, {settings.jobs} threads, at most {settings.repeats} repeats\n"
     )
     print(HEADER, flush=True)
-    for subject in arguments.subjects or SUBJECTS:
+    for subject in subjects:
         for row in SUBJECTS[subject](settings):
             print(row.markdown(), flush=True)
+
+
+def run_program(name: str, is_quick: bool, folder: Path) -> None:
+    """Run a program in a new process; quick runs write into a temporary folder. A failure is reported."""
+    print(f"\n## {name}\n", flush=True)
+    program = PROGRAMS[name]
+    with tempfile.TemporaryDirectory() as scratch:
+        words = program.quick_words(Path(scratch)) if is_quick else list(program.words)
+        command = [sys.executable, "-m", program.module, *words]
+        done = subprocess.run(command, check=False, env=os.environ | {DATA_VARIABLE: str(folder)})
+    if done.returncode:
+        skip(name, f"it ended with exit code {done.returncode}")
+
+
+def main() -> None:
+    arguments = parse_arguments()
+    folder = data_folder(arguments.data)
+    names = arguments.names or [ALL_SUBJECTS, *PROGRAMS]
+    subjects = list(SUBJECTS) if ALL_SUBJECTS in names else [name for name in SUBJECTS if name in names]
+    if subjects:
+        print_ratios(subjects, Settings(folder, arguments.repeats, arguments.trees, arguments.jobs, arguments.rows))
+    for name in PROGRAMS:
+        if name in names:
+            run_program(name, arguments.quick, folder)
     print("done", file=sys.stderr)
 
 

@@ -17,6 +17,9 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 #: Default location of the data, next to the checkout.
 SHARED = CHECKOUT.parent / "shared"
 
+#: Environment variable that names another folder of the data.
+DATA_VARIABLE = "BRISTLECONE_DATA"
+
 #: Tables with clean labels into which benchmarks inject noise: file and maximum number of rows.
 CLEAN_TABLES: dict[str, tuple[str, int | None]] = {
     "optdigits": ("optdigits", None),
@@ -61,7 +64,7 @@ class MissingData(Exception):
 
 def data_folder(chosen: Path | None) -> Path:
     """Return the folder of Parquet files: the chosen one, that of BRISTLECONE_DATA, or the one next to the checkout."""
-    return chosen or Path(os.environ.get("BRISTLECONE_DATA") or SHARED / "data")
+    return chosen or Path(os.environ.get(DATA_VARIABLE) or SHARED / "data")
 
 
 def read(

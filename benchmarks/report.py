@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 HEADER = (
-    "| workload | ours | scikit-learn | measured: min – median – max | target | stretch goal | met | notes |\n"
+    "| workload | ours | theirs | measured: min – median – max | target | stretch goal | met | notes |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 

@@ -175,11 +175,11 @@ def processor_seconds(model: Any, X: NDArray[np.float64], y: NDArray[np.int64]) 
     return time.process_time() - start
 
 
-def rows_with_many_levels(n_classes: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return 50,000 rows of 20 columns with 10 to 60 levels, and their classes."""
+def rows_with_many_levels(n_classes: int, n_rows: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return rows of 20 columns with 10 to 60 levels, and their classes."""
     rng = np.random.default_rng(0)
     levels = rng.integers(10, 61, 20)
-    X = np.column_stack([rng.integers(0, n, 50_000) for n in levels]).astype(np.float64)
+    X = np.column_stack([rng.integers(0, n, n_rows) for n in levels]).astype(np.float64)
     scores = np.zeros((len(X), n_classes))
     for j, n in enumerate(levels):
         scores += rng.normal(size=(n, n_classes))[X[:, j].astype(int)] / 2
@@ -195,10 +195,10 @@ def contenders(categorical: list[int] | None) -> dict[str, Any]:
     }
 
 
-def print_speed(repeats: int) -> None:
+def print_speed(repeats: int, n_rows: int) -> None:
     print("| classes | model | as numbers, s | as categories, s | ratio |\n| --- | --- | --- | --- | --- |")
     for n_classes in (2, 5):
-        X, y = rows_with_many_levels(n_classes)
+        X, y = rows_with_many_levels(n_classes, n_rows)
         plain, native = contenders(None), contenders(list(range(X.shape[1])))
         for name in plain:
             for model in (plain[name], native[name]):
@@ -220,11 +220,12 @@ def main() -> None:
         "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
     )
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--rows", type=int, default=50_000, help="rows of the timed fits")
     arguments = parser.parse_args()
     if arguments.orders:
         print_orders(arguments.repeats)
     elif arguments.speed:
-        print_speed(arguments.repeats)
+        print_speed(arguments.repeats, arguments.rows)
     else:
         print_accuracies(data_folder(arguments.data), arguments.repeats)
 

@@ -55,10 +55,11 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
     )
+    parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES)
     parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
     arguments = parser.parse_args()
     print(HEADER, flush=True)
-    for name in TABLES:
+    for name in arguments.tables:
         try:
             print(line(name, *read_clean(data_folder(arguments.data), name), arguments.jobs), flush=True)
         except MissingData as error:

@@ -13,7 +13,8 @@ light and one for dark pages. Needs the optional packages lightgbm and matplotli
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ import core
 from benchmarks.data import CHECKOUT
 
 FOLDER = CHECKOUT / "docs" / "images"
-CELLS = FOLDER / "noise_curve.json"
+CELLS = "noise_curve.json"
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 TEST_FRACTION = 0.3
 
@@ -68,10 +69,10 @@ def accuracies(rate: float, draw: int) -> Iterator[tuple[str, float]]:
         yield name, float(np.mean(fitted.predict(X_test) == y_test))
 
 
-def measure(repeats: int) -> list[Cell]:
+def measure(repeats: int, rates: Sequence[float]) -> list[Cell]:
     """Return the cells of all estimators, in the order of `ESTIMATORS`."""
-    measured: dict[tuple[str, float], list[float]] = {(name, rate): [] for name in ESTIMATORS for rate in RATES}
-    for rate in RATES:
+    measured: dict[tuple[str, float], list[float]] = {(name, rate): [] for name in ESTIMATORS for rate in rates}
+    for rate in rates:
         for draw in range(repeats):
             for name, accuracy in accuracies(rate, draw):
                 measured[name, rate].append(round(accuracy, 4))
@@ -79,20 +80,21 @@ def measure(repeats: int) -> list[Cell]:
     return [Cell(name, rate, values) for (name, rate), values in measured.items()]
 
 
-def store(cells: list[Cell]) -> None:
-    """Write the cells to `CELLS`, one per line."""
+def store(cells: list[Cell], folder: Path) -> None:
+    """Write the cells into the folder, one per line."""
     lines = ",\n".join(json.dumps(cell._asdict()) for cell in cells)
-    CELLS.write_text(f"[\n{lines}\n]\n")
+    (folder / CELLS).write_text(f"[\n{lines}\n]\n")
 
 
-def stored() -> list[Cell]:
+def stored(folder: Path) -> list[Cell]:
     """Return the cells of the last measurement."""
-    return [Cell(**cell) for cell in json.loads(CELLS.read_text())]
+    return [Cell(**cell) for cell in json.loads((folder / CELLS).read_text())]
 
 
 def print_table(cells: list[Cell]) -> None:
     """Print mean ± standard deviation of the accuracy as a Markdown table, one line per estimator."""
-    print(f"| estimator | {' | '.join(f'{rate:.0%}' for rate in RATES)} |\n| --- |{' --- |' * len(RATES)}")
+    rates = sorted({cell.rate for cell in cells})
+    print(f"| estimator | {' | '.join(f'{rate:.0%}' for rate in rates)} |\n| --- |{' --- |' * len(rates)}")
     for name in ESTIMATORS:
         columns = [
             f"{np.mean(cell.accuracies):.3f} ± {np.std(cell.accuracies, ddof=1):.3f}"
@@ -106,13 +108,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=10, help="splits and noise draws per rate, at least 2")
     parser.add_argument("--plot-only", action="store_true", help="plot the stored cells without fitting")
+    parser.add_argument("--rates", nargs="+", type=float, default=RATES, help="shares of wrong labels")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="folder of the cells and the pictures")
     arguments = parser.parse_args()
     if not arguments.plot_only:
-        store(measure(arguments.repeats))
-    print_table(stored())
+        store(measure(arguments.repeats, arguments.rates), arguments.folder)
+    print_table(stored(arguments.folder))
     from benchmarks.accuracy.noise_curve_picture import draw_pictures  # noqa: PLC0415  (needs matplotlib)
 
-    draw_pictures(stored(), FOLDER)
+    draw_pictures(stored(arguments.folder), arguments.folder)
 
 
 if __name__ == "__main__":

@@ -91,6 +91,7 @@ def parse_arguments() -> argparse.Namespace:
         "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
     )
     parser.add_argument("--rows", type=int, default=10_000, help=f"number of rows of {HUMAN}")
+    parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES, help="tables with injected noise")
     parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
     return parser.parse_args()
 
@@ -102,7 +103,7 @@ def main() -> None:
         print_human(folder, arguments.rows, arguments.jobs)
     except MissingData as error:
         skip(HUMAN, error)
-    for name in TABLES:
+    for name in arguments.tables:
         try:
             print_injected(folder, name, arguments.jobs)
         except MissingData as error:

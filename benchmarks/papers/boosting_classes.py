@@ -47,10 +47,11 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
     )
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--partitions", type=int, default=5)
     arguments = parser.parse_args()
     print(f"| set | classes | {' | '.join(METHODS)} |\n| --- | --- |{' --- |' * len(METHODS)}", flush=True)
-    for name in SETS:
+    for name in arguments.sets:
         path = data_folder(arguments.data) / f"{name}.parquet"
         print(f"| {name} | {' | '.join(cells(path, arguments.partitions))} |", flush=True)
 
