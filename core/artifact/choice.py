@@ -4,10 +4,10 @@ from typing import Any, get_args
 
 from core.artifact.numbers import finite, share
 from core.automatic.auto_classifier import AutoClassifier
-from core.automatic.candidates import CANDIDATES, Candidate
-from core.automatic.decision import HEAVY_NOISE, Choice
+from core.automatic.candidates import Candidate, ForestKind
+from core.automatic.decision import Choice
 from core.automatic.noise import NotEstimated
-from core.automatic.search import N_CHOSEN, ScoredCandidate
+from core.automatic.search import ScoredCandidate
 from core.exceptions import ArtifactError
 
 
@@ -28,10 +28,8 @@ def restore_choice(estimator: AutoClassifier, metadata: dict[str, Any]) -> None:
         raise ArtifactError("the leaderboard lists a candidate twice.")
     if list(leaderboard) != sorted(leaderboard, key=lambda one: one.rank):
         raise ArtifactError("the leaderboard is not sorted.")
-    if type(choice.n_chosen) is not int or choice.n_chosen != min(N_CHOSEN, len(leaderboard)) or not leaderboard:
-        raise ArtifactError("the number of members does not match the leaderboard.")
-    if choice.n_chosen > len(estimator.trees_):
-        raise ArtifactError("there are fewer trees than members.")
+    if type(choice.n_chosen) is not int or not 1 <= choice.n_chosen <= min(len(leaderboard), len(estimator.trees_)):
+        raise ArtifactError("the number of members does not match the leaderboard and the trees.")
     _check_noise(choice)
     estimator.choice_ = choice
 
@@ -43,19 +41,25 @@ def _check_noise(choice: Choice) -> None:
     if choice.not_estimated is not None:
         if choice.not_estimated not in get_args(NotEstimated) or any(flags):
             raise ArtifactError("the choice relies on an estimate of the noise that it does not have.")
-        if choice.noise_rate is not None or choice.noise_rate_error is not None:
+        if any(number is not None for number in _numbers(choice)):
             raise ArtifactError("the choice has a noise rate that was not estimated.")
         return
-    rate = share(choice.noise_rate)
-    share(choice.noise_rate_error)
-    if choice.draws_labels != (rate >= HEAVY_NOISE):
-        raise ArtifactError("the choice does not follow from the noise rate.")
+    for number in _numbers(choice):
+        share(number)
+
+
+def _numbers(choice: Choice) -> tuple[float | None, ...]:
+    return (choice.noise_rate, choice.noise_rate_error, choice.noise_unevenness)
 
 
 def _scored(number: Any, kind: Any, max_features: Any, min_samples_leaf: Any, score: Any, error: Any) -> Any:
-    candidate = Candidate(kind, max_features, min_samples_leaf)
-    if type(number) is not int or not 0 <= number < len(CANDIDATES) or CANDIDATES[number] != candidate:
-        raise ArtifactError("the leaderboard lists a forest that no search grows.")
+    """Return an entry of the leaderboard. Candidates may be others than those of today's search."""
+    if type(number) is not int or number < 0:
+        raise ArtifactError("the number of a candidate is not a natural number.")
+    if kind not in get_args(ForestKind) or not (max_features == "sqrt" or share(max_features) > 0):
+        raise ArtifactError("the leaderboard lists a forest of an unknown kind.")
+    if type(min_samples_leaf) is not int or min_samples_leaf < 1:
+        raise ArtifactError("the leaderboard lists a forest whose leaves have no rows.")
     if finite(error) < 0:
         raise ArtifactError("a standard error is negative.")
-    return ScoredCandidate(number, candidate, share(score), finite(error))
+    return ScoredCandidate(number, Candidate(kind, max_features, min_samples_leaf), share(score), finite(error))

@@ -9,13 +9,16 @@ from core.growth.growth_problem import GrowthSettings
 TREES_PER_CANDIDATE = 50
 
 
+ForestKind = Literal["forest", "extra_trees"]
+
+
 class Candidate(NamedTuple):
     """Parameters of one forest of the search, with the names that they have in the classifiers.
 
     `kind` is "forest" or "extra_trees", both with bootstrap samples, so that every row is left out by some trees.
     """
 
-    kind: Literal["forest", "extra_trees"]
+    kind: ForestKind
     max_features: float | Literal["sqrt"]
     min_samples_leaf: int
 

@@ -1,17 +1,24 @@
 """Choice of the candidates that vote and of the labels that their trees are grown on, with its reasons.
 
 Averaging the best candidates was more accurate than the best one at all noise rates that were measured. Under heavy
-noise, trees grown on the probabilities of the true classes are more accurate than trees grown on the labels; under
-light noise, they are less accurate. The estimate of the noise tells the two cases apart: `docs/explanation/auto.md`.
+noise, and under noise that prefers some classes, trees grown on the probabilities of the true classes are more accurate
+than trees grown on the labels; under light uniform noise, they are less accurate. The estimate of the noise tells the
+cases apart: `docs/explanation/auto.md`.
 """
 
 from typing import Any, NamedTuple, get_args
 
+import numpy as np
+
 from core.automatic.noise import NotEstimated, SearchedNoise
 from core.automatic.search import ScoredCandidate, SearchResult
+from core.noise.estimation import TransitionEstimate
+from core.noise.noise_models import even_pattern, transition_rows
 
 #: Estimated share of wrong labels from which on trees are grown on labels drawn from the posterior.
 HEAVY_NOISE = 0.3
+#: Estimated unevenness of the noise from which on they are as well. Votes would follow labels that are given too often.
+UNEVEN_NOISE = 0.05
 _OBSTACLES: dict[NotEstimated, str] = {
     "class_weight": "class weights would bias an estimate of the noise",
     "few_rows": "there are too few rows to estimate how many labels are wrong",
@@ -28,6 +35,7 @@ class Choice(NamedTuple):
     n_chosen: int  # the first candidates of the leaderboard
     noise_rate: float | None  # estimated share of wrong labels; None without an estimate
     noise_rate_error: float | None  # its standard error
+    noise_unevenness: float | None  # largest difference between the transition matrix and that of uniform noise
     not_estimated: NotEstimated | None  # why there is no estimate
     is_identified: bool  # whether the labels identify the noise
     draws_labels: bool  # whether trees are grown on labels drawn from the probabilities of the true classes
@@ -52,11 +60,14 @@ class Choice(NamedTuple):
         if not self.is_identified:
             estimate += ", although the features predict the labels too badly to identify the noise"
         if self.draws_labels:
-            return (
-                f"{estimate}, which is {HEAVY_NOISE:.0%} or more, so that trees are grown on labels drawn from the "
-                "probabilities of the true classes"
-            )
+            probabilities = "the probabilities of the true classes"
+            return f"{estimate}, {self._cause()}, so that trees are grown on labels drawn from {probabilities}"
         return f"{estimate}, which is less than {HEAVY_NOISE:.0%}, so that trees are grown on the labels as they are"
+
+    def _cause(self) -> str:
+        """Return why labels are drawn."""
+        is_heavy = self.noise_rate is not None and self.noise_rate >= HEAVY_NOISE
+        return f"which is {HEAVY_NOISE:.0%} or more" if is_heavy else "some classes more often than others"
 
     def to_json(self) -> dict[str, Any]:
         """Return the choice as JSON values."""
@@ -64,6 +75,7 @@ class Choice(NamedTuple):
             "reason": self.reason(),
             "noise_rate": self.noise_rate,
             "noise_rate_error": self.noise_rate_error,
+            "noise_unevenness": self.noise_unevenness,
             "not_estimated": self.not_estimated,
             "is_identified": self.is_identified,
             "draws_labels": self.draws_labels,
@@ -85,9 +97,24 @@ def decide(result: SearchResult, noise: SearchedNoise | NotEstimated) -> Choice:
     """Return the choice that follows from the scores and the estimate of the noise."""
     leaderboard, n_chosen = tuple(sorted(result.scores, key=lambda one: one.rank)), len(result.best)
     if isinstance(noise, str):
-        return Choice(leaderboard, n_chosen, None, None, noise, False, False)
+        return Choice(leaderboard, n_chosen, None, None, None, noise, False, False)
     estimate = noise.fitted.estimate
-    rate, is_identified = estimate.noise_rate, estimate.identification.is_identified
+    unevenness = noise_unevenness(estimate)
     return Choice(
-        leaderboard, n_chosen, rate, estimate.noise_rate_error, None, is_identified, draws_labels=rate >= HEAVY_NOISE
+        leaderboard,
+        n_chosen,
+        estimate.noise_rate,
+        estimate.noise_rate_error,
+        unevenness,
+        None,
+        estimate.identification.is_identified,
+        draws_labels=estimate.noise_rate >= HEAVY_NOISE or unevenness >= UNEVEN_NOISE,
     )
+
+
+def noise_unevenness(estimate: TransitionEstimate) -> float:
+    """Return the largest difference between the transition matrix and that of uniform noise with the same mean rate."""
+    transition = estimate.transition.rows
+    mean_rate = float(estimate.priors @ (1 - np.diag(transition)))
+    uniform = transition_rows(np.full(len(transition), mean_rate), even_pattern(len(transition)))
+    return float(np.abs(transition - uniform).max())

@@ -17,7 +17,7 @@ root of B is uniform. A smaller model that is still more probable than not is us
 "Optimal predictive model selection").
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -112,23 +112,24 @@ def fit_latent_labels(
     Raises FitStopped when `stop_flag` (1,), which is read in each iteration, is set.
     """
     n_classes = probabilities.shape[1]
-    pattern, rows = even_pattern(n_classes), _sorted_rows(probabilities, codes)
-    start, maximize = _starting_point(probabilities, codes), partial(_maximize_likelihood, rows, stop_flag)
-    common = maximize(start, partial(fit_common_rate, pattern))
-    separate = maximize(start, partial(fit_class_rates, pattern))
-    full = maximize(separate, fit_full_matrix) if n_classes > 2 else separate
+    pattern, maximize = even_pattern(n_classes), partial(_best_fit, _sorted_rows(probabilities, codes), stop_flag)
+    even, counted = _even_start(probabilities, codes), _counted_start(probabilities, codes)
+    common = maximize([even], partial(fit_common_rate, pattern))
+    separate = maximize([even, _with_pattern(counted, pattern)], partial(fit_class_rates, pattern))
+    full = maximize([separate, counted], fit_full_matrix) if n_classes > 2 else separate
     pattern_difference = noise_pattern(full.transition) - pattern
     pattern_refinement = _refinement(pattern_difference, separate, full, n_classes * (n_classes - 2))
     if pattern_refinement.weight:
         pattern = pattern + pattern_refinement.weight * pattern_difference
-        separate = maximize(_with_pattern(full, pattern), partial(fit_class_rates, pattern))
-        common = maximize(_with_pattern(common, pattern), partial(fit_common_rate, pattern))
+        starts = [_with_pattern(full, pattern), _with_pattern(common, pattern)]
+        separate = maximize(starts[:1], partial(fit_class_rates, pattern))
+        common = maximize(starts, partial(fit_common_rate, pattern))
     common_rates = class_noise_rates(common.transition)
     rate_difference = class_noise_rates(separate.transition) - common_rates
     rate_refinement = _refinement(rate_difference, common, separate, n_classes - 1)
     transition = transition_rows(common_rates + rate_refinement.weight * rate_difference, pattern)
     nearest = separate if rate_refinement.weight > 0.5 else common
-    final = maximize(nearest._replace(transition=transition), lambda counts: transition)
+    final = maximize([nearest._replace(transition=transition)], lambda counts: transition)
     return LatentLabels(transition, final.calibration, rate_refinement, pattern_refinement)
 
 
@@ -139,7 +140,7 @@ def fit_calibration(
     stop_flag: NDArray[np.uint8] | None = None,
 ) -> LatentLabels:
     """Fit the calibration only, for labels whose matrix `transition` (clean, noisy) is known. Raises FitStopped."""
-    start = _starting_point(probabilities, codes)._replace(transition=transition)
+    start = _even_start(probabilities, codes)._replace(transition=transition)
     fit = _maximize_likelihood(_sorted_rows(probabilities, codes), stop_flag, start, lambda counts: transition)
     none = Refinement(np.zeros(len(transition)), 0.0, 0.0)
     return LatentLabels(transition, fit.calibration, none, none, is_given=True)
@@ -155,13 +156,24 @@ def _sorted_rows(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -
     return _Rows(np.log(probabilities[order] + FLOOR), codes[order], present, starts)
 
 
-def _starting_point(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> _Fit:
+def _even_start(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> _Fit:
     """Return even noise with the rate at which labels differ from the most probable class."""
     n_classes = probabilities.shape[1]
     disagreeing = float(np.mean(winning_classes(probabilities) != codes))
     rate = min(max(disagreeing, 0.01), 0.8 * (n_classes - 1) / n_classes)
     transition = transition_rows(np.full(n_classes, rate), even_pattern(n_classes))
     return _Fit(transition, prior_calibration(n_classes), -np.inf)
+
+
+def _counted_start(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> _Fit:
+    """Return the matrix of the labels by most probable class, with half a row more on its diagonal.
+
+    Even noise that fits badly has a rate of almost zero, from which expectation maximization does not find a pattern.
+    """
+    n_classes = probabilities.shape[1]
+    counts = np.eye(n_classes) / 2
+    np.add.at(counts, (winning_classes(probabilities), codes), 1.0)
+    return _Fit(fit_full_matrix(counts), prior_calibration(n_classes), -np.inf)
 
 
 def _refinement(difference: NDArray[np.float64], small: _Fit, large: _Fit, n_additional: int) -> Refinement:
@@ -177,6 +189,14 @@ def _refinement(difference: NDArray[np.float64], small: _Fit, large: _Fit, n_add
     mean = float(weights @ _ERROR_SHARES)
     spread = float(np.sqrt(weights @ (_ERROR_SHARES - mean) ** 2))
     return Refinement(difference, 1.0 - mean, spread)
+
+
+def _best_fit(
+    rows: _Rows, stop_flag: NDArray[np.uint8] | None, starts: Sequence[_Fit], noise_model: _NoiseModel
+) -> _Fit:
+    """Return the most likely of the fits from all starting points."""
+    fits = [_maximize_likelihood(rows, stop_flag, start, noise_model) for start in starts]
+    return max(fits, key=lambda fit: fit.log_likelihood)
 
 
 def _maximize_likelihood(

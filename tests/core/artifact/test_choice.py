@@ -7,6 +7,7 @@ import core
 from core.artifact.state import estimator_state, rebuild
 
 FOREST = [1, "forest", 0.5, 4, 0.4, 0.1]
+NOT_ESTIMATED = {"noise_rate": None, "noise_rate_error": None, "noise_unevenness": None}
 
 
 @pytest.fixture(scope="module")
@@ -28,16 +29,27 @@ def test_own_state_is_accepted(state):
     assert rebuild(changed(state, leaderboard=leaderboard)).leaderboard_[1].number == 1
 
 
+def test_the_choice_of_another_search_is_accepted(state):
+    """Later versions may search other candidates and decide by other limits."""
+    leaderboard = [[40, "extra_trees", "sqrt", 3, 0.5, 0.1], [0, "forest", 0.25, 128, 0.4, 0.1]]
+    rebuilt = rebuild(changed(state, leaderboard=leaderboard, n_chosen=1, noise_rate=0.01, draws_labels=True))
+    assert [one.candidate.min_samples_leaf for one in rebuilt.leaderboard_] == [3, 128]
+    assert rebuilt.choice_.draws_labels
+
+
 @pytest.mark.parametrize(
     "fields",
     [
         {"n_chosen": 0},
-        {"n_chosen": 1},
         {"n_chosen": 3},
         {"n_chosen": 2.0},
         {"leaderboard": []},
-        {"leaderboard": [[0, "extra_trees", 0.5, 3, 0.5, 0.1], FOREST]},
-        {"leaderboard": [[99, "extra_trees", 0.5, 4, 0.5, 0.1], FOREST]},
+        {"leaderboard": [[0, "extra_trees", 0.5, 0, 0.5, 0.1], FOREST]},
+        {"leaderboard": [[0, "extra_trees", 0.5, 2.0, 0.5, 0.1], FOREST]},
+        {"leaderboard": [[0, "extra_trees", 0.0, 4, 0.5, 0.1], FOREST]},
+        {"leaderboard": [[0, "extra_trees", "log2", 4, 0.5, 0.1], FOREST]},
+        {"leaderboard": [[0, "boosters", 0.5, 4, 0.5, 0.1], FOREST]},
+        {"leaderboard": [[-1, "extra_trees", 0.5, 4, 0.5, 0.1], FOREST]},
         {"leaderboard": [[0, "extra_trees", 0.5, 4, 1.5, 0.1], FOREST]},
         {"leaderboard": [[0, "extra_trees", 0.5, 4, 0.5, -0.1], FOREST]},
         {"leaderboard": [[0, "extra_trees", 0.5, 4, 0.5], FOREST]},
@@ -48,11 +60,12 @@ def test_own_state_is_accepted(state):
         {"noise_rate": 1.5},
         {"noise_rate_error": float("nan")},
         {"not_estimated": "few_rows"},
-        {"not_estimated": "few_rows", "noise_rate": None, "noise_rate_error": None},
-        {"not_estimated": "unknown", "noise_rate": None, "noise_rate_error": None, "is_identified": False},
+        {"not_estimated": "few_rows", **NOT_ESTIMATED},
+        {"not_estimated": "unknown", **NOT_ESTIMATED, "is_identified": False},
         {"is_identified": None},
         {"draws_labels": 1},
-        {"draws_labels": True},
+        {"noise_unevenness": None},
+        {"noise_unevenness": -0.1},
         {"extra": 1},
     ],
     ids=str,

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import core
 from core.automatic import search as search_module
 from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE
+from core.automatic.decision import HEAVY_NOISE, UNEVEN_NOISE
 from core.automatic.drawn_labels import TrueClasses
 from core.automatic.members import N_TREES
 
@@ -68,6 +69,27 @@ def test_heavy_noise_costs_much_less_than_in_a_forest():
     labels = noisy(y, 0.4)
     forest = core.ForestClassifier(random_state=0).fit(X, labels).score(X_test, y_test)
     assert core.AutoClassifier(random_state=0).fit(X, labels).score(X_test, y_test) > forest + 0.1
+
+
+def test_noise_of_one_class_is_seen_and_answered():
+    X, y = blobs(600)
+    X_test, y_test = blobs(600, seed=1)
+    one_sided = {"kind": "matrix", "transition": [[0.6, 0.4], [0.0, 1.0]]}
+    labels = core.inject_noise(y, one_sided, random_state=0).labels
+    model = core.AutoClassifier(random_state=0, n_fits=8).fit(X, labels)
+    assert model.choice_.noise_rate < HEAVY_NOISE
+    assert model.choice_.noise_unevenness > UNEVEN_NOISE
+    assert model.choice_.draws_labels
+    assert "some classes more often than others, so that trees are grown on labels drawn" in model.reason_
+    accuracy = np.mean(model.predict(X_test) == y_test)
+    forest = core.ForestClassifier(random_state=0).fit(X, labels)
+    assert accuracy > 0.95
+    assert accuracy > np.mean(forest.predict(X_test) == y_test) + 0.05
+
+
+def test_even_noise_has_no_unevenness(under_heavy_noise):
+    assert under_heavy_noise.choice_.noise_unevenness < UNEVEN_NOISE
+    assert "which is 30% or more" in under_heavy_noise.reason_
 
 
 def test_clean_labels_are_taken_as_they_are(digits):
