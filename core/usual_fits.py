@@ -20,14 +20,15 @@ class UsualFit(NamedTuple):
 
 
 def usual_fits() -> list[UsualFit]:
-    """Return the fits in the order of their compilation. A request that names no model needs the first two, which two
-    processes compile at the same time.
+    """Return the fits in the order of their compilation. A request that names no model needs the first two, and with
+    categories the first four; two processes compile them at the same time.
     """
     return [
         UsualFit(ForestClassifier()),
         UsualFit(ExtraTreesClassifier()),
-        UsualFit(ForestClassifier(loss="adaptive_ne")),
+        UsualFit(ExtraTreesClassifier(), _FEW_CATEGORIES),
         UsualFit(ForestClassifier(), _FEW_CATEGORIES),
+        UsualFit(ForestClassifier(loss="adaptive_ne")),
         UsualFit(RMBoostClassifier()),
         UsualFit(ForestClassifier(loss="adaptive_ne"), _FEW_CATEGORIES),
         UsualFit(TreeClassifier()),
@@ -45,10 +46,12 @@ def warm_up_default_fit() -> None:
 def warm_up_later_fits() -> None:
     """Compile what the usual fits need beside the first one, which another process compiles at the same time.
 
-    Linear programs come early: the growth of trees for minimax boosting takes long enough by itself.
+    Linear programs come early: the growth of trees for minimax boosting takes long enough by itself. A first job with
+    categories begins with the growth of forests, so that this process is done with extra trees when that job needs them.
     """
-    _, second, *others = usual_fits()
-    warm_up_fit(*second)
+    _, extra_trees, with_categories, *others = usual_fits()
+    warm_up_fit(*extra_trees)
+    warm_up_fit(*with_categories)
     warm_up_linear_programs()
     for fit in others:
         warm_up_fit(*fit)

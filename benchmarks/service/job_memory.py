@@ -95,6 +95,9 @@ def _corrected(kind: str, transition: Any = "estimate") -> dict[str, Any]:
 
 
 CASES = [
+    Case(200_000, 20, 2, {"kind": "auto"}),
+    Case(20_000, 10, 40, {"kind": "auto"}),
+    Case(5_000, 10, 500, {"kind": "auto"}),
     Case(200_000, 20, 2, {"kind": "tree"}),
     Case(200_000, 20, 2, _forest()),
     Case(200_000, 20, 2, _forest(max_depth=8)),
