@@ -46,8 +46,8 @@ def warm_up_default_fit() -> None:
 def warm_up_later_fits() -> None:
     """Compile what the usual fits need beside the first one, which another process compiles at the same time.
 
-    Linear programs come early: the growth of trees for minimax boosting takes long enough by itself. A first job with
-    categories begins with the growth of forests, so that this process is done with extra trees when that job needs them.
+    Linear programs come early: the growth of trees for minimax boosting takes long enough by itself. A first job of the
+    default model with categories begins with forests, and needs the extra trees that this process compiles meanwhile.
     """
     _, extra_trees, with_categories, *others = usual_fits()
     warm_up_fit(*extra_trees)
