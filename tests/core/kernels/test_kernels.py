@@ -92,7 +92,8 @@ def test_editing_a_kernel_file_in_a_subfolder_changes_the_folder(tmp_path):
     assert len({before, with_file, edited, jit.cache_folder(package)}) == 4
 
 
-def test_new_cache_folder_removes_folders_unused_for_a_month(tmp_path):
+def test_new_cache_folder_removes_folders_unused_for_a_month(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     package = tmp_path / "package"
     package.mkdir()
     (package / "code.py").write_text("x = 1")

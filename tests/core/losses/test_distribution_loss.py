@@ -29,13 +29,14 @@ SHAPES = [
 ]
 
 
-def brute_force(cdf, p):
-    """Return the least risk over a dense grid and the two infinite predictions, an upper bound of the infimum."""
+def brute_force(cdf, shares):
+    """Return for each share p of class 1 the least risk over a dense grid and the two infinite predictions, an upper
+    bound of the infimum.
+    """
     y = np.concatenate([[0.0], np.geomspace(1e-9, 1e9, 4001), np.linspace(0, 6, 20_001), np.linspace(29, 31, 20_001)])
     with np.errstate(over="ignore"):
         a, b = cdf(-y), cdf(y)
-    risks = [p * a + (1 - p) * b, p * b + (1 - p) * a]
-    return min(p, 1 - p, *(risk.min() for risk in risks))
+    return [min(p, 1 - p, (p * a + (1 - p) * b).min(), (p * b + (1 - p) * a).min()) for p in shares]
 
 
 @pytest.mark.parametrize(("name", "parameters"), SHAPES, ids=str)
@@ -44,10 +45,11 @@ def test_impurities_are_within_the_error_bound(name, parameters):
     criterion = loss.criterion(2)
     assert 0 < loss.error_bound <= 1e-6
     cdf = named_cdf(name, parameters).function
-    for p in [0.0, 1e-7, 1e-4, *np.random.default_rng(0).uniform(0, 1, 60), 0.499999, 0.5, 1.0]:
+    shares = [0.0, 1e-7, 1e-4, *np.random.default_rng(0).uniform(0, 1, 60), 0.499999, 0.5, 1.0]
+    for p, least_risk in zip(shares, brute_force(cdf, shares), strict=True):
         got = node_impurity(criterion, np.array([1 - p, p]))
-        assert got <= brute_force(cdf, p) + loss.error_bound, p
-        assert got >= brute_force(cdf, p) - 1e-7, p
+        assert got <= least_risk + loss.error_bound, p
+        assert got >= least_risk - 1e-7, p
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
