@@ -1,60 +1,89 @@
 """Compile the kernels of the tests before the first test runs, each kernel in one process only.
 
-Parallel test processes would otherwise compile mostly the same kernels at the same time.
+Parallel test processes would otherwise compile mostly the same kernels at the same time. A process that has compiled
+one kernel also compiles similar ones in half the time.
 """
 
-import subprocess
-import sys
-from collections.abc import Sequence
+import multiprocessing
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
 
 import core
-from core.registry import AnyClassifier
-from core.warmup import warm_up_fit
+from core.warmup import warm_up_fit, warm_up_predictions
+from tests.core.kernels.criteria_by_hand import ONE_OF_EACH, node_impurity
 
 _BACKWARD = {"kind": "backward", "transition": [[0.9, 0.1], [0.2, 0.8]]}
 
-#: Estimators whose kernels two processes compile: equal amounts of work with little overlap.
-GROUPS: tuple[Sequence[AnyClassifier], ...] = (
-    [
-        core.RMBoostClassifier(),
-        core.TreeClassifier(max_leaf_nodes=4, loss="entropy"),
-        core.TreeClassifier(max_leaf_nodes=4, correction=_BACKWARD),
-        core.TreeClassifier(loss="gce"),
-        core.TreeClassifier(loss="credal"),
-        core.TreeClassifier(loss="twoing"),
-        core.ExtraTreesClassifier(),
-    ],
-    [
-        core.ForestClassifier(oob_score=True),
-        core.TreeClassifier(max_bins=None),
-        core.TreeClassifier(correction=_BACKWARD),
-        core.TreeClassifier(loss="entropy"),
-        core.TreeClassifier(loss="ne"),
-        core.TreeClassifier(loss="misclassification"),
-        core.TreeClassifier(loss="mae"),
-        core.TreeClassifier(loss="ranking"),
-        core.TreeClassifier(loss="distribution"),
-    ],
+
+def compile_best_cuts() -> None:
+    """Compile depth-first growth with best cuts, predictions, texts of trees, and criteria that tests call directly."""
+    warm_up_predictions()
+    warm_up_fit(core.ForestClassifier(oob_score=True))
+    for loss in core.LOSSES:
+        warm_up_fit(core.TreeClassifier(loss=loss))
+    for q in (0.004, 0.999):
+        warm_up_fit(core.TreeClassifier(loss={"kind": "gce", "q": q}))
+    warm_up_fit(core.TreeClassifier(correction=_BACKWARD))
+    core.export_text(core.TreeClassifier().fit([[0.0], [1.0]], [0, 1]))
+    for criterion in ONE_OF_EACH:
+        node_impurity(criterion, np.ones(2))
+
+
+def compile_random_cuts() -> None:
+    """Compile depth-first growth with random cuts."""
+    for loss in core.LOSSES:
+        warm_up_fit(core.ExtraTreesClassifier(loss=loss))
+    warm_up_fit(core.ExtraTreesClassifier(correction=_BACKWARD))
+
+
+def compile_categories() -> None:
+    """Compile growth with categorical features."""
+    for loss in core.LOSSES:
+        warm_up_fit(core.TreeClassifier(loss=loss), n_categories=2)
+    warm_up_fit(core.TreeClassifier(correction=_BACKWARD), n_categories=2)
+    warm_up_fit(core.TreeClassifier(), n_categories=300)
+    for estimator in (core.TreeClassifier, core.ExtraTreesClassifier):
+        for max_leaf_nodes in (None, 4):
+            warm_up_fit(estimator(max_leaf_nodes=max_leaf_nodes), n_categories=2)
+
+
+def compile_best_first_growth() -> None:
+    """Compile best-first growth, and linear programs."""
+    warm_up_fit(core.RMBoostClassifier())
+    warm_up_fit(core.TreeClassifier(max_leaf_nodes=4, loss="entropy"))
+    warm_up_fit(core.TreeClassifier(max_leaf_nodes=4, correction=_BACKWARD))
+    warm_up_fit(core.ExtraTreesClassifier(max_leaf_nodes=4))
+
+
+def compile_wide_codes() -> None:
+    """Compile growth on codes of two and four bytes."""
+    warm_up_fit(core.ExtraTreesClassifier(max_leaf_nodes=4, max_bins=None))
+    values = np.arange(2.0**16 + 1)[:, np.newaxis]
+    for estimator in (core.TreeClassifier, core.ExtraTreesClassifier):
+        warm_up_fit(estimator(max_bins=None))
+        estimator(max_bins=None, max_depth=1).fit(values, values[:, 0] > 9)
+
+
+#: What one process compiles at a time; the parts that take longest come first.
+PARTS: tuple[Callable[[], None], ...] = (
+    compile_categories,
+    compile_best_cuts,
+    compile_random_cuts,
+    compile_best_first_growth,
+    compile_wide_codes,
 )
 
 
-def compile_group(number: int) -> None:
-    """Compile the kernels of one group of estimators, and the splits of categories by a part of the losses."""
-    for estimator in GROUPS[number]:
-        warm_up_fit(estimator)
-    for loss in list(core.LOSSES)[number :: len(GROUPS)]:
-        warm_up_fit(core.TreeClassifier(loss=loss), n_categories=2)
-
-
-def compile_all() -> int:
-    """Compile all groups in parallel; return 0, or the exit code of a failed process."""
-    command = [sys.executable, "-m", "tests.compile_kernels"]
-    processes = [subprocess.Popen([*command, str(number)]) for number in range(len(GROUPS))]
-    return max([process.wait() for process in processes], key=abs)
+def compile_all() -> None:
+    """Compile all parts, with one process per processor."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, len(PARTS)), mp_context=spawn) as processes:
+        for compiling in [processes.submit(part) for part in PARTS]:
+            compiling.result()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        compile_group(int(sys.argv[1]))
-    else:
-        sys.exit(compile_all())
+    compile_all()
