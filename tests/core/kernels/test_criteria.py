@@ -14,7 +14,7 @@ from core.kernels.criteria.norm import power_of_weight
 from core.kernels.criteria.sides import EMPTY_SIDE, TABLE_LENGTH
 from core.kernels.growth.partition import TreeRows
 from tests.core import oracles
-from tests.core.kernels.criteria_by_hand import ONE_OF_EACH, node_impurity
+from tests.core.kernels.criteria_by_hand import ONE_OF_EACH, node_impurity, split_gain
 
 
 def test_every_criterion_has_one_row_and_one_example():
@@ -99,6 +99,18 @@ def test_trees_are_the_same_with_and_without_tables(loss, splitter):
     fractional = model.fit(X, y, weights * 0.7).tree_
     assert_array_equal(integer.feature, fractional.feature)
     assert_array_equal(integer.threshold, fractional.threshold)
+
+
+@pytest.mark.parametrize("q", [0.004, 0.999])
+def test_gains_of_cuts_near_the_limits_of_q_match_the_formula(q):
+    """No test grows a tree with random cuts and these criteria, since it would have to be compiled."""
+    criterion = core.GeneralizedCrossEntropy(q).criterion(3)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        left, right = (rng.integers(0, 17, 3) * rng.integers(0, 2, 3) / 8 + [0.125, 0, 0] for _ in range(2))
+        gain = split_gain(criterion, node_impurity(criterion, left + right), left, right)
+        expected = oracles.gain("gce", left.tolist(), right.tolist(), 3, q=q)
+        assert gain == pytest.approx(expected, abs=1e-9)
 
 
 def random_integer_weights(end=1e5):
