@@ -21,6 +21,10 @@ _PRIOR_LOG_SHARPNESS, _LOG_SHARPNESS_SD = np.log(3.0), 0.5
 _OFFSET_PRECISION = 16.0
 _MAX_STEP = 0.5
 
+#: With more classes, the steps of the classes are computed apart: all together, they take time in proportion to the
+#: square of the number of classes for each row.
+_MOST_CLASSES_TOGETHER = 50
+
 
 class Calibration(NamedTuple):
     """Parameters of the calibration."""
@@ -54,7 +58,10 @@ class Calibration(NamedTuple):
         deviation = np.r_[self.log_sharpness - _PRIOR_LOG_SHARPNESS, self.offsets]
         scaled, residual = evidence * np.exp(self.log_sharpness), posterior - clean
         gradient = np.r_[np.einsum("ik,ik->k", residual, scaled), residual.sum(axis=0)] - precision @ deviation
-        step = np.linalg.solve(_information(scaled, clean) + precision, gradient)
+        if n_classes > _MOST_CLASSES_TOGETHER:
+            step = _common_and_separate_steps(scaled, clean, gradient)
+        else:
+            step = np.linalg.solve(_information(scaled, clean) + precision, gradient)
         step /= max(1.0, float(np.abs(step[:n_classes]).max()) / _MAX_STEP)
         return Calibration(self.log_sharpness + step[:n_classes], self.offsets + step[n_classes:])
 
@@ -84,6 +91,32 @@ def _information(scaled: NDArray[np.float64], clean: NDArray[np.float64]) -> NDA
     information[sharpness, offsets] += weighted.sum(axis=0)
     information[offsets, sharpness] += weighted.sum(axis=0)
     return information
+
+
+def _common_and_separate_steps(
+    scaled: NDArray[np.float64], clean: NDArray[np.float64], gradient: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return a Newton step of the common sharpness, and after it one of the parameters of each class by themselves."""
+    n_classes = clean.shape[1]
+    common = np.r_[np.ones(n_classes), np.zeros(n_classes)]
+    deviations = clean * (scaled - np.einsum("ik,ik->i", clean, scaled)[:, np.newaxis])
+    curvature = np.r_[np.einsum("ik,ik->k", deviations, scaled), deviations.sum(axis=0)]
+    curvature += prior_precision(n_classes) @ common
+    length = (common @ gradient) / (common @ curvature)
+    return length * common + _separate_steps(scaled, clean, gradient - length * curvature)
+
+
+def _separate_steps(
+    scaled: NDArray[np.float64], clean: NDArray[np.float64], gradient: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the Newton steps of the two parameters of each class as if the other classes kept theirs."""
+    n_classes = clean.shape[1]
+    spread = clean * (1 - clean)
+    sharpness = np.einsum("ik,ik,ik->k", spread, scaled, scaled) + 1 / _LOG_SHARPNESS_SD**2
+    mixed, offset = np.einsum("ik,ik->k", spread, scaled), spread.sum(axis=0) + _OFFSET_PRECISION
+    of_sharpness, of_offset = gradient[:n_classes], gradient[n_classes:]
+    steps = [offset * of_sharpness - mixed * of_offset, sharpness * of_offset - mixed * of_sharpness]
+    return np.concatenate(steps) / np.tile(sharpness * offset - mixed**2, 2)
 
 
 def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from core.noise import calibration as calibration_module
 from core.noise.calibration import Calibration, prior_calibration, prior_precision
 
 
@@ -28,6 +29,21 @@ def test_gradients_match_finite_differences():
     for parameter, step in enumerate(1e-6 * np.eye(6)):
         above, below = (log_likelihood(shifted(calibration, s), evidence, posterior) for s in (step, -step))
         np.testing.assert_allclose(gradient[:, parameter], (above - below) / 2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [3, 12])
+def test_separate_steps_of_many_classes_lead_to_the_same_maximum(monkeypatch, n_classes):
+    evidence, posterior = rows(n_classes=n_classes)
+    fits = []
+    for most_classes in (n_classes, 1):
+        monkeypatch.setattr(calibration_module, "_MOST_CLASSES_TOGETHER", most_classes)
+        fitted = prior_calibration(n_classes)
+        for _ in range(60):
+            fitted = fitted.newton_step(evidence, fitted.clean_probabilities(evidence), posterior)
+        fits.append(fitted)
+    together, separate = fits
+    np.testing.assert_allclose(separate.log_sharpness, together.log_sharpness, atol=1e-3)
+    np.testing.assert_allclose(separate.offsets, together.offsets, atol=1e-3)
 
 
 def test_newton_steps_converge_to_a_local_maximum():
