@@ -103,7 +103,7 @@ def _common_and_separate_steps(
     curvature = np.r_[np.einsum("ik,ik->k", deviations, scaled), deviations.sum(axis=0)]
     curvature += prior_precision(n_classes) @ common
     length = (common @ gradient) / (common @ curvature)
-    return length * common + _separate_steps(scaled, clean, gradient - length * curvature)
+    return np.asarray(length * common + _separate_steps(scaled, clean, gradient - length * curvature))
 
 
 def _separate_steps(
@@ -116,7 +116,7 @@ def _separate_steps(
     mixed, offset = np.einsum("ik,ik->k", spread, scaled), spread.sum(axis=0) + _OFFSET_PRECISION
     of_sharpness, of_offset = gradient[:n_classes], gradient[n_classes:]
     steps = [offset * of_sharpness - mixed * of_offset, sharpness * of_offset - mixed * of_sharpness]
-    return np.concatenate(steps) / np.tile(sharpness * offset - mixed**2, 2)
+    return np.asarray(np.concatenate(steps) / np.tile(sharpness * offset - mixed**2, 2))
 
 
 def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
