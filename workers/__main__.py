@@ -1,5 +1,6 @@
 """Entry point of `python -m workers`: one worker, configured from the environment."""
 
+import gc
 import sys
 from contextlib import nullcontext
 
@@ -22,6 +23,8 @@ def main() -> None:
     except OperationalError as error:
         sys.exit(f"bristlecone: {unreachable(error)}")
     worker = build_worker(settings)
+    # What was imported lives to the end. Children share its memory as long as their collector does not write to it.
+    gc.freeze()
     with background_compilation() if settings.jobs.compile_ahead else nullcontext():
         run_worker(worker)
 
