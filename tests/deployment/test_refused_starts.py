@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
+from app.operations.startup_checks import StartRefused, require_own_state
 from app.settings import DatabaseSettings
 from app.storage.database import build_engine
 from app.storage.schema import alembic_config, upgrade_to_head
@@ -47,31 +48,43 @@ def _refusal(home: Path, arguments: list[str], database_url: str) -> str:
     return ended.stderr
 
 
-def test_a_database_that_is_not_migrated(empty_database: str, tmp_path: Path) -> None:
-    for arguments in (*PROCESSES, ["keys", "list"]):
-        assert "run bristlecone migrate" in _refusal(tmp_path / "home", arguments, empty_database)
+def _execute(database_url: str, statement: str) -> None:
+    engine = build_engine(DatabaseSettings(url=database_url))
+    with engine.begin() as connection:
+        connection.execute(sa.text(statement))
+    engine.dispose()
+
+
+def test_databases_that_are_not_migrated(empty_database: str, tmp_path: Path) -> None:
+    """The check that the processes below make before anything else."""
+    settings = make_settings(tmp_path / "home", empty_database)
+    with pytest.raises(StartRefused, match="run bristlecone migrate"):
+        require_own_state(settings)
     assert not (tmp_path / "empty.db").exists()
     command.upgrade(alembic_config(empty_database), "20261124_sweeps")
-    for arguments in PROCESSES:
-        assert "20261124_sweeps; run bristlecone migrate" in _refusal(tmp_path / "home", arguments, empty_database)
-    upgrade_to_head(make_settings(tmp_path / "home", empty_database))
-    engine = build_engine(DatabaseSettings(url=empty_database))
-    with engine.begin() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '29990101_future'"))
-    engine.dispose()
-    assert "a newer version has migrated the database" in _refusal(tmp_path / "home", ["api"], empty_database)
+    with pytest.raises(StartRefused, match="20261124_sweeps; run bristlecone migrate"):
+        require_own_state(settings)
+    upgrade_to_head(settings)
+    _execute(empty_database, "UPDATE alembic_version SET version_num = '29990101_future'")
+    with pytest.raises(StartRefused, match="a newer version has migrated the database"):
+        require_own_state(settings)
 
 
-def test_a_folder_of_another_database(empty_database: str, tmp_path: Path) -> None:
-    upgrade_to_head(make_settings(tmp_path, empty_database))
-    engine = build_engine(DatabaseSettings(url=empty_database))
-    with engine.begin() as connection:
-        connection.execute(sa.text("INSERT INTO store VALUES ('3f0e8f7e000040008000000000000000')"))
-    engine.dispose()
+def test_processes_refuse_a_database_that_is_not_migrated(tmp_path: Path) -> None:
+    for arguments in (*PROCESSES, ["keys", "list"]):
+        refusal = _refusal(tmp_path / "home", arguments, f"sqlite:///{tmp_path / 'empty.db'}")
+        assert "run bristlecone migrate" in refusal
+    assert not (tmp_path / "empty.db").exists()
+
+
+def test_a_folder_of_another_database(tmp_path: Path) -> None:
+    database_url = f"sqlite:///{tmp_path / 'test.db'}"
+    upgrade_to_head(make_settings(tmp_path, database_url))
+    _execute(database_url, "INSERT INTO store VALUES ('3f0e8f7e000040008000000000000000')")
     for arguments in PROCESSES:
-        assert "is not the folder of this database" in _refusal(tmp_path / "other", arguments, empty_database)
+        assert "is not the folder of this database" in _refusal(tmp_path / "other", arguments, database_url)
     # It logs what it does before it looks at the folder, and starts nothing.
-    log = _ended(tmp_path / "other", ["serve"], empty_database).stderr
+    log = _ended(tmp_path / "other", ["serve"], database_url).stderr
     assert "is not the folder of this database" in log.splitlines()[-1]
     assert "Traceback" not in log
 

@@ -1,10 +1,8 @@
-"""The commands `bristlecone keys`, run as programs."""
+"""The commands `bristlecone keys`."""
 
-import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,19 +10,15 @@ from app.access.scopes import Scope
 from app.access.service import list_keys
 from app.settings import Settings
 from app.storage.database import own_sessions
+from tests.command_line import Run, commands_in
 from tests.service_process import service_environment
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def keys_command(settings: Settings, context):
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = service_environment(settings.home, 8000, DATABASE_URL=settings.database.url)
-        command = [sys.executable, "-m", "app.cli", "keys", *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
-
-    return run
+def keys_command(settings: Settings, context, monkeypatch, capfd) -> Run:
+    environment = service_environment(settings.home, 8000, DATABASE_URL=settings.database.url)
+    run = commands_in(environment, monkeypatch, capfd)
+    return lambda *arguments: run("keys", *arguments)
 
 
 def test_a_key_is_printed_once_and_alone(settings: Settings, keys_command) -> None:
@@ -67,12 +61,21 @@ def test_mistakes_are_explained(keys_command, arguments: list[str], fragment: st
     assert "secret" not in refused.stderr
 
 
-def test_the_command_line_lists_them() -> None:
-    shown = subprocess.run(
-        [sys.executable, "-m", "app.cli", "keys", "--help"],
-        capture_output=True, text=True, timeout=120, env=dict(os.environ), cwd=Path(__file__).resolve().parents[3],
-    )  # fmt: skip
-    assert all(name in shown.stdout for name in ("create", "list", "revoke"))
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_program_does_the_same(settings: Settings, context) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = service_environment(settings.home, 8000, DATABASE_URL=settings.database.url)
+        command = [sys.executable, "-m", "app.cli", "keys", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+    made = run("create", "--name", "notebook", "--scope", "read")
+    assert (made.returncode, made.stdout.count("\n")) == (0, 1)
+    assert "It cannot be shown again" in made.stderr
+    with own_sessions(settings.database) as sessions:
+        assert [key.name for key in list_keys(sessions)] == ["notebook"]
+    assert run("revoke", "bck_secret").returncode == 2
+    shown = run("--help").stdout
+    assert all(name in shown for name in ("create", "list", "revoke"))
 
 
 def test_only_keys_that_have_ended_are_deleted(settings: Settings, keys_command) -> None:
