@@ -1,11 +1,11 @@
 """Worker whose training jobs hold Python's lock instead of training: `python -m tests.workers.stubborn_worker`.
 
-A job with `"holds_lock": true` in its request never returns from one call of a regular expression, in which no other
-thread of its process runs. One with `"waits_for"` succeeds once that file exists, whatever it is asked to do meanwhile.
+A job with `"holds_lock": true` in its request never returns from one call, during which no other thread of its process
+runs. One with `"waits_for"` succeeds once that file exists, whatever it is asked to do meanwhile.
 Any other job succeeds at once.
 """
 
-import re
+import ctypes
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,10 +37,21 @@ def hold_lock(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> Not
     monitor.plan({"holding": 1})
     monitor.begin("holding", 1, "locks")
     if claim.request.get("holds_lock"):
-        re.match(r"(a+)+$", "a" * 200 + "b")
+        _never_return()
     while (path := claim.request.get("waits_for")) and not Path(path).exists():
         time.sleep(0.02)
     return Nothing()
+
+
+def _never_return() -> None:
+    """Wait for a mutex that this thread holds, without giving up Python's lock: a computation that takes no processor.
+
+    Signals whose handlers are written in Python do not interrupt it.
+    """
+    library, mutex = ctypes.PyDLL(None), ctypes.create_string_buffer(256)
+    library.pthread_mutex_init(mutex, None)
+    library.pthread_mutex_lock(mutex)
+    library.pthread_mutex_lock(mutex)
 
 
 if __name__ == "__main__":

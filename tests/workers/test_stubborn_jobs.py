@@ -7,21 +7,25 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
-from app.context import ServiceContext
+from app.context import ServiceContext, open_context
 from app.jobs import lease
 from app.jobs.service import cancel
-from app.jobs.states import JobState
+from app.jobs.states import TERMINAL, JobState
 from app.jobs.tables import JobRow
 from app.settings import Settings
 from app.storage.database import reading, writing
+from app.storage.schema import upgrade_to_head
+from tests.broker import private_redis
+from tests.conftest import make_settings
+from tests.databases import fresh_database
 from tests.factories import job, make_job
 from tests.service_process import service_environment, wait_until
 
@@ -42,12 +46,56 @@ SETTINGS = {
 }
 
 
-@dataclass(frozen=True)
 class Worker:
-    """Running worker: the parent, one child that runs jobs, and its lease keeper."""
+    """Worker with one child that runs jobs, and its lease keeper. Tests share it until one of them ends it."""
 
-    parent: psutil.Process
-    log: Path
+    def __init__(self, settings: Settings, broker_url: str) -> None:
+        changes = SETTINGS | {"DATABASE_URL": settings.database.url, "REDIS_URL": broker_url}
+        self._environment = service_environment(settings.home, 8000, **changes)
+        self._log = settings.home / "worker.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._n_old_bytes = 0
+        self.is_ending = False
+
+    def start(self) -> None:
+        """Start the worker unless it runs, and a new log."""
+        if self.is_ending:
+            self.kill()
+        if not self.runs:
+            self.is_ending = False
+            with self._log.open("ab") as output:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "tests.workers.stubborn_worker"],
+                    env=self._environment,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+        self._n_old_bytes = self._log.stat().st_size
+
+    @property
+    def runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def terminate(self) -> None:
+        self.is_ending = True
+        self.parent.terminate()
+
+    def kill(self) -> None:
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    @property
+    def log(self) -> str:
+        """What the worker has written since the beginning of the test."""
+        return self._log.read_bytes()[self._n_old_bytes :].decode()
+
+    @property
+    def parent(self) -> psutil.Process:
+        assert self._process is not None
+        return psutil.Process(self._process.pid)
 
     @property
     def child(self) -> psutil.Process:
@@ -60,23 +108,50 @@ class Worker:
         return keeper
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    home = tmp_path_factory.mktemp("home")
+    with ExitStack() as opened:
+        url = f"sqlite:///{home / 'test.db'}"
+        if request.param == "postgresql":
+            url = opened.enter_context(fresh_database(request.getfixturevalue("postgresql_url")))
+        settings = make_settings(home, url)
+        upgrade_to_head(settings)
+        yield settings
+
+
+@pytest.fixture(scope="module")
+def context(settings: Settings) -> Iterator[ServiceContext]:
+    context = open_context(settings)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def shared_worker(settings: Settings) -> Iterator[Worker]:
+    with private_redis() as broker_url:
+        worker = Worker(settings, broker_url)
+        yield worker
+        worker.kill()
+
+
 @pytest.fixture
-def worker(context: ServiceContext, settings: Settings, empty_broker_url: str, tmp_path: Path) -> Iterator[Worker]:
-    changes = SETTINGS | {"DATABASE_URL": settings.database.url, "REDIS_URL": empty_broker_url}
-    log = tmp_path / "worker.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.workers.stubborn_worker"],
-            env=service_environment(settings.home, 8000, **changes),
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    try:
-        yield Worker(psutil.Process(process.pid), log)
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+def worker(context: ServiceContext, shared_worker: Worker) -> Iterator[Worker]:
+    shared_worker.start()
+    yield shared_worker
+    _end_all_jobs(context)
+    if not shared_worker.is_ending:
+        # When this one has ended, so have all that the child was busy with.
+        _wait_for_state(context, make_job(context, request={"name": "next"}), JobState.SUCCEEDED)
+
+
+def _end_all_jobs(context: ServiceContext) -> None:
+    with reading(context.sessions) as session:
+        open_ids = session.scalars(select(JobRow.id).where(JobRow.state.not_in(TERMINAL))).all()
+    for job_id in open_ids:
+        cancel(context.sessions, context.settings.limits, job_id)
+    with writing(context.sessions) as session:
+        session.execute(update(JobRow).where(JobRow.state == JobState.CANCELLING).values(lease_expires_epoch=0.0))
 
 
 def _holding_job(context: ServiceContext, **request: Any) -> uuid.UUID:
@@ -110,30 +185,10 @@ def test_lease_lives_and_writes_go_on_until_the_job_is_killed(context: ServiceCo
     assert job(context, job_id).attempt == 1
     _wait_for_state(context, waiting[-1], JobState.SUCCEEDED)
     assert job(context, job_id).attempt == 1
-    log = worker.log.read_text()
+    log = worker.log
     assert [line for line in log.splitlines() if "is ended on purpose" in line and " INFO " in line]
     assert "ERROR" not in log
     assert "Traceback" not in log
-
-
-def test_shutdown_returns_the_job_to_the_queue(context: ServiceContext, worker: Worker) -> None:
-    job_id = _holding_job(context)
-    worker.parent.terminate()
-    _wait_for_state(context, job_id, JobState.QUEUED)
-    row = job(context, job_id)
-    assert (row.attempt, row.lost_attempts) == (1, 0)
-    wait_until(lambda: worker.parent.status() == psutil.STATUS_ZOMBIE, WAIT_SECONDS, "the end of the worker")
-
-
-def test_a_locked_database_delays_no_kill(context: ServiceContext, worker: Worker) -> None:
-    job_id = _holding_job(context)
-    child = worker.child
-    with writing(context.sessions) as session:
-        session.execute(update(JobRow).where(JobRow.id == job_id).values(progress={}))
-        worker.parent.terminate()
-        # SQLite gives up waiting for the lock after 30 s, which the keeper must not have waited for.
-        wait_until(lambda: not _is_alive(child), 20.0, "the end of the process")
-    _wait_for_state(context, job_id, JobState.QUEUED)
 
 
 def _is_alive(process: psutil.Process) -> bool:
@@ -151,7 +206,7 @@ def test_job_is_taken_back_after_its_process_was_killed(context: ServiceContext,
 
 
 def _losses(worker: Worker) -> list[str]:
-    return [line for line in worker.log.read_text().splitlines() if "WorkerLostError" in line]
+    return [line for line in worker.log.splitlines() if "WorkerLostError" in line]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell which processes are stopped")
@@ -165,7 +220,7 @@ def test_job_of_a_stopped_process_is_taken_back(context: ServiceContext, worker:
     go_on.touch()
     child.resume()
     ends = "dropped the outcome", "is ended on purpose"
-    wait_until(lambda: any(end in worker.log.read_text() for end in ends), WAIT_SECONDS, "the end of the first attempt")
+    wait_until(lambda: any(end in worker.log for end in ends), WAIT_SECONDS, "the end of the first attempt")
     next_job = make_job(context, request={"name": "next"})
     _wait_for_state(context, next_job, JobState.SUCCEEDED)
     row = job(context, job_id)
@@ -193,7 +248,29 @@ def test_process_that_is_continued_in_time_keeps_its_job(
 
 
 def test_next_job_of_a_process_has_a_lease_of_its_own(context: ServiceContext, worker: Worker) -> None:
+    keepers = set()
     for _ in range(3):
         job_id = make_job(context, request={"name": "next"})
         _wait_for_state(context, job_id, JobState.SUCCEEDED)
-    assert worker.keeper.is_running()
+        keepers.add(worker.keeper.pid)
+    assert len(keepers) == 1
+
+
+def test_shutdown_returns_the_job_to_the_queue(context: ServiceContext, worker: Worker) -> None:
+    job_id = _holding_job(context)
+    worker.terminate()
+    _wait_for_state(context, job_id, JobState.QUEUED)
+    row = job(context, job_id)
+    assert (row.attempt, row.lost_attempts) == (1, 0)
+    wait_until(lambda: not worker.runs, WAIT_SECONDS, "the end of the worker")
+
+
+def test_a_locked_database_delays_no_kill(context: ServiceContext, worker: Worker) -> None:
+    job_id = _holding_job(context)
+    child = worker.child
+    with writing(context.sessions) as session:
+        session.execute(update(JobRow).where(JobRow.id == job_id).values(progress={}))
+        worker.terminate()
+        # SQLite gives up waiting for the lock after 30 s, which the keeper must not have waited for.
+        wait_until(lambda: not _is_alive(child), 20.0, "the end of the process")
+    _wait_for_state(context, job_id, JobState.QUEUED)
