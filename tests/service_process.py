@@ -54,13 +54,17 @@ def _has_home(process: psutil.Process, home: Path) -> bool:
         return False
 
 
-def wait_until(condition: Any, seconds: float, event: str) -> Any:
-    """Return the first true result of `condition()`; fail after `seconds`."""
-    deadline = time.monotonic() + seconds
+def wait_until(condition: Any, seconds: float, event: str, longest_pause: float = 0.25) -> Any:
+    """Return the first true result of `condition()`; fail after `seconds`.
+
+    The pauses between calls grow: a condition that is asked for often takes the processor from what it waits for.
+    """
+    deadline, pause = time.monotonic() + seconds, 0.02
     while time.monotonic() < deadline:
         if result := condition():
             return result
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(1.2 * pause, longest_pause)
     raise AssertionError(f"{event} did not happen within {seconds:g} s")
 
 
@@ -138,16 +142,23 @@ class RunningService:
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> tuple[int, Any]:
         """Return the status and the parsed response. `bytes` are sent unchanged, other bodies as JSON."""
+        status, content = self.exchange(method, path, body, headers)
+        return status, json.loads(content or b"null")
+
+    def exchange(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, bytes]:
+        """Return the status and the response."""
         raw = isinstance(body, bytes)
         data = body if raw or body is None else json.dumps(body).encode()
         content_type = {} if raw or body is None else {"Content-Type": "application/json"}
         request = urllib.request.Request(self.url + path, data, {**content_type, **(headers or {})}, method=method)
         try:
             with open_loopback(request, timeout=60) as response:
-                return response.status, json.loads(response.read() or b"null")
+                return response.status, response.read()
         except urllib.error.HTTPError as error:
             with error:
-                return error.code, json.loads(error.read() or b"null")
+                return error.code, error.read()
 
     def wait_for_job(self, job_id: str, seconds: float = 120.0) -> dict[str, Any]:
         """Return the job after it has succeeded, failed or been cancelled."""

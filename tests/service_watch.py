@@ -52,7 +52,7 @@ class Watch:
         return total
 
     def _watch_memory(self):
-        while not self._ended.wait(0.05):
+        while not self._ended.wait(0.1):
             self._peak_bytes = max(self._peak_bytes, self._memory())
 
     def _watch_health(self):

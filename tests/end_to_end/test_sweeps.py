@@ -67,7 +67,7 @@ def wait_for_fits(service: RunningService, sweep_id: str) -> None:
         phases = [job["progress"]["phase"] or "" for job in jobs if job["state"] == "running"]
         return sum(phase.startswith("repeat") for phase in phases) == 2
 
-    wait_until(both_workers_are_fitting, 60, f"two cells of sweep {sweep_id} running")
+    wait_until(both_workers_are_fitting, 60, f"two cells of sweep {sweep_id} running", longest_pause=0.05)
 
 
 def scores(sweep: dict[str, Any]) -> list[Any]:
