@@ -1,8 +1,10 @@
 """Shared fixtures: migrated databases, the broker, the context of the service and the application."""
 
+import gc
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -17,6 +19,17 @@ from app.storage.schema import upgrade_to_head
 from app.tables import metadata
 from tests.broker import private_redis
 from tests.databases import fresh_database, postgresql_server
+from tests.distribution import BySharedService
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySharedService | None:
+    return BySharedService(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def pytest_collection_finish() -> None:
+    """Exempt all that was imported from garbage collection, most of all from the one at the end of the process."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -82,11 +95,9 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         shutil.copy(request.getfixturevalue("migrated_sqlite_file"), tmp_path / "test.db")
         yield f"sqlite:///{tmp_path / 'test.db'}"
     else:
-        engine = request.getfixturevalue("migrated_postgresql_engine")
-        # Also before the test, in case a thread of the previous one has written after its end.
-        _empty(engine)
+        # Not after the test, because a thread of it may write after its end.
+        _empty(request.getfixturevalue("migrated_postgresql_engine"))
         yield request.getfixturevalue("migrated_postgresql_url")
-        _empty(engine)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Make targets, run with real virtual environments and processes."""
 
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from app.operations.loopback import open_loopback
 from tests.service_process import START_SECONDS, free_port, responds, service_environment, service_processes, wait_until
 
 pytestmark = pytest.mark.slow
@@ -141,6 +143,11 @@ def home(tmp_path: Path) -> Iterator[Path]:
         process.kill()
 
 
+def _n_jobs(port: int) -> int:
+    with open_loopback(f"http://127.0.0.1:{port}/jobs") as response:
+        return len(json.loads(response.read())["items"])
+
+
 class TestServing:
     def test_ctrl_c_ends_make_serve_and_leaves_no_process(self, home: Path) -> None:
         """A terminal sends SIGINT to the foreground process group: make and the supervisor, but not its children."""
@@ -160,21 +167,22 @@ class TestServing:
 
     def test_demo_trains_prints_its_table_and_stops(self, home: Path) -> None:
         port = free_port()
-        for _ in range(2):
-            completed = make(ROOT, "demo", "EXIT=1", env=service_environment(home, port))
-            output = completed.stdout
-            assert completed.returncode == 0, output + completed.stderr
-            for model in ("entropy tree", "NE tree", "entropy forest", "NE forest"):
-                assert re.search(rf"^{model} .*\d\.\d%.*\d\.\d%.* s$", output, re.MULTILINE), output
-            assert re.search(r"estimates that (29|30|31)\.\d% ± \d\.\d% of them are wrong", output), output
-            assert re.search(r"found 1,[23]\d\d of the 1,349 changed ones", output), output
-            assert "GET  /predict?model=" in output
-            assert "POST /predict" in output
-            assert f"http://127.0.0.1:{port}/docs" in output
-            assert service_processes(home) == []
+        completed = make(ROOT, "demo", "EXIT=1", env=service_environment(home, port))
+        output = completed.stdout
+        assert completed.returncode == 0, output + completed.stderr
+        for model in ("entropy tree", "NE tree", "entropy forest", "NE forest"):
+            assert re.search(rf"^{model} .*\d\.\d%.*\d\.\d%.* s$", output, re.MULTILINE), output
+        assert re.search(r"estimates that (29|30|31)\.\d% ± \d\.\d% of them are wrong", output), output
+        assert re.search(r"found 1,[23]\d\d of the 1,349 changed ones", output), output
+        assert "GET  /predict?model=" in output
+        assert "POST /predict" in output
+        assert f"http://127.0.0.1:{port}/docs" in output
+        assert service_processes(home) == []
+        self._check_that_ctrl_c_ends_another_demo(home, port)
 
-    def test_ctrl_c_in_the_demo_leaves_no_process(self, home: Path) -> None:
-        port = free_port()
+    @staticmethod
+    def _check_that_ctrl_c_ends_another_demo(home: Path, port: int) -> None:
+        """Start it again in the same home, and interrupt it when it has queued the same jobs as before."""
         with subprocess.Popen(
             ["make", "demo"],
             cwd=ROOT,
@@ -183,9 +191,8 @@ class TestServing:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         ) as terminal:
-            wait_until(
-                lambda: responds(f"http://127.0.0.1:{port}/readyz"), START_SECONDS, "the demo's service being ready"
-            )
+            wait_until(lambda: responds(f"http://127.0.0.1:{port}/readyz"), START_SECONDS, "the service being ready")
+            wait_until(lambda: _n_jobs(port) == 10, 60, "as many jobs again being queued")
             os.killpg(terminal.pid, signal.SIGINT)
             terminal.communicate(timeout=60)
         wait_until(lambda: service_processes(home) == [], 10, "every process ending")

@@ -11,6 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app.operations.startup_checks import StartRefused
+from app.operations.supervisor import serve
+from tests.conftest import make_settings
 from tests.service_process import (
     RunningService,
     free_port,
@@ -27,7 +30,8 @@ RESTART_SECONDS = 60.0
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    with RunningService(tmp_path_factory.mktemp("supervisor") / "home") as running:
+    """Yield a service whose home has a long path; a path of a socket has at most about 100 bytes."""
+    with RunningService(tmp_path_factory.mktemp("supervisor") / ("long-" * 20) / "home") as running:
         yield running
 
 
@@ -93,11 +97,16 @@ class TestRunning:
 
 
 class TestInvalidSettings:
-    @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
-    def test_public_address_requires_permission(self, tmp_path: Path, host: str) -> None:
-        completed = run_serve(tmp_path / "home", free_port(), BRISTLECONE_HOST=host)
+    def test_public_address_requires_permission(self, tmp_path: Path) -> None:
+        completed = run_serve(tmp_path / "home", free_port(), BRISTLECONE_HOST="0.0.0.0")
         assert completed.returncode == 1
         assert "BRISTLECONE_ALLOW_OPEN_NETWORK" in completed.stderr
+
+    @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+    def test_public_addresses(self, tmp_path: Path, host: str) -> None:
+        settings = make_settings(tmp_path, f"sqlite:///{tmp_path / 'none.db'}").model_copy(update={"host": host})
+        with pytest.raises(StartRefused, match="BRISTLECONE_ALLOW_OPEN_NETWORK"):
+            serve(settings)
 
     def test_invalid_setting_is_named(self, tmp_path: Path) -> None:
         completed = run_serve(tmp_path / "home", free_port(), BRISTLECONE_LEASE_SECONDS="soon")
@@ -106,20 +115,20 @@ class TestInvalidSettings:
 
 
 class TestStopping:
-    def test_sigterm_exits_with_0_and_leaves_no_process(self, tmp_path: Path) -> None:
-        service = RunningService(tmp_path / "home").start()
+    """The last tests: they end the service."""
+
+    def test_restarts_after_sigkill(self, service: RunningService) -> None:
+        """Files of a killed service do not prevent the next start."""
+        assert service.process is not None
+        service.process.kill()
+        service.process.wait()
+        wait_until(lambda: service_processes(service.home) == [], 60, "all processes ending with the supervisor")
+        service.start()
+        assert responds(f"{service.url}/readyz")
+
+    def test_sigterm_exits_with_0_and_leaves_no_process(self, service: RunningService) -> None:
         wait_until(lambda: len(service_processes(service.home)) >= 5, 60, "the worker's child running")
         assert service.process is not None
         service.process.terminate()
         assert service.process.wait(60) == 0
         assert service_processes(service.home) == []
-
-    def test_home_with_a_long_path_restarts_after_sigkill(self, tmp_path: Path) -> None:
-        """A socket path has at most about 100 bytes, and files of a killed service must not prevent the next start."""
-        service = RunningService(tmp_path / ("long-" * 20) / "home").start()
-        assert service.process is not None
-        service.process.kill()
-        service.process.wait()
-        wait_until(lambda: service_processes(service.home) == [], 60, "all processes ending with the supervisor")
-        with service:
-            assert responds(f"{service.url}/readyz")

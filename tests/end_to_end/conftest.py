@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.databases import fresh_database
+from tests.distribution import SHARED_SERVICE
 from tests.service_process import RunningService
 
 #: Jobs of a killed worker return to the queue within seconds instead of the default twenty.
@@ -31,10 +32,16 @@ def service_on(
         yield opened.enter_context(RunningService(home, changes=QUICK_LEASES | changes))
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"], ids=lambda database: f"{SHARED_SERVICE}{database}")
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """Yield a service that the tests of several files share; other tests start one with settings of their own."""
     with service_on(request.param, request, tmp_path_factory) as running:
         yield running
+
+
+def on_one(database: str) -> pytest.MarkDecorator:
+    """Return a mark for tests of jobs whose results are stored on both databases in tests/app and tests/workers."""
+    return pytest.mark.parametrize("service", [database], indirect=True, ids=[f"{SHARED_SERVICE}{database}"])
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.end_to_end.conftest import on_one
 from tests.end_to_end.test_main_job import upload, wait_for_progress
 from tests.service_process import RunningService
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, on_one("postgresql")]
 
 LONG = {"kind": "forest", "n_estimators": 5000, "min_samples_leaf": 5}
 

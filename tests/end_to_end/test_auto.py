@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from core import inject_noise
+from tests.end_to_end.conftest import on_one
 from tests.end_to_end.test_main_job import trained_model
 from tests.service_process import RunningService
+
+pytestmark = [pytest.mark.slow, on_one("postgresql")]
 
 LABELS = np.array(["low", "middle", "high"])
 

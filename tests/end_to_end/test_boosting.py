@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import core
+from tests.end_to_end.conftest import on_one
 from tests.end_to_end.test_main_job import ROW, artifact, submit, trained_model, upload, wait_for_progress
 from tests.service_process import RunningService
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, on_one("sqlite")]
 
 KINDS = [kind for kind in core.ESTIMATORS if "boost" in kind]
 #: Its linear programs take two seconds or more.
