@@ -23,7 +23,9 @@ demo: setup ## Start the service and compare models trained on noisy labels (EXI
 serve: setup ## Run the service until Ctrl-C; see docs/reference/settings.md
 	@exec $(BIN)/python -m app.cli serve
 
+# The tests start hundreds of processes, which compile every module again if PYTHONDONTWRITEBYTECODE is set.
 test: setup-dev ## Run the tests (ARGS="tests/core -x" selects a part)
+	@$(BIN)/python -m compileall -q $(PACKAGES)
 	@$(if $(ARGS),,$(BIN)/python -m tests.compile_kernels)
 	@$(BIN)/python -m pytest $(TEST_IN_PARALLEL) $(ARGS)
 
