@@ -69,11 +69,12 @@ def test_model_equals_the_one_fitted_with_the_estimated_matrix(estimating):
 
 def test_equal_seeds_give_equal_bytes_for_any_number_of_threads(estimating, tmp_path):
     X, _, y = separated_clusters()
-    for n_jobs in (1, 2, 3):
-        core.save(clone(estimating).set_params(n_jobs=n_jobs).fit(X, y), tmp_path / f"{n_jobs}")
-    assert len({(tmp_path / f"{n_jobs}").read_bytes() for n_jobs in (1, 2, 3)}) == 1
+    fitted = [clone(estimating).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 3)]
+    for number, model in enumerate(fitted):
+        core.save(model, tmp_path / f"{number}")
+    assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
     another = clone(estimating).set_params(random_state=1).fit(X, y).noise_estimate_
-    assert another.noise_rate != estimating.fit(X, y).noise_estimate_.noise_rate
+    assert another.noise_rate != fitted[0].noise_estimate_.noise_rate
 
 
 def test_estimate_depends_only_on_rows_and_seed():
