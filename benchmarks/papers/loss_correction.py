@@ -166,7 +166,7 @@ def table_lines(cells: list[Cell], content: Any, transition: str = "true") -> It
         reference = ours.get((data, noise, model, THEIRS))
         columns.append(f"{reference.mean:.3f} {BAND.verdict(reference, published[0])}" if reference else "–")
         yield f"| {data} | {noise if noise == CLASS_CONDITIONAL else f'{noise} %'} | {model} | {' | '.join(columns)} |"
-    yield f"\n{counts(verdicts)}"
+    yield f"\nAll: {counts(verdicts)}"
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:

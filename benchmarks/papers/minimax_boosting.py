@@ -106,7 +106,7 @@ def table_lines(table: str, cells: list[Cell], content: Any) -> Iterator[str]:
                 title = method if value == "error" else f"{method}: R"
                 n = max(cell["partitions"] for cell in found if cell)
                 yield f"| {case} | {title} | {n} | {' | '.join(BAND.cell(*pair, digits=1) for pair in pairs)} |"
-    yield f"\n{counts(verdicts)}"
+    yield f"\nAll: {counts(verdicts)}"
 
 
 def table4_lines(cells: list[Cell], content: Any) -> Iterator[str]:

@@ -62,9 +62,7 @@ def counts(verdicts: Sequence[str]) -> str:
     """Return a sentence on the cells that both sides have."""
     within, better, worse = (sum(verdict == sign for verdict in verdicts) for sign in "=+−")
     total = within + better + worse
-    return (
-        f"Of {total} cells that both have, ours are within the band in {within}, better in {better}, worse in {worse}."
-    )
+    return f"of {total} cells that both have, {within} are within the band, {better} are better, {worse} are worse."
 
 
 def read_published(path: Path) -> Any:

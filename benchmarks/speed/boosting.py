@@ -96,7 +96,7 @@ def linear_program_share(table: Table, settings: Settings) -> Row:
 
 
 def compare_with_published(rule_output: Literal["sign", "confidence"], table: Table, settings: Settings) -> Row:
-    n_rounds = FEW_ROWS_ROUNDS
+    n_rounds = FEW_ROWS_ROUNDS if settings.rows is None else FEW_ROWS_ROUNDS // 10
     make = partial(core.RMBoostClassifier, n_rounds=n_rounds, rule_output=rule_output, tolerance=0.0, random_state=0)
     ours, theirs = TimedFit(make, table), TimedFit(partial(PublishedRMBoost, n_rounds, rule_output), table)
     times = time_alternately(ours, theirs, min(settings.repeats, 2))

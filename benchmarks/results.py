@@ -1,0 +1,82 @@
+"""Tables of docs/results.md, written from the measured cells in docs/measured: python -m benchmarks.results.
+
+A table is the text between `<!-- measured: NAME -->` and `<!-- end of measured -->`. The published results come from
+the folder that `benchmarks.papers.published` names; without it nothing is written.
+"""
+
+import argparse
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cells import Cell
+from benchmarks.data import CHECKOUT
+from benchmarks.papers import minimax_boosting, risk_path, running_times, tree_losses
+from benchmarks.papers.published import FOLDER
+from benchmarks.speed import growth
+
+PAGE = CHECKOUT / "docs" / "results.md"
+MEASURED = CHECKOUT / "docs" / "measured"
+_SECTION = re.compile(r"(?<=<!-- measured: )(?P<name>[\w ]+)( -->\n).*?(?=<!-- end of measured -->)", re.DOTALL)
+
+
+def _cells(name: str) -> list[Cell]:
+    path = MEASURED / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _published(name: str) -> Any:
+    return json.loads((FOLDER / f"{name}.json").read_text())
+
+
+def _tree_losses(table: str) -> Iterator[str]:
+    cells = [cell for cell in _cells("tree_losses") if cell["smallest_leaf"] == 1]
+    return tree_losses.table_lines(table, cells, _published("robust_tree_losses"))
+
+
+def _boosting(table: str) -> Iterator[str]:
+    return minimax_boosting.table_lines(table, _cells("minimax_boosting"), _published("rmboost"))
+
+
+#: Name in the markers of the page -> the lines between them.
+SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
+    "trees of two classes": partial(_tree_losses, "table2"),
+    "trees of all classes": partial(_tree_losses, "table3"),
+    "forests of two classes": partial(_tree_losses, "table4"),
+    "forests of all classes": partial(_tree_losses, "table5"),
+    "leaves": lambda: tree_losses.leaves_lines("table3", _cells("tree_losses")),
+    "boosters": partial(_boosting, "table3"),
+    "ranks of boosters": lambda: minimax_boosting.table4_lines(_cells("minimax_boosting"), _published("rmboost")),
+    "boosters on larger sets": partial(_boosting, "table5"),
+    "lambda": lambda: minimax_boosting.lambda_lines(_cells("minimax_boosting")),
+    "running times": lambda: running_times.table_lines(_cells("running_times")),
+    "risk path": lambda: risk_path.table_lines(_cells("risk_path")),
+    "growth": lambda: growth.table_lines(_cells("growth")),
+}
+NOT_MEASURED = "*Not measured yet; the command above measures it.*"
+
+
+def expected_page(text: str) -> str:
+    """Return the page with the tables of the cells that are stored now."""
+    return _SECTION.sub(_fill, text)
+
+
+def _fill(section: re.Match[str]) -> str:
+    lines = "\n".join(SECTIONS[section["name"]]())
+    return f"{section['name']}{section[2]}\n{lines or NOT_MEASURED}\n\n"
+
+
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.results", description=__doc__)
+    parser.add_argument("--page", type=Path, default=PAGE, help="page whose tables are written")
+    page = parser.parse_args(words).page
+    if not FOLDER.exists():
+        raise SystemExit(f"{FOLDER} does not exist; without it, the published results would be lost from the page.")
+    page.write_text(expected_page(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""The results page and its pictures follow from the measured cells."""
+
+import json
+import re
+
+import pytest
+
+from benchmarks import results
+from benchmarks.papers.published import FOLDER
+
+CELLS = sorted(results.MEASURED.glob("*.jsonl"))
+
+
+def test_tables_of_the_page_are_those_of_the_measured_cells():
+    if not FOLDER.exists():
+        pytest.skip("needs the published results from a folder `shared` next to the checkout")
+    page = results.PAGE.read_text(encoding="utf-8")
+    assert page == results.expected_page(page), "run python -m benchmarks.results"
+
+
+def test_every_table_has_a_place_on_the_page():
+    places = re.findall(r"<!-- measured: ([\w ]+) -->", results.PAGE.read_text(encoding="utf-8"))
+    assert sorted(places) == sorted(results.SECTIONS)
+
+
+@pytest.mark.parametrize("path", CELLS, ids=lambda path: path.stem)
+def test_measured_cells_tell_version_and_date(path):
+    for line in path.read_text().splitlines():
+        assert {"version", "date"} <= json.loads(line).keys()
+
+
+def test_precisions_of_the_picture_are_those_of_the_table_of_audits():
+    page = (results.PAGE.parent / "explanation" / "audits.md").read_text(encoding="utf-8")
+    for line in (results.MEASURED / "audit.jsonl").read_text().splitlines():
+        cell = json.loads(line)
+        ours, best = (str(cell[name]) for name in ("ours", "cleanlab_best"))
+        line = rf"^\| {cell['table']} \| {cell['noise']} \| {ours}0* \| \S+ \| {best}0* \|"
+        assert re.search(line, page, re.MULTILINE)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pictures_are_drawn_from_the_cells(theme, tmp_path):
+    pytest.importorskip("matplotlib")
+    from benchmarks import pictures
+
+    for name in pictures.PICTURES:
+        pictures.draw_picture(name, tmp_path)
+        assert "<svg" in (tmp_path / f"{name}_{theme}.svg").read_text()
+        assert (results.PAGE.parent / "images" / f"{name}_{theme}.svg").exists(), "run python -m benchmarks.pictures"
