@@ -79,7 +79,7 @@ def draw_risk_against_error(figure: Figure, cells: list[Any], theme: Theme) -> N
     """Draw the mean minimax risk (x) and the mean test error (y) of each data set and noise."""
     axes = _plain_axes(figure, (0.09, 0.12, 0.56, 0.70), theme)
     axes.plot([8, 45], [8, 45], color=theme.muted, linewidth=1.2)
-    axes.text(45.2, 42.0, "error = R", color=theme.muted, ha="right", va="center")
+    axes.text(46.3, 45.0, "error = R", color=theme.muted, va="center")
     chosen = most_partitions(cells, "table3")
     for case, (color, marker, _) in _NOISE_STYLES.items():
         points = [cell for (_, c, method), cell in chosen.items() if (c, method) == (case, "rmboost")]
@@ -166,7 +166,7 @@ PICTURES = {
         "risk_path",
         (9.6, 5.0),
         "The minimax risk of RMBoost after each round",
-        "RMBoost (sign) on one partition of german; a curve ends when no rule has an edge above lambda",
+        "RMBoost (sign) on one partition of german; a curve ends when no rule has an edge above lambda, or after 300 rounds",
         draw_risk_path,
     ),
     "growth": Picture(
