@@ -166,7 +166,7 @@ PICTURES = {
         "risk_path",
         (9.6, 5.0),
         "The minimax risk of RMBoost after each round",
-        "RMBoost (sign) on one partition of german; a curve ends when no rule has an edge above lambda, or after 300 rounds",
+        "RMBoost (sign) on one partition of german; ends at 300 rounds, or when no rule has an edge above lambda",
         draw_risk_path,
     ),
     "growth": Picture(

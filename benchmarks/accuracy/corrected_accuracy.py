@@ -14,7 +14,8 @@ The last table has human errors, of which no matrix is known.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,8 +82,8 @@ def by_holdout(case: Case, seed: int, jobs: int) -> Iterator[Deviation]:
     for given in (case.transition, None):
         noise = core.estimate_label_noise(case.X[train], case.labels[train], given, random_state=seed, n_jobs=jobs)
         alone = core.corrected_accuracy(case.labels[test], predicted, given or noise.estimate)
-        for result in (alone, noise.accuracy_on(case.X[test], case.labels[test], predicted)):
-            yield Deviation(result.accuracy - true, result.standard_error)
+        yield Deviation(alone.accuracy - true, alone.standard_error)
+        yield _deviation(partial(noise.accuracy_on, case.X[test], case.labels[test], predicted), true)
 
 
 def by_folds(case: Case, seed: int, jobs: int) -> Iterator[Deviation]:
@@ -95,8 +96,17 @@ def by_folds(case: Case, seed: int, jobs: int) -> Iterator[Deviation]:
     for given in (case.transition, None):
         noise = core.estimate_label_noise(case.X, case.labels, given, random_state=seed, n_jobs=jobs)
         alone = core.corrected_accuracy(case.labels, predicted, given or noise.estimate)
-        for result in (alone, noise.accuracy_on_own_rows(predicted)):
-            yield Deviation(result.accuracy - true, result.standard_error)
+        yield Deviation(alone.accuracy - true, alone.standard_error)
+        yield _deviation(partial(noise.accuracy_on_own_rows, predicted), true)
+
+
+def _deviation(corrected: Callable[[], Any], true: float) -> Deviation:
+    """Return the deviation of a corrected accuracy; NaN if it is refused because labels carry too little information."""
+    try:
+        result = corrected()
+    except core.InvalidInput:
+        return Deviation(np.nan, np.nan)
+    return Deviation(result.accuracy - true, result.standard_error)
 
 
 def noisy_case(X: NDArray[np.float32], y: NDArray[np.int64], spec: dict[str, Any], seed: int) -> Case:
@@ -107,10 +117,15 @@ def noisy_case(X: NDArray[np.float32], y: NDArray[np.int64], spec: dict[str, Any
 def line(deviations: NDArray[np.float64]) -> str:
     """Return the columns of one line from deviations (repeat, column, 2)."""
     differences, errors = np.abs(deviations[..., 0]), deviations[..., 1]
+    # Refused corrections are not counted.
     cells = [f"{100 * differences[:, 0].mean():.1f}"]
     for column in range(1, deviations.shape[1]):
-        distance, error = 100 * differences[:, column].mean(), 100 * errors[:, column].mean()
-        held = np.mean(differences[:, column] <= 1.96 * errors[:, column])
+        given = ~np.isnan(differences[:, column])
+        if not given.any():
+            cells += ["refused", "–"]
+            continue
+        distance, error = 100 * differences[given, column].mean(), 100 * errors[given, column].mean()
+        held = np.mean(differences[given, column] <= 1.96 * errors[given, column])
         cells += [f"{distance:.1f}, {error:.1f}", f"{held:.0%}"]
     return " | ".join(cells)
 

@@ -113,3 +113,11 @@ def test_groups_and_reliability_print_one_line(table):
 
 def test_categories_are_compared_in_three_forms():
     assert len(categorical.accuracies(categorical.effects(0, "effects", n_rows=200), rate=0.2, seed=0)) == 7
+
+
+def test_corrections_that_are_refused_are_not_counted():
+    deviations = np.full((2, 5, 2), 0.01)
+    deviations[0, 4] = np.nan
+    assert corrected_accuracy.line(deviations).endswith("| 1.0, 1.0 | 100%")
+    deviations[1, 4] = np.nan
+    assert corrected_accuracy.line(deviations).endswith("| refused | –")
