@@ -101,7 +101,7 @@ def by_folds(case: Case, seed: int, jobs: int) -> Iterator[Deviation]:
 
 
 def _deviation(corrected: Callable[[], Any], true: float) -> Deviation:
-    """Return the deviation of a corrected accuracy; NaN if it is refused because labels carry too little information."""
+    """Return the deviation of a corrected accuracy; NaN if labels carry too little information for it."""
     try:
         result = corrected()
     except core.InvalidInput:
