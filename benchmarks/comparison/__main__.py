@@ -1,9 +1,9 @@
 """Accuracy on clean test rows after training on noisy labels: our classifiers and those that a user would pick instead.
 
-python -m benchmarks.comparison                   # everything; many hours on one core; continues where it was stopped
+python -m benchmarks.comparison                     # everything; many hours on one core; continues where it was stopped
 python -m benchmarks.comparison --draws 1 --rows 2000 --noise uniform_0 uniform_40
-python -m benchmarks.comparison --report          # print the tables of the stored cells
-python -m benchmarks.comparison.pictures          # draw the critical-difference diagrams of the stored cells
+python -m benchmarks.comparison --print-only      # print the tables of the stored cells
+python -m benchmarks.comparison.pictures            # draw the critical-difference diagrams of the stored cells
 
 In each draw, at most `--rows` rows of a table are drawn, and 30 % of them are held out with their clean labels. The
 labels of the others get noise; all methods see the same rows and labels. Methods whose package is not installed are
@@ -40,7 +40,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
         "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
     )
     parser.add_argument("--cells", type=Path, default=default_path("comparison"), help="file of the measured cells")
-    parser.add_argument("--report", action="store_true", help="measure nothing")
+    parser.add_argument("--print-only", action="store_true", help="print the stored cells; measure nothing")
     return parser.parse_args(arguments)
 
 
@@ -83,7 +83,7 @@ def print_reports(cells: list[Cell]) -> None:
 def main(arguments: list[str] | None = None) -> None:
     chosen = parse_arguments(arguments)
     file = CellFile(chosen.cells, KEY)
-    if not chosen.report:
+    if not chosen.print_only:
         fill(file, chosen)
     print_reports(chosen_cells(file, chosen))
 

@@ -28,9 +28,9 @@ try:
 except ImportError:
     raise SystemExit("matplotlib is not installed; run `pip install -e '.[benchmarks]'`.") from None
 
-WIDTH = 9.6  # inches
+WIDTH = 10.4  # inches
 #: Ends of the axis, as shares of the width; names are beside it.
-LEFT, RIGHT = 0.29, 0.71
+LEFT, RIGHT = 0.31, 0.69
 #: Inches from the top of a diagram to its axis, between bars, and between names; and below the last name.
 AXIS, BAR, LINE, GAP = 0.85, 0.08, 0.22, 0.3
 

@@ -54,6 +54,6 @@ def sentence(comparison: Comparison) -> str:
         return f"too few methods or tables for a test.{missing}"
     difference = critical_difference(len(comparison.methods), len(comparison.tables))
     return (
-        f"Friedman's test gives p = {p_value:.1e}; mean ranks that differ by more than {difference:.2f} differ "
-        f"significantly at {LEVEL:.0%} (Nemenyi's test).{missing}"
+        f"Friedman's test gives p = {p_value:.1g}; mean ranks that differ by more than {difference:.2f} differ "
+        f"significantly at {100 * LEVEL:.0f} % (Nemenyi's test).{missing}"
     )

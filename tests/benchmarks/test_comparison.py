@@ -108,7 +108,7 @@ def test_command_measures_each_cell_once_and_prints_all_measures(folder, capsys)
     assert "| method | uniform, 20 % (2 tables) |" in printed
     assert all(f"\n| {method} | " in printed for method in ("forest", "scikit-learn forest", "HistGradientBoosting"))
     assert run(folder) == cells
-    assert run(folder, "--report", "--noise", "uniform_40") == cells
+    assert run(folder, "--print-only", "--noise", "uniform_40") == cells
 
 
 def test_command_skips_methods_of_absent_packages_with_a_reason(folder, monkeypatch, capsys):
