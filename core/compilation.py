@@ -137,6 +137,21 @@ class _Stopwatch(event.Listener):
             self.seconds += 0.0 if self._depth else time.perf_counter() - self._began
 
 
+class _Caller(event.Listener):
+    """Listener that calls a function before each kernel."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self._function = function
+
+    def on_start(self, event: Any) -> None:
+        """Call the function."""
+        if _is_kernel(event):
+            self._function()
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing."""
+
+
 _ANNOUNCER = _Announcer()
 _STOPWATCH = _Stopwatch()
 
@@ -152,6 +167,11 @@ def announce_compilation() -> None:
 def measure_compilation() -> None:
     """Begin to measure the time of compilation in this process."""
     event.register(_COMPILE, _STOPWATCH)  # type: ignore[no-untyped-call]
+
+
+def call_before_compilation(function: Callable[[], None]) -> None:
+    """Call `function` from now on before this process compiles a kernel or a function inside of one."""
+    event.register(_COMPILE, _Caller(function))  # type: ignore[no-untyped-call]
 
 
 def compile_seconds() -> float:

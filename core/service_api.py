@@ -14,7 +14,7 @@ from core.columns.cells import CellFault, encode_cell, text_encoder
 from core.columns.column import EncodedCells
 from core.columns.datetimes import parse_datetimes, seconds_of_temporal
 from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers
-from core.compilation import compile_seconds, kernel_cache_folder
+from core.compilation import call_before_compilation, compile_seconds, kernel_cache_folder
 from core.evaluation import SCORES
 from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
 from core.growth.voting import prediction_layouts
@@ -60,6 +60,7 @@ __all__ = [
     "SplitRecord",
     "TableShape",
     "audit_phases",
+    "call_before_compilation",
     "check_enough_rows",
     "check_noise",
     "clean_texts",

@@ -18,6 +18,7 @@ from pathlib import Path
 from app.logs import configure_logging
 from app.operations.child_process import ChildCommand, spawn
 from core import service_api
+from workers.compilation_turns import after_jobs
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ def compile_ahead(folder: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
+        after_jobs(folder)
         service_api.warm_up_later_fits()
         (folder / _DONE).touch()
     log.info("compiled the kernels of other jobs in %.0f s", service_api.compile_seconds())

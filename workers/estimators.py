@@ -11,6 +11,7 @@ from app.requests.estimator_specs import EstimatorSpec
 from app.requests.label_text import label_text
 from app.requests.noise_specs import InjectionSpec
 from core import service_api
+from workers.compilation_turns import before_others
 from workers.monitor import JobMonitor
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,8 @@ def compile_kernels(X: core.EncodedTable, monitor: JobMonitor, estimator: Any, *
     monitor.begin("compiling", len(service_api.compilation_steps(estimators)), "steps")
     started = time.perf_counter()
     n_categories = max((len(column.categories or ()) for column in X.columns), default=0)
-    service_api.warm_up_fits(estimators, n_categories, monitor.stop_flag, monitor.begin_step)
+    with before_others():
+        service_api.warm_up_fits(estimators, n_categories, monitor.stop_flag, monitor.begin_step)
     seconds = time.perf_counter() - started
     if seconds > _COMPILATION_SECONDS:
         kind = service_api.estimator_kind(estimator)

@@ -5,12 +5,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
 
 from tests.service_process import RunningService, wait_until
 from workers.background_compilation import _LOCK, compile_ahead
+from workers.compilation_turns import _LOCK as _JOB_LOCK
+from workers.compilation_turns import before_others
 
 MODULE = "workers.background_compilation"
 
@@ -56,3 +59,46 @@ def test_only_one_process_compiles(tmp_path: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         compile_ahead(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [_LOCK]
+
+
+def test_it_waits_while_a_job_compiles(tmp_path: Path) -> None:
+    program = (
+        "import pathlib, sys\n"
+        "from core import service_api\n"
+        "from workers.compilation_turns import after_jobs\n"
+        "after_jobs(pathlib.Path(sys.argv[1]))\n"
+        "print('begin', flush=True)\n"
+        "service_api.warm_up_predictions()\n"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with (tmp_path / _JOB_LOCK).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begin\n"
+            seconds_of_cpu = _settled_seconds_of_cpu(process.pid)
+            time.sleep(1)
+            assert _seconds_of_cpu(process.pid) - seconds_of_cpu < 0.2
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            assert process.wait(120) == 0
+
+
+def _seconds_of_cpu(pid: int) -> float:
+    return float(sum(psutil.Process(pid).cpu_times()[:2]))
+
+
+def _settled_seconds_of_cpu(pid: int) -> float:
+    """Return the processor time of a process when it has used none for half a second."""
+
+    def settled() -> float | None:
+        before = _seconds_of_cpu(pid)
+        time.sleep(0.5)
+        return before if _seconds_of_cpu(pid) - before < 0.02 else None
+
+    return wait_until(settled, 30, "the wait for the job")
+
+
+def test_jobs_compile_at_the_same_time() -> None:
+    with before_others(), before_others():
+        pass

@@ -1,0 +1,38 @@
+"""Turns of the processes that compile kernels: a job goes first, because somebody waits for it.
+
+Two processes that compile at the same time slow each other down, even on processors of their own. The process that
+compiles ahead waits between functions while a job compiles. A lock of the operating system ends with its process.
+"""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from core import service_api
+
+_LOCK = "compiling-job.lock"
+
+
+@contextmanager
+def before_others() -> Iterator[None]:
+    """Let processes that compile ahead wait until the block ends; several jobs compile at the same time."""
+    folder = service_api.kernel_cache_folder()
+    if folder is None:
+        yield
+        return
+    with (folder / _LOCK).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
+
+
+def after_jobs(folder: Path) -> None:
+    """Wait from now on, before this process compiles a function, until no job compiles."""
+    lock: Any = (folder / _LOCK).open("a")  # open as long as this process compiles
+
+    def wait() -> None:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+
+    service_api.call_before_compilation(wait)
