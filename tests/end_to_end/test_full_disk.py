@@ -16,6 +16,8 @@ from tests.end_to_end.conftest import QUICK_LEASES
 from tests.end_to_end.test_main_job import LONG_MODEL, artifact, submit, trained_model, upload, wait_for_progress
 from tests.service_process import RunningService, wait_until
 
+pytestmark = pytest.mark.slow
+
 MEBIBYTE = 1024**2
 SIZE, MIN_FREE = 96 * MEBIBYTE, 24 * MEBIBYTE
 FOREST = {"kind": "forest", "n_estimators": 20}

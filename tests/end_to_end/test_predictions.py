@@ -16,6 +16,8 @@ from tests.end_to_end.test_main_job import trained_model, upload
 from tests.end_to_end.test_survival import signal_workers
 from tests.service_process import RunningService, wait_until
 
+pytestmark = pytest.mark.slow
+
 #: 240,000 rows with 7 features and 3 classes, which a worker predicts in three parts, each in about a second.
 N_COPIES = 80
 FOREST = {"kind": "forest", "n_estimators": 600}

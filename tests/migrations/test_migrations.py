@@ -31,6 +31,8 @@ from tests.conftest import make_settings
 from tests.databases import fresh_database
 from tests.factories import make_job, make_sweep
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:

@@ -9,11 +9,14 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 from tests.service_process import RunningService, wait_until
 from workers.background_compilation import _LOCK, compile_ahead
 from workers.compilation_turns import _LOCK as _JOB_LOCK
 from workers.compilation_turns import before_others
+
+pytestmark = pytest.mark.slow
 
 MODULE = "workers.background_compilation"
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 #: Trains and audits on rows with short labels, then on the same rows with long ones. Prints the difference of the
 #: peaks of the process in MiB.
 RUN = """

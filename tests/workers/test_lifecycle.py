@@ -30,6 +30,8 @@ from workers.lifecycle import run_job
 from workers.monitor import JobMonitor
 from workers.outcomes import INTERNAL_ERROR
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Result:

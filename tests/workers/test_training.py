@@ -14,6 +14,8 @@ from core.boosting.linear_programs.minimax_program import MinimaxProgram
 from tests.workers.training_runs import made, run, run_to_the_end, store
 from workers.monitor import JobMonitor
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("labels", [(0, 1), (0.5, 1.5), ("no", "yes"), (False, True), (-3, 7)])
 def test_labels_keep_their_type(context: ServiceContext, labels: tuple[Any, Any]) -> None:

@@ -12,6 +12,8 @@ from core import LOSSES
 from tests.app.training.train_requests import TREE, n_jobs, refused
 from tests.factories import make_dataset
 
+pytestmark = pytest.mark.slow
+
 
 def _limit_queued_jobs(client: TestClient, limit: int) -> None:
     context = client.app.state.context
