@@ -49,7 +49,7 @@ def _check_noise(choice: Choice) -> None:
 
 
 def _numbers(choice: Choice) -> tuple[float | None, ...]:
-    return (choice.noise_rate, choice.noise_rate_error, choice.noise_unevenness)
+    return (choice.noise_rate, choice.noise_rate_error, choice.noise_asymmetry)
 
 
 def _scored(number: Any, kind: Any, max_features: Any, min_samples_leaf: Any, score: Any, error: Any) -> Any:

@@ -1,1 +1,1 @@
-"""The automatic classifier: a search among forests by out-of-bag accuracy, and an answer to the noise of labels."""
+"""The automatic classifier: a search among forests by out-of-bag accuracy, and growth that suits the noise."""

@@ -17,8 +17,8 @@ from core.noise.noise_models import even_pattern, transition_rows
 
 #: Estimated share of wrong labels from which on trees are grown on labels drawn from the posterior.
 HEAVY_NOISE = 0.3
-#: Estimated unevenness of the noise from which on they are as well. Votes would follow labels that are given too often.
-UNEVEN_NOISE = 0.05
+#: Estimated asymmetry of the noise from which on they are as well. Votes would follow labels that are given too often.
+ASYMMETRIC_NOISE = 0.05
 _OBSTACLES: dict[NotEstimated, str] = {
     "class_weight": "class weights would bias an estimate of the noise",
     "few_rows": "there are too few rows to estimate how many labels are wrong",
@@ -35,7 +35,7 @@ class Choice(NamedTuple):
     n_chosen: int  # the first candidates of the leaderboard
     noise_rate: float | None  # estimated share of wrong labels; None without an estimate
     noise_rate_error: float | None  # its standard error
-    noise_unevenness: float | None  # largest difference between the transition matrix and that of uniform noise
+    noise_asymmetry: float | None  # largest difference between the transition matrix and that of uniform noise
     not_estimated: NotEstimated | None  # why there is no estimate
     is_identified: bool  # whether the labels identify the noise
     draws_labels: bool  # whether trees are grown on labels drawn from the probabilities of the true classes
@@ -75,7 +75,7 @@ class Choice(NamedTuple):
             "reason": self.reason(),
             "noise_rate": self.noise_rate,
             "noise_rate_error": self.noise_rate_error,
-            "noise_unevenness": self.noise_unevenness,
+            "noise_asymmetry": self.noise_asymmetry,
             "not_estimated": self.not_estimated,
             "is_identified": self.is_identified,
             "draws_labels": self.draws_labels,
@@ -99,20 +99,20 @@ def decide(result: SearchResult, noise: SearchedNoise | NotEstimated) -> Choice:
     if isinstance(noise, str):
         return Choice(leaderboard, n_chosen, None, None, None, noise, False, False)
     estimate = noise.fitted.estimate
-    unevenness = noise_unevenness(estimate)
+    asymmetry = noise_asymmetry(estimate)
     return Choice(
         leaderboard,
         n_chosen,
         estimate.noise_rate,
         estimate.noise_rate_error,
-        unevenness,
+        asymmetry,
         None,
         estimate.identification.is_identified,
-        draws_labels=estimate.noise_rate >= HEAVY_NOISE or unevenness >= UNEVEN_NOISE,
+        draws_labels=estimate.noise_rate >= HEAVY_NOISE or asymmetry >= ASYMMETRIC_NOISE,
     )
 
 
-def noise_unevenness(estimate: TransitionEstimate) -> float:
+def noise_asymmetry(estimate: TransitionEstimate) -> float:
     """Return the largest difference between the transition matrix and that of uniform noise with the same mean rate."""
     transition = estimate.transition.rows
     mean_rate = float(estimate.priors @ (1 - np.diag(transition)))

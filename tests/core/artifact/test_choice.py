@@ -7,7 +7,7 @@ import core
 from core.artifact.state import estimator_state, rebuild
 
 FOREST = [1, "forest", 0.5, 4, 0.4, 0.1]
-NOT_ESTIMATED = {"noise_rate": None, "noise_rate_error": None, "noise_unevenness": None}
+NOT_ESTIMATED = {"noise_rate": None, "noise_rate_error": None, "noise_asymmetry": None}
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +64,8 @@ def test_the_choice_of_another_search_is_accepted(state):
         {"not_estimated": "unknown", **NOT_ESTIMATED, "is_identified": False},
         {"is_identified": None},
         {"draws_labels": 1},
-        {"noise_unevenness": None},
-        {"noise_unevenness": -0.1},
+        {"noise_asymmetry": None},
+        {"noise_asymmetry": -0.1},
         {"extra": 1},
     ],
     ids=str,

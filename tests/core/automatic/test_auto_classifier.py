@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import core
 from core.automatic import search as search_module
 from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE
-from core.automatic.decision import HEAVY_NOISE, UNEVEN_NOISE
+from core.automatic.decision import ASYMMETRIC_NOISE, HEAVY_NOISE
 from core.automatic.drawn_labels import TrueClasses
 from core.automatic.members import N_TREES
 
@@ -78,7 +78,7 @@ def test_noise_of_one_class_is_seen_and_answered():
     labels = core.inject_noise(y, one_sided, random_state=0).labels
     model = core.AutoClassifier(random_state=0, n_fits=8).fit(X, labels)
     assert model.choice_.noise_rate < HEAVY_NOISE
-    assert model.choice_.noise_unevenness > UNEVEN_NOISE
+    assert model.choice_.noise_asymmetry > ASYMMETRIC_NOISE
     assert model.choice_.draws_labels
     assert "some classes more often than others, so that trees are grown on labels drawn" in model.reason_
     accuracy = np.mean(model.predict(X_test) == y_test)
@@ -87,8 +87,8 @@ def test_noise_of_one_class_is_seen_and_answered():
     assert accuracy > np.mean(forest.predict(X_test) == y_test) + 0.05
 
 
-def test_even_noise_has_no_unevenness(under_heavy_noise):
-    assert under_heavy_noise.choice_.noise_unevenness < UNEVEN_NOISE
+def test_uniform_noise_is_not_asymmetric(under_heavy_noise):
+    assert under_heavy_noise.choice_.noise_asymmetry < ASYMMETRIC_NOISE
     assert "which is 30% or more" in under_heavy_noise.reason_
 
 
