@@ -20,8 +20,10 @@ class UsualFit(NamedTuple):
 
 
 def usual_fits() -> list[UsualFit]:
-    """Return the fits in the order of their compilation. A request that names no model needs the first two, and with
-    categories the first four; two processes compile them at the same time.
+    """Return the fits in the order of their compilation.
+
+    A request that names no model needs the first two, which two processes compile at the same time, and the next two if
+    the data have categories.
     """
     return [
         UsualFit(ForestClassifier()),
@@ -46,8 +48,7 @@ def warm_up_default_fit() -> None:
 def warm_up_later_fits() -> None:
     """Compile what the usual fits need beside the first one, which another process compiles at the same time.
 
-    Linear programs come early: the growth of trees for minimax boosting takes long enough by itself. A first job of the
-    default model with categories begins with forests, and needs the extra trees that this process compiles meanwhile.
+    Linear programs come early: the growth of trees for minimax boosting takes long enough by itself.
     """
     _, extra_trees, with_categories, *others = usual_fits()
     warm_up_fit(*extra_trees)

@@ -14,7 +14,7 @@ from app.cli import main
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command leaves: its exit code, and all that was written to the standard streams."""
+    """Result of a command: its exit code and the text of its standard streams."""
 
     returncode: int
     stdout: str

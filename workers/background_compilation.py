@@ -2,7 +2,7 @@
 
 A worker compiles the kernels of the default job when it starts. This process compiles those of other jobs, in the order
 of `core.usual_fits`, so that even a first job of its kind rarely waits. It runs once for each version of the kernels on
-a machine; what it has not finished goes on at the next start of a worker.
+a machine; what it has not finished goes on at the next start of a worker. It waits while a job compiles.
 """
 
 import fcntl

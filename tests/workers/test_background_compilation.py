@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from core import service_api
 from tests.service_process import RunningService, wait_until
 from workers.background_compilation import _LOCK, compile_ahead
 from workers.compilation_turns import _LOCK as _JOB_LOCK
@@ -102,6 +103,10 @@ def _settled_seconds_of_cpu(pid: int) -> float:
     return wait_until(settled, 30, "the wait for the job")
 
 
-def test_jobs_compile_at_the_same_time() -> None:
-    with before_others(), before_others():
-        pass
+def test_jobs_compile_at_the_same_time_and_before_others() -> None:
+    folder = service_api.kernel_cache_folder()
+    assert folder is not None
+    with before_others(), (folder / _JOB_LOCK).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -89,7 +89,7 @@ class Worker:
 
     @property
     def log(self) -> str:
-        """What the worker has written since the beginning of the test."""
+        """Return the output of the worker since the beginning of the test."""
         return self._log.read_bytes()[self._n_old_bytes :].decode()
 
     @property
