@@ -7,12 +7,14 @@ the folder that `benchmarks.papers.published` names; without it nothing is writt
 import argparse
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.cells import Cell
+from benchmarks.comparison import report as comparison
+from benchmarks.comparison.tables import HELD_OUT, TABLES
 from benchmarks.data import CHECKOUT
 from benchmarks.papers import minimax_boosting, risk_path, running_times, tree_losses
 from benchmarks.papers.published import FOLDER
@@ -41,6 +43,14 @@ def _boosting(table: str) -> Iterator[str]:
     return minimax_boosting.table_lines(table, _cells("minimax_boosting"), _published("rmboost"))
 
 
+def _compared(measure: str, tables: Collection[str]) -> Iterator[str]:
+    return comparison.table_lines(measure, _cells("comparison"), tuple(tables))
+
+
+def _significance(tables: Collection[str]) -> Iterator[str]:
+    return comparison.significance_lines(_cells("comparison"), tuple(tables))
+
+
 #: Name in the markers of the page -> the lines between them.
 SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     "trees of two classes": partial(_tree_losses, "table2"),
@@ -55,6 +65,10 @@ SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     "running times": lambda: running_times.table_lines(_cells("running_times")),
     "risk path": lambda: risk_path.table_lines(_cells("risk_path")),
     "growth": lambda: growth.table_lines(_cells("growth")),
+    **{f"comparison {measure}": partial(_compared, measure, TABLES) for measure in comparison.MEASURES},
+    **{f"held out {measure}": partial(_compared, measure, HELD_OUT) for measure in comparison.MEASURES},
+    "comparison significance": partial(_significance, TABLES),
+    "held out significance": partial(_significance, HELD_OUT),
 }
 NOT_MEASURED = "*Not measured yet; the command above measures it.*"
 

@@ -9,12 +9,12 @@ from benchmarks.comparison.methods import METHODS
 from benchmarks.comparison.noise import NOISES
 from benchmarks.comparison.ranking import LEVEL, Comparison, compare, critical_difference
 
-#: Titles and the values of the methods in the order of a comparison.
+#: Values of the methods in the order of a comparison.
 MEASURES: dict[str, Callable[[Comparison], list[str]]] = {
-    "Mean accuracy": lambda comparison: [f"{value:.3f}" for value in comparison.accuracies.mean(axis=0)],
-    "Mean rank": lambda comparison: [f"{value:.2f}" for value in comparison.ranks()],
-    "Wins (tables on which no other method is more accurate)": lambda comparison: [str(n) for n in comparison.wins()],
-    "Median processor seconds per fit": lambda comparison: [f"{value:.2f}" for value in comparison.fit_seconds],
+    "mean accuracy": lambda comparison: [f"{value:.3f}" for value in comparison.accuracies.mean(axis=0)],
+    "mean rank": lambda comparison: [f"{value:.2f}" for value in comparison.ranks()],
+    "wins": lambda comparison: [str(n) for n in comparison.wins()],
+    "processor seconds": lambda comparison: [f"{value:.2f}" for value in comparison.fit_seconds],
 }
 
 
@@ -26,11 +26,21 @@ def comparisons(cells: Sequence[Cell], tables: Sequence[str]) -> dict[str, Compa
 
 def report(cells: Sequence[Cell], tables: Sequence[str]) -> Iterator[str]:
     """Yield the paragraphs of the report: a table for each measure, and the tests of the ranks."""
-    measured = comparisons(cells, tables)
-    for title, values in MEASURES.items():
-        yield f"{title}:\n\n" + markdown_table(measured, values)
-    for noise, comparison in measured.items():
-        yield f"{NOISES[noise]}: {sentence(comparison)}"
+    for measure in MEASURES:
+        yield f"{measure.capitalize()}:\n\n" + "\n".join(table_lines(measure, cells, tables))
+    yield "\n".join(significance_lines(cells, tables))
+
+
+def table_lines(measure: str, cells: Sequence[Cell], tables: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of the table of a measure; nothing without cells."""
+    if measured := comparisons(cells, tables):
+        yield from markdown_table(measured, MEASURES[measure]).splitlines()
+
+
+def significance_lines(cells: Sequence[Cell], tables: Sequence[str]) -> Iterator[str]:
+    """Yield a line about the tests of the ranks for each noise model."""
+    for noise, comparison in comparisons(cells, tables).items():
+        yield f"- {NOISES[noise]}: {sentence(comparison)}"
 
 
 def markdown_table(measured: dict[str, Comparison], values: Callable[[Comparison], list[str]]) -> str:

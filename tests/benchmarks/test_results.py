@@ -18,6 +18,15 @@ def test_tables_of_the_page_are_those_of_the_measured_cells():
     assert page == results.expected_page(page), "run python -m benchmarks.results"
 
 
+OF_COMPARISON = [name for name in results.SECTIONS if name.startswith(("comparison", "held out"))]
+
+
+@pytest.mark.parametrize("name", OF_COMPARISON)
+def test_tables_of_the_comparison_are_those_of_its_cells(name):
+    lines = "\n".join(results.SECTIONS[name]())
+    assert f"<!-- measured: {name} -->\n\n{lines}\n" in results.PAGE.read_text(encoding="utf-8")
+
+
 def test_every_table_has_a_place_on_the_page():
     places = re.findall(r"<!-- measured: ([\w ]+) -->", results.PAGE.read_text(encoding="utf-8"))
     assert sorted(places) == sorted(results.SECTIONS)
