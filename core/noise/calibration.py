@@ -21,10 +21,6 @@ _PRIOR_LOG_SHARPNESS, _LOG_SHARPNESS_SD = np.log(3.0), 0.5
 _OFFSET_PRECISION = 16.0
 _MAX_STEP = 0.5
 
-#: With more classes, the steps of the classes are computed apart: all together, they take time in proportion to the
-#: square of the number of classes for each row.
-_MOST_CLASSES_TOGETHER = 50
-
 
 class Calibration(NamedTuple):
     """Parameters of the calibration."""
@@ -52,16 +48,17 @@ class Calibration(NamedTuple):
     ) -> "Calibration":
         """Return the calibration after one Newton step towards `posterior` (row, class). `clean` (row, class) are the
         probabilities of this calibration.
+
+        The step is one of the common sharpness, and after it one of the parameters of each class by themselves. A step
+        of all parameters together would take time in proportion to the square of the number of classes for each row,
+        and reaches the maximum in about as many steps.
         """
         n_classes = len(self.offsets)
-        precision = prior_precision(n_classes)
         deviation = np.r_[self.log_sharpness - _PRIOR_LOG_SHARPNESS, self.offsets]
         scaled, residual = evidence * np.exp(self.log_sharpness), posterior - clean
-        gradient = np.r_[np.einsum("ik,ik->k", residual, scaled), residual.sum(axis=0)] - precision @ deviation
-        if n_classes > _MOST_CLASSES_TOGETHER:
-            step = _common_and_separate_steps(scaled, clean, gradient)
-        else:
-            step = np.linalg.solve(_information(scaled, clean) + precision, gradient)
+        slope = np.r_[np.einsum("ik,ik->k", residual, scaled), residual.sum(axis=0)]
+        damping = np.maximum(-slope[:n_classes], 0.0)
+        step = _common_and_separate_steps(scaled, clean, slope - prior_precision(n_classes) @ deviation, damping)
         step /= max(1.0, float(np.abs(step[:n_classes]).max()) / _MAX_STEP)
         return Calibration(self.log_sharpness + step[:n_classes], self.offsets + step[n_classes:])
 
@@ -79,44 +76,38 @@ def prior_precision(n_classes: int) -> NDArray[np.float64]:
     return precision
 
 
-def _information(scaled: NDArray[np.float64], clean: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Hessian of minus the log-likelihood of known classes, (2 class, 2 class)."""
-    weighted = clean * scaled
-    sides = np.hstack([weighted, clean])
-    information = -sides.T @ sides
-    n_classes = clean.shape[1]
-    sharpness, offsets = np.arange(n_classes), np.arange(n_classes, 2 * n_classes)
-    information[sharpness, sharpness] += np.einsum("ik,ik->k", weighted, scaled)
-    information[offsets, offsets] += clean.sum(axis=0)
-    information[sharpness, offsets] += weighted.sum(axis=0)
-    information[offsets, sharpness] += weighted.sum(axis=0)
-    return information
-
-
 def _common_and_separate_steps(
-    scaled: NDArray[np.float64], clean: NDArray[np.float64], gradient: NDArray[np.float64]
+    scaled: NDArray[np.float64], clean: NDArray[np.float64], gradient: NDArray[np.float64], damping: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return a Newton step of the common sharpness, and after it one of the parameters of each class by themselves."""
+    """Return a Newton step of the common sharpness, and after it one of the parameters of each class by themselves.
+
+    damping (class,) is the curvature in the logarithms of the sharpness that the Fisher information leaves out where
+    the likelihood falls with them. Without it, small sharpnesses would be passed again and again from both sides.
+    """
     n_classes = clean.shape[1]
     common = np.r_[np.ones(n_classes), np.zeros(n_classes)]
     deviations = clean * (scaled - np.einsum("ik,ik->i", clean, scaled)[:, np.newaxis])
-    curvature = np.r_[np.einsum("ik,ik->k", deviations, scaled), deviations.sum(axis=0)]
+    curvature = np.r_[np.einsum("ik,ik->k", deviations, scaled) + damping, deviations.sum(axis=0)]
     curvature += prior_precision(n_classes) @ common
     length = (common @ gradient) / (common @ curvature)
-    return np.asarray(length * common + _separate_steps(scaled, clean, gradient - length * curvature))
+    return np.asarray(length * common + _separate_steps(scaled, clean, gradient - length * curvature, damping))
 
 
 def _separate_steps(
-    scaled: NDArray[np.float64], clean: NDArray[np.float64], gradient: NDArray[np.float64]
+    scaled: NDArray[np.float64], clean: NDArray[np.float64], gradient: NDArray[np.float64], damping: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the Newton steps of the two parameters of each class as if the other classes kept theirs."""
+    """Return the Newton steps of the two parameters of each class as if the other classes kept theirs.
+
+    They do not: the classes approach the same maximum from their sides, two classes by half of the way each.
+    """
     n_classes = clean.shape[1]
     spread = clean * (1 - clean)
-    sharpness = np.einsum("ik,ik,ik->k", spread, scaled, scaled) + 1 / _LOG_SHARPNESS_SD**2
+    sharpness = np.einsum("ik,ik,ik->k", spread, scaled, scaled) + damping + 1 / _LOG_SHARPNESS_SD**2
     mixed, offset = np.einsum("ik,ik->k", spread, scaled), spread.sum(axis=0) + _OFFSET_PRECISION
     of_sharpness, of_offset = gradient[:n_classes], gradient[n_classes:]
     steps = [offset * of_sharpness - mixed * of_offset, sharpness * of_offset - mixed * of_sharpness]
-    return np.asarray(np.concatenate(steps) / np.tile(sharpness * offset - mixed**2, 2))
+    share = (n_classes - 1) / n_classes
+    return np.asarray(share * np.concatenate(steps) / np.tile(sharpness * offset - mixed**2, 2))
 
 
 def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
