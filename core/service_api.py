@@ -7,7 +7,6 @@ ahead of the first fit.
 
 from core.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, audit_phases
 from core.audit import DEFAULT_FOLDS as DEFAULT_AUDIT_FOLDS
-from core.automatic.members import N_TREES as AUTO_TREES
 from core.class_votes import winning_classes
 from core.columns.arrow_types import is_text, plain_array
 from core.columns.cells import CellFault, encode_cell, text_encoder
@@ -37,7 +36,6 @@ from core.validation.training_data import MAX_TOTAL_WEIGHT, MIN_TOTAL_WEIGHT
 from core.warmup import compilation_steps, warm_up, warm_up_fit, warm_up_fits, warm_up_predictions
 
 __all__ = [
-    "AUTO_TREES",
     "CLASS_WEIGHT_NOT_SUPPORTED",
     "DEFAULT_AUDIT_FOLDS",
     "DEFAULT_AUDIT_PARAMETERS",

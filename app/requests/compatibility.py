@@ -12,7 +12,7 @@ from app.requests.estimator_specs import EstimatorSpec
 from app.requests.evaluation_specs import CrossValidation, EvaluationSpec, Holdout
 from app.requests.label_text import label_text
 from app.settings import Limits
-from core.service_api import AUTO_TREES, holdout_size
+from core.service_api import holdout_size
 
 #: Each fold stores two confusion matrices in the row of the model; this bounds the number of their cells.
 MAX_CONFUSION_CELLS = 5_000_000
@@ -85,10 +85,11 @@ def _tree_count_problems(
 ) -> Iterator[FieldError]:
     n_classes, limit = len(dataset.classes), limits.max_trees
     n_problems = n_classes if n_classes > 2 else 1
-    if model.kind == "auto" and limit < AUTO_TREES:
+    fixed = model.estimator_class.fixed_tree_count or 0
+    if fixed > limit:
         detail = (
-            f"'auto' has {AUTO_TREES} trees, which exceed the limit of {limit} (BRISTLECONE_MAX_TREES); choose another "
-            "kind with fewer, or raise the limit"
+            f"{model.kind!r} has {fixed} trees, which exceed the limit of {limit} (BRISTLECONE_MAX_TREES); choose "
+            "another kind with fewer, or raise the limit"
         )
         yield FieldError(f"{pointer}/kind", detail)
     for field, trees_per_unit in zip(TREE_COUNTS, (1, n_problems), strict=True):

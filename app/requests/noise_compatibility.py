@@ -59,27 +59,17 @@ def _pointing_below(pointer: str) -> Iterator[None]:
 
 
 def _check_correction(correction: CorrectionSpec, model: EstimatorSpec, dataset: DatasetSummary) -> None:
-    if not _takes_correction(model.kind):
-        corrected = ", ".join(filter(_takes_correction, core.ESTIMATORS))
+    if reason := model.estimator_class.no_correction_because:
+        corrected = ", ".join(kind for kind, one in core.ESTIMATORS.items() if one.no_correction_because is None)
         raise core.InvalidNoise(
-            f"{model.kind!r} does not support correction, {_reason_against_correction(model.kind)}. Use {corrected}, "
-            f"or {model.kind!r} without correction."
+            f"{model.kind!r} does not support correction, since {reason}. Use {corrected}, or {model.kind!r} without "
+            "correction."
         )
     loss = core.parse_loss(model.constructor_arguments()["loss"])
     parsed = core.parse_correction(correction.model_dump(), loss)
     assert parsed is not None, "a spec is never None"
     if parsed.transition is not None:
         parsed.transition.among(dataset.labels)
-
-
-def _reason_against_correction(kind: str) -> str:
-    if kind == "auto":
-        return "since it estimates the noise itself and decides by the estimate"
-    return "since its rules have no class distributions that could be corrected"
-
-
-def _takes_correction(kind: str) -> bool:
-    return any(parameter.name == "correction" for parameter in service_api.estimator_parameters(kind))
 
 
 def _check_estimate(evaluation: EvaluationSpec, dataset: DatasetSummary) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from itertools import pairwise
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,9 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
       few rows, for more than 50 classes and for one class; it is not saved in artifacts;
     - `trees_` (Trees), all trees in the order of the members, and `loss_`, the loss that they were grown with.
     """
+
+    fixed_tree_count: ClassVar[int | None] = N_TREES
+    no_correction_because: ClassVar[str | None] = "it estimates the noise itself and decides by the estimate"
 
     choice_: Choice
     noise_estimate_: TransitionEstimate | None

@@ -74,6 +74,7 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
     """
 
     min_classes: ClassVar[int] = 2
+    no_correction_because: ClassVar[str | None] = "its rules have no class distributions that could be corrected"
     #: How often a row can occur among the rows of a tree.
     _row_copies = 1
 

@@ -240,3 +240,9 @@ def test_missing_values_of_data_frames_are_recognized():
     X = WithMissing(np.array([[None, 1], [2, 3]], dtype=object), ["a", "b"])
     plain = core.TreeClassifier().fit([[np.nan, 1], [2, 3]], [0, 1])
     assert core.TreeClassifier().fit(X, [0, 1]).tree_.feature.tolist() == plain.tree_.feature.tolist()
+
+
+@pytest.mark.parametrize("kind", core.ESTIMATORS)
+def test_either_takes_a_correction_or_says_why_not(kind):
+    estimator = core.ESTIMATORS[kind]
+    assert ("correction" in estimator().get_params(deep=False)) == (estimator.no_correction_because is None)
