@@ -58,19 +58,6 @@ def contains(blocks: NDArray[np.uint64], first: int, end: int, value: float) -> 
 
 
 @inner_kernel
-def _fill_row_starts(tree: TreeNodes, starts: NDArray[np.int64]) -> int:
-    """Fill starts (node,) with the first row of each node; return the number of splits of categories."""
-    n_categorical = 0
-    starts[0] = 0
-    for node in range(tree.feature.shape[0]):
-        if tree.feature[node] != NO_FEATURE:
-            starts[node + 1] = starts[node]
-            starts[tree.link[node]] = starts[node] + tree.n_node_samples[node + 1]
-            n_categorical += int(np.isnan(tree.threshold[node]))
-    return n_categorical
-
-
-@inner_kernel
 def _write_set(
     column: NDArray[Any], rows: NDArray[np.uint32], bits: NDArray[np.uint64], out: NDArray[np.uint64]
 ) -> int:
@@ -94,42 +81,38 @@ def _write_set(
 
 
 @kernel
+def _write_sets(
+    codes: NDArray[Any],
+    features: NDArray[np.int32],
+    rows: NDArray[np.uint32],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    bits: NDArray[np.uint64],
+    sizes: NDArray[np.int32],
+    blocks: NDArray[np.uint64],
+) -> None:
+    """Fill sizes (set,) and `blocks` with the sets of codes[features[i], rows[starts[i]:stops[i]]]."""
+    n_blocks = 0
+    for i in range(features.shape[0]):
+        sizes[i] = _write_set(codes[features[i]], rows[starts[i] : stops[i]], bits, blocks[n_blocks:])
+        n_blocks += sizes[i]
+
+
 def with_category_sets(tree: TreeNodes, features: BinnedFeatures, rows: NDArray[np.uint32]) -> TreeNodes:
     """Return `tree` with the sets of its splits of categories. `rows` are those of the tree, ordered by its leaves."""
-    n_nodes = tree.feature.shape[0]
-    starts = np.empty(n_nodes + 1, dtype=np.int64)
-    n_categorical = _fill_row_starts(tree, starts) if n_nodes > 0 else 0
-    if n_categorical == 0:
-        return tree
-    numbers, sizes = np.empty(n_categorical, dtype=np.int32), np.empty(n_categorical, dtype=np.int32)
-    n_bits = (np.int64(features.n_bins.max()) >> BLOCK_SHIFT) + 1
-    bits = np.zeros(n_bits, dtype=np.uint64)
-    blocks = np.empty(_most_blocks(tree, features), dtype=np.uint64)
-    n_sets, n_blocks = 0, 0
-    for node in range(n_nodes):
-        if tree.feature[node] != NO_FEATURE and np.isnan(tree.threshold[node]):
-            child = tree.link[node] if tree.missing_go_to_left[node] != 0 else node + 1
-            of_child = rows[starts[child] : starts[child] + tree.n_node_samples[child]]
-            numbers[n_sets] = node
-            sizes[n_sets] = _write_set(features.codes[tree.feature[node]], of_child, bits, blocks[n_blocks:])
-            n_blocks += sizes[n_sets]
-            n_sets += 1
-    return TreeNodes(
-        tree.feature, tree.link, tree.threshold, tree.missing_go_to_left, tree.impurity, tree.n_node_samples,
-        tree.weighted_n_node_samples, tree.impure_distributions, numbers, sizes, blocks[:n_blocks].copy(),
-    )  # fmt: skip
-
-
-@inner_kernel
-def _most_blocks(tree: TreeNodes, features: BinnedFeatures) -> int:
-    """Return an upper bound of the number of blocks of all sets."""
-    most = np.int64(0)
-    for node in range(tree.feature.shape[0]):
-        if tree.feature[node] != NO_FEATURE and np.isnan(tree.threshold[node]):
-            child = tree.link[node] if tree.missing_go_to_left[node] != 0 else node + 1
-            of_feature = (np.int64(features.n_bins[tree.feature[node]]) >> BLOCK_SHIFT) + 1
-            most += min(np.int64(tree.n_node_samples[child]), of_feature)
-    return int(most)
+    nodes = np.flatnonzero(np.isnan(tree.threshold)).astype(np.int32)
+    children = np.where(tree.missing_go_to_left[nodes] != 0, tree.link[nodes], nodes + 1)
+    rows_per_leaf = np.where(tree.feature == NO_FEATURE, tree.n_node_samples, 0)
+    starts = (np.cumsum(rows_per_leaf, dtype=np.int64) - rows_per_leaf)[children]
+    stops = starts + tree.n_node_samples[children]
+    split_features, blocks_per_feature = tree.feature[nodes], (features.n_bins >> BLOCK_SHIFT) + 1
+    most_blocks = np.minimum(stops - starts, blocks_per_feature[split_features]).sum()
+    sizes, blocks = np.empty(len(nodes), dtype=np.int32), np.empty(most_blocks, dtype=np.uint64)
+    bits = np.zeros(blocks_per_feature.max(), dtype=np.uint64)
+    _write_sets(features.codes, split_features, rows, starts, stops, bits, sizes, blocks)
+    return tree._replace(
+        category_nodes=nodes, category_set_sizes=sizes, category_blocks=blocks[: sizes.sum(dtype=np.int64)].copy()
+    )
 
 
 @kernel

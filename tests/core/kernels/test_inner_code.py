@@ -6,6 +6,7 @@ import pytest
 
 from core import TreeClassifier
 from core.kernels.growth.trees import grow_depth_first
+from core.kernels.inner_code import QuickFlags
 from core.kernels.jit import chosen_by_type, inlined_kernel, inner_kernel, kernel
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="looks at compiled kernels")
@@ -92,3 +93,13 @@ def test_growth_is_compiled_without_the_search_of_categories_for_numeric_feature
     TreeClassifier(max_depth=2, categorical_features=[1]).fit(X, y)
     kinds = {arguments[0].instance_class.__name__ for arguments in grow_depth_first.overloads}
     assert kinds == {"NumericFeatures", "BinnedFeatures"}
+
+
+def test_options_of_compilation_are_compared_as_numba_compares_them():
+    """Numba finds compiled functions by them, and one that is set to its default is the same as one that is not set."""
+    unset, default, other = QuickFlags(), QuickFlags(), QuickFlags()
+    default.nrt = unset.nrt
+    other.nrt = not unset.nrt
+    assert unset == default
+    assert hash(unset) == hash(default)
+    assert unset != other
