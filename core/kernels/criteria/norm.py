@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernels.criteria.powers import PowerTables, power_of
-from core.kernels.criteria.sides import ClassWeights, Side, is_pure
+from core.kernels.criteria.sides import ClassWeights, Side, is_pure, table_index
 from core.kernels.jit import inner_kernel, kernel
 
 #: Up to this order no power of a class weight overflows: a row weighs less than 2, and there are fewer than 2^31 rows.
@@ -84,10 +84,11 @@ def power_of_weight(criterion: GeneralizedCrossEntropyImpurity, weight: float) -
 
 @inner_kernel
 def tabled_power(criterion: GeneralizedCrossEntropyImpurity, weight: float) -> float:
-    """Return weight^r, from the table if all class weights of the tree are in it."""
+    """Return weight^r, from the table if it has the weight."""
     if criterion.only_tabled:
         return float(criterion.powers[np.uint64(np.int64(weight))])
-    return power_of_weight(criterion, weight)
+    index = table_index(criterion.powers, weight)
+    return float(criterion.powers[index]) if index >= 0 else power_of_weight(criterion, weight)
 
 
 @inner_kernel

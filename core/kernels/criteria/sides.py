@@ -9,9 +9,9 @@ from core.kernels.jit import inner_kernel
 
 ClassWeights = NDArray[np.float64]
 
-#: Length of the tables of functions of the weights 0, 1, ...: 256 KiB each. For the few larger weights the formula is
-#: computed.
-TABLE_LENGTH = 2**15
+#: Length of the tables of functions of the weights 0, 1, ...: 1 MiB each, filled in milliseconds. For the few larger
+#: weights the formula is computed.
+TABLE_LENGTH = 2**17
 
 
 class Side(NamedTuple):

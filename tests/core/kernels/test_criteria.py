@@ -10,7 +10,7 @@ import core
 from core.growth.growing import with_tables_for
 from core.kernels.criteria import dispatch, powers
 from core.kernels.criteria.catalog import CRITERIA, Criterion
-from core.kernels.criteria.norm import power_of_weight
+from core.kernels.criteria.norm import power_of_weight, tabled_power
 from core.kernels.criteria.sides import EMPTY_SIDE, TABLE_LENGTH
 from core.kernels.growth.partition import TreeRows
 from tests.core import oracles
@@ -89,6 +89,12 @@ def test_powers_of_any_weight_are_exact_without_a_table(order):
         assert power_of_weight(criterion, weight) == pytest.approx(weight**order, rel=1e-14)
 
 
+@pytest.mark.parametrize("weight", [0.0, 0.25, 1.0, 7.5, TABLE_LENGTH - 1.0, TABLE_LENGTH - 0.5, float(TABLE_LENGTH)])
+def test_powers_of_weights_inside_and_outside_the_table_match_the_formula(weight):
+    criterion = core.GeneralizedCrossEntropy().criterion(2)
+    assert tabled_power(criterion, weight) == pytest.approx(weight**criterion.order, rel=1e-14)
+
+
 @pytest.mark.parametrize("loss", ["entropy", "gce"])
 @pytest.mark.parametrize("splitter", ["best", "random"])
 def test_trees_are_the_same_with_and_without_tables(loss, splitter):
@@ -113,7 +119,7 @@ def test_gains_of_cuts_near_the_limits_of_q_match_the_formula(q):
         assert gain == pytest.approx(expected, abs=1e-9)
 
 
-def random_integer_weights(end=1e5):
+def random_integer_weights(end=4 * TABLE_LENGTH):
     rng = np.random.default_rng(0)
     return [np.floor(rng.uniform(1, end ** rng.uniform(0.1, 1.0), 3)) for _ in range(100)]
 
