@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import sklearn
 
+from benchmarks import options
 from benchmarks.data import DATA_VARIABLE, data_folder
 from benchmarks.programs import PROGRAMS
 from benchmarks.report import HEADER
@@ -50,10 +51,10 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     names = (*SUBJECTS, ALL_SUBJECTS, *PROGRAMS)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(names)}; default: all")
     parser.add_argument("--quick", action="store_true", help="few rows and repeats, to see that everything works")
-    parser.add_argument("--data", type=Path, help="folder of Parquet files; default: $BRISTLECONE_DATA, ../shared/data")
+    options.add_data(parser)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--trees", type=int, default=100, help="trees per forest")
-    parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
+    options.add_jobs(parser)
     parser.add_argument("--rows", type=int, help="maximum number of training rows per table; default: all")
     arguments = parser.parse_args(words)
     for name in arguments.names:

@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks.cells import Cell
 from benchmarks.comparison import report as comparison
+from benchmarks.comparison.differences import difference_lines
 from benchmarks.comparison.tables import HELD_OUT, TABLES
 from benchmarks.data import CHECKOUT
 from benchmarks.papers import minimax_boosting, risk_path, running_times, tree_losses
@@ -69,6 +70,7 @@ SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     **{f"held out {measure}": partial(_compared, measure, HELD_OUT) for measure in comparison.MEASURES},
     "comparison significance": partial(_significance, TABLES),
     "held out significance": partial(_significance, HELD_OUT),
+    "auto without noise": lambda: difference_lines(_cells("clean_labels"), "uniform_0", "forest", "auto"),
 }
 NOT_MEASURED = "*Not measured yet; the command above measures it.*"
 

@@ -9,7 +9,7 @@ standard error, in scripts as in notebooks; that is why its level is WARNING. To
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -17,11 +17,13 @@ from typing import Any
 
 from numba.core import event
 
-from core.kernels.jit import CACHE_FOLDER
+from core.kernels.inner_code import WAITING
+from core.kernels.jit import CACHE_FOLDER, LOCKS
 
 log = logging.getLogger(__name__)
 
-_COMPILE = "numba:compile"
+#: Kinds of events: this process compiles a kernel, or waits until another process has compiled it.
+_EVENTS = ("numba:compile", WAITING)
 _KERNELS = "core.kernels."
 
 #: Steps in which the kernels of a fit are compiled. Of the growth of trees there is one step for each loss.
@@ -110,14 +112,17 @@ def reporting_steps(steps: Sequence[str], report: StepReport) -> Iterator[Callab
     Yields the function to call with the loss of each fit before its kernels are compiled.
     """
     reporter = _StepReporter(steps, report)
-    with event.install_listener(_COMPILE, reporter):
+    with ExitStack() as listening:
+        for kind in _EVENTS:
+            listening.enter_context(event.install_listener(kind, reporter))
         yield reporter.begin_fit
 
 
 class _Stopwatch(event.Listener):
     """Listener that adds up the seconds in which a kernel is compiled.
 
-    Numba compiles one function at a time, and its callees within this time.
+    Numba compiles one function at a time, and its callees within this time. The time of waiting for a process that
+    compiles the same kernel counts as well.
     """
 
     def __init__(self) -> None:
@@ -137,21 +142,6 @@ class _Stopwatch(event.Listener):
             self.seconds += 0.0 if self._depth else time.perf_counter() - self._began
 
 
-class _Caller(event.Listener):
-    """Listener that calls a function before each kernel."""
-
-    def __init__(self, function: Callable[[], None]) -> None:
-        self._function = function
-
-    def on_start(self, event: Any) -> None:
-        """Call the function."""
-        if _is_kernel(event):
-            self._function()
-
-    def on_end(self, event: Any) -> None:
-        """Do nothing."""
-
-
 _ANNOUNCER = _Announcer()
 _STOPWATCH = _Stopwatch()
 
@@ -160,18 +150,27 @@ _STOPWATCH = _Stopwatch()
 def announce_compilation() -> None:
     """Log a line when this process compiles a kernel for the first time from now on, and measure the time."""
     measure_compilation()
-    event.register(_COMPILE, _ANNOUNCER)  # type: ignore[no-untyped-call]
+    _register(_ANNOUNCER)
 
 
 @cache
 def measure_compilation() -> None:
     """Begin to measure the time of compilation in this process."""
-    event.register(_COMPILE, _STOPWATCH)  # type: ignore[no-untyped-call]
+    _register(_STOPWATCH)
+
+
+def _register(listener: event.Listener) -> None:
+    for kind in _EVENTS:
+        event.register(kind, listener)  # type: ignore[no-untyped-call]
 
 
 def call_before_compilation(function: Callable[[], None]) -> None:
-    """Call `function` from now on before this process compiles a kernel or a function inside of one."""
-    event.register(_COMPILE, _Caller(function))  # type: ignore[no-untyped-call]
+    """Call `function` from now on before this process compiles a kernel or loads its code from the disk.
+
+    This process holds no lock of a kernel then, so that `function` may wait for other processes.
+    """
+    if LOCKS is not None:
+        LOCKS.call_before(function)
 
 
 def compile_seconds() -> float:

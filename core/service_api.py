@@ -13,7 +13,7 @@ from core.columns.cells import CellFault, encode_cell, text_encoder
 from core.columns.column import EncodedCells
 from core.columns.datetimes import parse_datetimes, seconds_of_temporal
 from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers
-from core.compilation import call_before_compilation, compile_seconds, kernel_cache_folder
+from core.compilation import LINEAR_PROGRAMS, call_before_compilation, compile_seconds, kernel_cache_folder
 from core.evaluation import SCORES
 from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
 from core.growth.voting import prediction_layouts
@@ -31,7 +31,7 @@ from core.noise.parsing import noise_parameters
 from core.parameters import Alternative, Bounds, Parameter
 from core.registry import estimator_kind, estimator_parameters
 from core.row_prediction import RowPredictor, row_predictor
-from core.usual_fits import warm_up_default_fit, warm_up_demo, warm_up_later_fits
+from core.usual_fits import warm_up_default_fit, warm_up_demo, warm_up_later_fits, warm_up_shared_kernels
 from core.validation.training_data import MAX_TOTAL_WEIGHT, MIN_TOTAL_WEIGHT
 from core.warmup import compilation_steps, warm_up, warm_up_fit, warm_up_fits, warm_up_predictions
 
@@ -39,6 +39,7 @@ __all__ = [
     "CLASS_WEIGHT_NOT_SUPPORTED",
     "DEFAULT_AUDIT_FOLDS",
     "DEFAULT_AUDIT_PARAMETERS",
+    "LINEAR_PROGRAMS",
     "MAX_LABEL_NOISE_ROWS",
     "MAX_TOTAL_WEIGHT",
     "MIN_TOTAL_WEIGHT",
@@ -102,5 +103,6 @@ __all__ = [
     "warm_up_fits",
     "warm_up_later_fits",
     "warm_up_predictions",
+    "warm_up_shared_kernels",
     "winning_classes",
 ]

@@ -28,13 +28,15 @@ from core.compilation import (
 from core.evaluation import evaluate
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.forests.tree import TreeClassifier
+from core.growth.binning import bin_features
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
+from core.kernels.search.search_workspace import new_search_workspace
 from core.losses.catalog import LOSSES
 from core.losses.parsing import parse_loss
 from core.monitoring import FitMonitor, NullMonitor
 from core.noise.correction import is_estimated, two_class_correction
 from core.registry import AnyClassifier
-from core.validation.categories import FROM_DTYPE, CategoricalFeatures
+from core.validation.categories import CategoricalFeatures
 
 #: More distinct values than the maximum number of bins, so that binning with merged values is compiled too.
 _ROWS = 600
@@ -53,8 +55,8 @@ def warm_up() -> None:
     """
     warm_up_predictions()
     for kind in LOSSES:
-        for n_categories in (0, 2):
-            warm_up_fit(TreeClassifier(loss=kind), n_categories)
+        warm_up_fit(TreeClassifier(loss=kind))
+    warm_up_fit(TreeClassifier(), n_categories=2)
     warm_up_fit(TreeClassifier(correction=two_class_correction({"kind": "backward"})))
     warm_up_fit(ForestClassifier())
     warm_up_fit(ExtraTreesClassifier())
@@ -86,14 +88,21 @@ def warm_up_linear_programs() -> None:
     RegularizedDuals(table, signs, row_shares, _PRICE).follow(program.solve().rules)
 
 
+def warm_up_category_ranking() -> None:
+    """Compile the ranking of categories, which the growth of trees with any loss needs beside its own kernel."""
+    measure_compilation()
+    features = bin_features(_rows()[:, 1:], None, is_categorical=np.ones(1, dtype=np.bool_))
+    new_search_workspace(features, _ROWS, 2, random_cuts=False)
+
+
 def warm_up_fit(estimator: AnyClassifier, n_categories: int = 0, stop_flag: NDArray[np.uint8] | None = None) -> None:
     """Compile what a fit with the parameters of `estimator` and its evaluation need; the estimator is not changed.
 
-    n_categories: categories of the feature that has most of them. Growth with categorical features is compiled beside
-    that with numeric ones only, which is half of the code. More than 255 categories need bin codes of two bytes, which
-    are compiled beside those of one byte, because a part of the rows can have fewer categories. Two bytes for a numeric
-    feature of 256 values and missing ones, and four bytes for exact bins of more than 65,536 values, are rare and are
-    compiled when a fit needs them.
+    n_categories: categories of the feature that has most of them. Categories need a few kernels beside that of growth,
+    which all losses share: their ranking, the sets of the splits, and predictions. More than 255 categories need bin
+    codes of two bytes, which are compiled beside those of one byte, because a part of the rows can have fewer
+    categories. Two bytes for a numeric feature of 256 values and missing ones, and four bytes for exact bins of more
+    than 65,536 values, are rare and are compiled when a fit needs them.
 
     Raises FitStopped when `stop_flag` (1,), which is read between kernels, is set.
     """
@@ -142,7 +151,10 @@ def _loss_kind(estimator: AnyClassifier) -> str:
 def _warm_up_one(estimator: AnyClassifier, n_categories: int, monitor: FitMonitor) -> None:
     """Compile what the fit of one estimator needs, without that of the forest that estimates the noise."""
     splits_categories = _splits_categories(estimator, n_categories)
-    _warm_up_fit(estimator, _rows(), [1] if splits_categories else FROM_DTYPE, monitor)
+    # First what only this fit needs: another process may be compiling what all fits to categories need.
+    _warm_up_fit(estimator, _rows(), None, monitor)
+    if splits_categories:
+        _warm_up_fit(estimator, _rows(), [1], monitor)
     if splits_categories and n_categories > _MAX_CATEGORIES_OF_BYTE:
         _warm_up_fit(estimator, _rows(_MAX_CATEGORIES_OF_BYTE + 1), [1], monitor)
 

@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 import core
-from core.warmup import warm_up_fit, warm_up_predictions
+from core.warmup import warm_up_category_ranking, warm_up_fit, warm_up_predictions
 from tests.core.kernels.criteria_by_hand import ONE_OF_EACH, node_impurity
 
 _BACKWARD = {"kind": "backward", "transition": [[0.9, 0.1], [0.2, 0.8]]}
@@ -40,14 +40,11 @@ def compile_random_cuts() -> None:
 
 
 def compile_categories() -> None:
-    """Compile growth with categorical features."""
-    for loss in core.LOSSES:
-        warm_up_fit(core.TreeClassifier(loss=loss), n_categories=2)
-    warm_up_fit(core.TreeClassifier(correction=_BACKWARD), n_categories=2)
-    warm_up_fit(core.TreeClassifier(), n_categories=300)
-    for estimator in (core.TreeClassifier, core.ExtraTreesClassifier):
-        for max_leaf_nodes in (None, 4):
-            warm_up_fit(estimator(max_leaf_nodes=max_leaf_nodes), n_categories=2)
+    """Compile what categorical features need beside the growth of trees, and growth on bin codes of two bytes."""
+    warm_up_category_ranking()
+    for n_categories in (2, 300):
+        warm_up_fit(core.TreeClassifier(), n_categories)
+    warm_up_fit(core.ExtraTreesClassifier(max_leaf_nodes=4), n_categories=2)
 
 
 def compile_best_first_growth() -> None:

@@ -1,8 +1,9 @@
 """Compilation of kernels before the first job needs them, in a process of its own at the lowest priority.
 
-A worker compiles the kernels of the default job when it starts. This process compiles those of other jobs, in the order
-of `core.usual_fits`, so that even a first job of its kind rarely waits. It runs once for each version of the kernels on
-a machine; what it has not finished goes on at the next start of a worker. It waits while a job compiles.
+A worker compiles the kernels of the default job when it starts. This process compiles those of other jobs, so that even
+a first job of its kind rarely waits: first the kernels that many jobs share, also while a job compiles, and then those
+of the other usual fits (`core.usual_fits`), which wait while a job compiles. It runs once for each version of the
+kernels on a machine; what it has not finished goes on at the next start of a worker.
 """
 
 import fcntl
@@ -18,7 +19,7 @@ from pathlib import Path
 from app.logs import configure_logging
 from app.operations.child_process import ChildCommand, spawn
 from core import service_api
-from workers.compilation_turns import after_jobs
+from workers.compilation_turns import after_jobs, are_programs_wanted
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ def compile_ahead(folder: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
+        service_api.warm_up_shared_kernels(lambda: are_programs_wanted(folder))
         after_jobs(folder)
         service_api.warm_up_later_fits()
         (folder / _DONE).touch()

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
 from billiard.common import human_status
 from billiard.exceptions import WorkerLostError
 from celery import Celery
@@ -19,7 +20,7 @@ from app.logs import configure_logging
 from app.maintenance import maintenance_thread
 from app.settings import Settings
 from app.telemetry import tracing
-from core import service_api
+from core import FitStopped, service_api
 from workers.job_bodies import JOB_BODIES
 from workers.job_body import JobBody
 from workers.lease_keeper import LeaseKeeper
@@ -50,6 +51,8 @@ class WorkerProcess:
         configure_logging(self.settings.log_format)
         try:
             self._open()
+        except FitStopped:
+            os._exit(0)  # the worker stops while it starts
         except Exception:
             # Celery would log the error and keep a child that fails every job; a child that exits is replaced.
             log.exception("the worker process cannot start")
@@ -61,7 +64,7 @@ class WorkerProcess:
         tracing.start(self.settings.traces)
         self.context = open_context(self.settings)
         # The kernels of the default job. A job with another loss compiles its own kernels before its fit is timed.
-        service_api.warm_up_default_fit()
+        service_api.warm_up_default_fit(np.frombuffer(self.shutdown_flag, dtype=np.uint8))
 
     def _start_maintenance(self, context: ServiceContext) -> None:
         # In the keeper: a transaction of this process could be held open by a computation.

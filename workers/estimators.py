@@ -49,10 +49,11 @@ def compile_kernels(X: core.EncodedTable, monitor: JobMonitor, estimator: Any, *
     X: rows of the data set, whose columns decide on the types. `others` are further estimators that the job fits.
     """
     estimators = [estimator, *others]
-    monitor.begin("compiling", len(service_api.compilation_steps(estimators)), "steps")
+    steps = service_api.compilation_steps(estimators)
+    monitor.begin("compiling", len(steps), "steps")
     started = time.perf_counter()
     n_categories = max((len(column.categories or ()) for column in X.columns), default=0)
-    with before_others():
+    with before_others(solves_programs=service_api.LINEAR_PROGRAMS in steps):
         service_api.warm_up_fits(estimators, n_categories, monitor.stop_flag, monitor.begin_step)
     seconds = time.perf_counter() - started
     if seconds > _COMPILATION_SECONDS:

@@ -1,7 +1,7 @@
 """Supervisor of the embedded service: an API, a worker and, unless REDIS_URL is set, a private Redis.
 
-It starts the processes in the order in which they need each other, restarts a process that dies, and stops them in
-reverse order. It does not handle requests or jobs itself.
+Redis is started first, then the API and the worker together. A process that dies is restarted, and all are stopped in
+reverse order. The supervisor does not handle requests or jobs itself.
 """
 
 import json
@@ -83,11 +83,11 @@ class Supervisor:
         self._start_redis()
         upgrade_to_head(self._settings)
         require_own_state(self._settings)
+        # Together, because on a first start the API compiles the kernels of predictions and the worker those of growth.
         self._start_python("api", ["-m", "app.cli", "api"], API_STOP_SECONDS)
+        self._start_python("worker", ["-m", "workers"], WORKER_STOP_SECONDS)
         self._wait_until_ready()
         if not self._stop_requests:
-            # Started after the API has compiled the prediction kernels; otherwise both would compile them.
-            self._start_python("worker", ["-m", "workers"], WORKER_STOP_SECONDS)
             self._announce()
 
     def _start_redis(self) -> None:
@@ -110,7 +110,7 @@ class Supervisor:
         url = f"{service_url(self._settings)}/readyz"
         began, explained = time.monotonic(), False
         while not self._stop_requests and not _answers(url):
-            self._refuse_dead_child()
+            self._check_children()
             waited = time.monotonic() - began
             if waited > READY_SECONDS:
                 raise StartRefused(f"{url} did not answer within {READY_SECONDS:.0f} s; see the log above")
@@ -119,8 +119,11 @@ class Supervisor:
                 explained = True
             time.sleep(POLL_SECONDS)
 
-    def _refuse_dead_child(self) -> None:
-        for child in self._children:
+    def _check_children(self) -> None:
+        """Restart a dead worker, which the API does not need for its start. Raises StartRefused for the others."""
+        *others, worker = self._children
+        worker.keep_alive()
+        for child in others:
             if child.exit_code is not None:
                 raise StartRefused(
                     f"{child.name} ended while starting ({describe_exit(child.exit_code)}); see the log above"

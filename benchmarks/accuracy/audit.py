@@ -32,6 +32,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 import core
+from benchmarks import options
 from benchmarks.data import CLEAN_TABLES, MissingData, data_folder, noise_specs, read, read_clean
 from benchmarks.settings import skip
 
@@ -198,11 +199,9 @@ def parse_arguments() -> argparse.Namespace:
     )
     tables = [*CLEAN_TABLES, HUMAN, *WITH_PROBABILITIES]
     parser.add_argument("--tables", nargs="*", choices=tables, default=tables)
-    parser.add_argument(
-        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
-    )
+    options.add_data(parser)
     parser.add_argument("--repeats", type=int, default=1, help="number of noise draws")
-    parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
+    options.add_jobs(parser)
     parser.add_argument("--extra-trees", action="store_true", help="use extremely randomized trees for the audit")
     parser.add_argument("--rows", type=int, help=f"maximum number of rows of {HUMAN}; default: all")
     return parser.parse_args()

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import core
+from benchmarks import options
 from benchmarks.data import MissingData, data_folder
 
 #: Nominal columns of the data sets; None for those whose columns are text.
@@ -216,9 +217,7 @@ def main() -> None:
     )
     parser.add_argument("--orders", action="store_true", help="compare orders of categories with exhaustive search")
     parser.add_argument("--speed", action="store_true", help="time fits")
-    parser.add_argument(
-        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
-    )
+    options.add_data(parser)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--rows", type=int, default=50_000, help="rows of the timed fits")
     arguments = parser.parse_args()

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import core
+from benchmarks import options
 from benchmarks.data import MissingData, data_folder, noise_specs, read
 from benchmarks.settings import skip
 
@@ -168,12 +169,10 @@ def parse_arguments() -> argparse.Namespace:
     )
     tables = [*TABLES, HUMAN]
     parser.add_argument("--tables", nargs="*", choices=tables, default=tables)
-    parser.add_argument(
-        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
-    )
+    options.add_data(parser)
     parser.add_argument("--repeats", type=int, default=10, help="number of noise draws")
     parser.add_argument("--rows", type=int, default=20_000, help=f"maximum number of rows of {HUMAN}")
-    parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
+    options.add_jobs(parser)
     return parser.parse_args()
 
 

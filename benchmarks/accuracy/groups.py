@@ -9,13 +9,13 @@ share of the wrong labels that the audit flags.
 """
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import core
+from benchmarks import options
 from benchmarks.data import MissingData, data_folder, read_clean
 from benchmarks.settings import skip
 
@@ -52,11 +52,9 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
-    )
+    options.add_data(parser)
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES)
-    parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
+    options.add_jobs(parser)
     arguments = parser.parse_args()
     print(HEADER, flush=True)
     for name in arguments.tables:

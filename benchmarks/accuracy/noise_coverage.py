@@ -9,13 +9,13 @@ within one standard error of the true value and 95 % within two. The cells of on
 """
 
 import argparse
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import core
+from benchmarks import options
 from benchmarks.data import MissingData, data_folder, noise_specs, read_clean
 from benchmarks.settings import skip
 
@@ -59,11 +59,9 @@ def parse_arguments() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES)
-    parser.add_argument(
-        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
-    )
+    options.add_data(parser)
     parser.add_argument("--repeats", type=int, default=20, help="number of noise draws")
-    parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
+    options.add_jobs(parser)
     return parser.parse_args()
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import core
+from benchmarks import options
 from benchmarks.data import MissingData, data_folder, noise_specs, read, read_clean
 from benchmarks.settings import skip
 
@@ -87,12 +88,10 @@ def parse_arguments() -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
-    )
+    options.add_data(parser)
     parser.add_argument("--rows", type=int, default=10_000, help=f"number of rows of {HUMAN}")
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES, help="tables with injected noise")
-    parser.add_argument("--jobs", type=int, default=2, help="threads per fit")
+    options.add_jobs(parser)
     return parser.parse_args()
 
 

@@ -12,10 +12,10 @@ skipped: `pip install -e '.[benchmarks]'`. The tables are Parquet files in the f
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from benchmarks.cells import Cell, CellFile, default_path
+from benchmarks import options
+from benchmarks.cells import Cell, CellFile
 from benchmarks.comparison.methods import METHODS, measure, missing_packages
 from benchmarks.comparison.noise import NOISES, suits
 from benchmarks.comparison.ranking import KEY
@@ -36,11 +36,8 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--noise", nargs="*", choices=NOISES, default=list(NOISES), metavar="NOISE")
     parser.add_argument("--draws", type=int, default=5, help="draws of rows, splits and noise")
     parser.add_argument("--rows", type=int, default=6000, help="maximum number of rows of a table")
-    parser.add_argument(
-        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
-    )
-    parser.add_argument("--cells", type=Path, default=default_path("comparison"), help="file of the measured cells")
-    parser.add_argument("--print-only", action="store_true", help="print the stored cells; measure nothing")
+    options.add_data(parser)
+    options.add_cells(parser, "comparison")
     return parser.parse_args(arguments)
 
 

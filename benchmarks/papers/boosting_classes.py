@@ -13,6 +13,7 @@ import pyarrow.parquet as parquet
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import core
+from benchmarks import options
 from benchmarks.data import data_folder
 
 SETS = ("vehicle", "wine", "optdigits")
@@ -44,9 +45,7 @@ def cells(path: Path, n_partitions: int) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
-    )
+    options.add_data(parser)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--partitions", type=int, default=5)
     arguments = parser.parse_args()

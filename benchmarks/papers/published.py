@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.cells import default_path
+from benchmarks import options
 from benchmarks.data import SHARED
 
 FOLDER = SHARED / "reference" / "published"
@@ -80,10 +80,7 @@ def parser(documentation: str | None, name: str, published: str) -> argparse.Arg
         description=documentation,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    result.add_argument(
-        "--data", type=Path, help="folder of Parquet files; default: BRISTLECONE_DATA or ../shared/data"
-    )
+    options.add_data(result)
     result.add_argument("--published", type=Path, default=FOLDER / published, help="file of the published results")
-    result.add_argument("--cells", type=Path, default=default_path(name), help="file of the measured cells")
-    result.add_argument("--print-only", action="store_true", help="print the tables of the measured cells")
+    options.add_cells(result, name)
     return result

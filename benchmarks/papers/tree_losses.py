@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 import core
+from benchmarks import options
 from benchmarks.cells import Cell, CellFile
 from benchmarks.data import Table, data_folder, mnist, read
 from benchmarks.papers.published import LEGEND, Band, Estimate, counts, parser, read_published, summary
@@ -251,7 +252,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     result.add_argument("--draws", type=int, default=5, help="number of noisy training sets per cell")
     result.add_argument("--rows", type=int, help="maximum number of training rows; default: all")
     result.add_argument("--smallest-leaf", type=int, default=1, help="minimum number of rows per leaf")
-    result.add_argument("--jobs", type=int, default=1, help="threads per fit")
+    options.add_jobs(result, 1)
     return result.parse_args(words)
 
 

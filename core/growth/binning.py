@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernels.features import BinnedFeatures, NumericFeatures
+from core.kernels.features import BinnedFeatures
 from core.kernels.growth.binning import (
     COUNT_TABLE_LENGTH,
     choose_bins,
@@ -130,8 +130,7 @@ def _bin_into(
         bins = [one for block in pool.map(encode, range(0, X.shape[1], _BLOCK_SIZE)) for one in block]
     low = np.concatenate([one.low for one in bins])
     n_bins = np.array([len(one.low) for one in bins], dtype=np.int64)
-    kind = BinnedFeatures if is_categorical.any() else NumericFeatures
-    return kind(
+    return BinnedFeatures(
         codes=codes.by_column,
         codes_by_row=codes.by_row,
         n_bins=n_bins,

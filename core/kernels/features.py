@@ -21,9 +21,3 @@ class BinnedFeatures(NamedTuple):
     bin_low: NDArray[np.float64]  # (bin of any feature,)
     bin_high: NDArray[np.float64]  # (bin of any feature,)
     is_categorical: NDArray[np.uint8]  # (feature,), 1 if codes are categories without an order, whose bins are unused
-
-
-class NumericFeatures(BinnedFeatures):
-    """Binned features of which none is categorical. Kernels for them are compiled without the search of categories."""
-
-    __slots__ = ()

@@ -8,20 +8,24 @@ callees, without wrappers and machine code. The kernel at the top of the calls i
 A draft that is not inlined by force is optimized before it enters its callers, as numba does: its loops are vectorized
 while they are still apart from others, on which the speed of some fits depends.
 
-This is the only module that depends on undocumented classes of numba; `docs/decisions/0020-how-kernels-are-compiled.md`
-says why, and `tests/core/kernels/test_inner_code.py` checks the behavior that it relies on.
+This module and `shared_code.py` are the only ones that depend on undocumented classes of numba;
+`docs/decisions/0020-how-kernels-are-compiled.md` says why, and the tests of the same names check the behavior that they
+rely on.
 """
 
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from numba.core import types
+from numba.core import event, sigutils, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.untyped_passes import TranslateByteCode
+
+from core.kernels.kernel_locks import KernelLocks
 
 _unliteral: Any = types.unliteral
 _pass_builder: Any = DefaultPassBuilder
@@ -29,6 +33,12 @@ _library: Any = JITCodeLibrary
 _function_pass: Any = FunctionPass
 _registered: Any = register_pass
 _flags: Any = Flags
+_normalized: Any = sigutils.normalize_signature
+_numba_lock: Any = global_compiler_lock
+_trigger: Any = event.trigger_event
+
+#: Kind of the events of numba while a process waits until another one has compiled a kernel.
+WAITING = "core:waiting-for-kernel"
 
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
@@ -53,6 +63,20 @@ class KernelDispatcher(CPUDispatcher):
         super().__init__(*arguments, **options)
         self._compiler: Any
         self._compiler._customize_flags = QuickFlags
+        self.overloads: Any
+        self.locks: KernelLocks | None = None
+
+    def compile(self, sig: Any) -> Any:
+        """Compile the function for the types `sig`, or load its code from the disk, where it has a cache.
+
+        A process holds numba's lock while it waits for another process, so that its threads do not wait in a circle.
+        """
+        types_of_arguments, _ = _normalized(sig)
+        if self.locks is None or types_of_arguments in self.overloads:
+            return super().compile(sig)
+        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}{types_of_arguments}"
+        with _numba_lock, self.locks.lock(name, lambda: _trigger(WAITING, data={"dispatcher": self})):
+            return super().compile(sig)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return the signature of a call by another compiled function."""
@@ -75,6 +99,19 @@ class InnerDispatcher(KernelDispatcher):
     @cached_property
     def _alone(self) -> Any:
         return self._compile_alone()
+
+
+class AddressDispatcher(KernelDispatcher):
+    """Dispatcher of a kernel that other kernels call at its address, and Python does not call."""
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions=options | _NO_WRAPPERS)
+
+    def address(self, argument_types: tuple[Any, ...]) -> int:
+        """Return the address of the machine code for `argument_types` in this process, compiled if necessary."""
+        self.compile(argument_types)
+        compiled = self.overloads[argument_types]
+        return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 
 class _NoEnvironments:

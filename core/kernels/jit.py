@@ -19,12 +19,8 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.extending import overload
 
-from core.kernels.inner_code import InnerCompiler, InnerDispatcher, KernelDispatcher
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from core.kernels.inner_code import AddressDispatcher, InnerCompiler, InnerDispatcher, KernelDispatcher
+from core.kernels.kernel_locks import KernelLocks, locked
 
 KernelFunction = TypeVar("KernelFunction", bound=Callable[..., object])
 
@@ -39,6 +35,7 @@ _OPTIONS = {"nopython": True, "nogil": True, "boundscheck": None}
 _CHOSEN_OPTIONS: dict[str, Any] = NO_REFERENCE_COUNTING | {"pipeline_class": InnerCompiler}
 
 _LOCK_NAME = "saving.lock"
+_LOCKS_NAME = "locks"
 _PREFIX = "kernels-"
 _DIGEST_CHARACTERS = 16
 _MAX_UNUSED_SECONDS = 30 * 24 * 3600
@@ -103,15 +100,24 @@ def cache_folder(package: Path = PACKAGE) -> Path | None:
 
 CACHE_FOLDER = None if _numba.config.DISABLE_JIT else cache_folder()
 
+#: None without a folder: each process compiles what it needs.
+LOCKS = None if CACHE_FOLDER is None else KernelLocks(CACHE_FOLDER / _LOCKS_NAME)
+
 
 def _cached(function: KernelFunction, **options: Any) -> KernelFunction:
     """Return `function` compiled with numba's `options`, cached in CACHE_FOLDER.
 
-    Numba reads its folder setting when a cache is made, so the setting is changed only for this moment and does not
-    affect other users of numba in the process. Fast-math is off: results must not depend on how the compiler reorders
-    sums.
+    Fast-math is off: results must not depend on how the compiler reorders sums.
     """
-    compiled: Any = KernelDispatcher(function, targetoptions=_OPTIONS | options)
+    return cast(KernelFunction, _with_cache(KernelDispatcher(function, targetoptions=_OPTIONS | options)))
+
+
+def _with_cache(compiled: Any) -> Any:
+    """Let the dispatcher `compiled` cache machine code in CACHE_FOLDER.
+
+    Numba reads its folder setting when a cache is made, so the setting is changed only for this moment and does not
+    affect other users of numba in the process.
+    """
     if CACHE_FOLDER is not None:
         before = _numba.config.CACHE_DIR
         _numba.config.CACHE_DIR = str(CACHE_FOLDER)
@@ -120,7 +126,8 @@ def _cached(function: KernelFunction, **options: Any) -> KernelFunction:
         finally:
             _numba.config.CACHE_DIR = before
         _lock_saving(compiled, CACHE_FOLDER / _LOCK_NAME)
-    return cast(KernelFunction, compiled)
+        compiled.locks = LOCKS
+    return compiled
 
 
 def _lock_saving(compiled: Any, lock_path: Path) -> None:
@@ -132,9 +139,7 @@ def _lock_saving(compiled: Any, lock_path: Path) -> None:
     save = compiled._cache.save_overload
 
     def save_overload(signature: Any, data: Any) -> None:
-        with lock_path.open("a") as lock:
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file closes
+        with locked(lock_path):
             save(signature, data)
 
     compiled._cache.save_overload = save_overload
@@ -143,6 +148,11 @@ def _lock_saving(compiled: Any, lock_path: Path) -> None:
 def kernel(function: KernelFunction) -> KernelFunction:
     """Compile `function` without the GIL, cached on disk under CACHE_FOLDER."""
     return function if _numba.config.DISABLE_JIT else _cached(function)
+
+
+def address_kernel(function: Callable[..., object]) -> Any:
+    """Return the dispatcher of a kernel that other kernels call at its address, cached on disk under CACHE_FOLDER."""
+    return _with_cache(AddressDispatcher(function, _OPTIONS | NO_REFERENCE_COUNTING))
 
 
 def inner_kernel(function: KernelFunction) -> KernelFunction:

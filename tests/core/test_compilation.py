@@ -101,6 +101,39 @@ compile_in("core.kernels.growth.trees")
     assert lines == ["binning 0", "tree growth with gini 1", "tree growth with ne 2", "predictions 3"]
 
 
+@jit
+def test_the_wait_for_another_process_is_announced_reported_and_measured(tmp_path):
+    program = """
+import numba, sys
+from pathlib import Path
+from core.compilation import announce_compilation, compile_seconds, reporting_steps
+from core.kernels import jit
+from core.kernels.kernel_locks import KernelLocks
+
+def double(x):
+    return 2 * x
+
+double.__module__ = "core.kernels.growth.trees"
+kernel = jit.kernel(double)
+kernel(3)
+other_process = KernelLocks(Path(sys.argv[1]))
+waiting = jit.kernel(double)  # its code is on the disk now
+waiting.locks = KernelLocks(Path(sys.argv[1]), patience_seconds=0.2)
+announce_compilation()
+with reporting_steps(["tree growth with gini"], lambda step, completed: print(step, completed)) as begin_fit:
+    begin_fit("gini")
+    with other_process.lock("core.kernels.growth.trees.double(int64,)"):
+        waiting(3)
+print(compile_seconds() >= 0.2)
+"""
+    (tmp_path / "program.py").write_text(program)
+    command = [sys.executable, str(tmp_path / "program.py"), str(tmp_path / "locks")]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == ["tree growth with gini 0", "True"]
+    assert "Compiling the code" in run.stderr
+
+
 def test_other_code_of_the_process_is_not_announced_and_the_message_can_be_turned_off():
     kernels, elsewhere = (_COMPILE.replace("MODULE", module) for module in ("'core.kernels.test'", "'elsewhere'"))
     assert _stderr(elsewhere + _SILENT + kernels) == ""

@@ -23,7 +23,8 @@ from core import service_api
 
 names = [m.name for m in pkgutil.walk_packages(core.kernels.__path__, prefix="core.kernels.")]
 modules = [importlib.import_module(name) for name in names]
-kernels = [value for module in modules for value in vars(module).values() if hasattr(value, "py_func")]
+values = [getattr(value, "kernel", value) for module in modules for value in vars(module).values()]
+kernels = [value for value in values if hasattr(value, "py_func")]
 assert kernels
 
 def signatures():
@@ -122,6 +123,14 @@ def test_linear_programs_can_be_compiled_before_the_rest_of_minimax_boosting(new
     assert "combine_rules" not in left
     if "NUMBA_DISABLE_JIT" not in os.environ:
         assert "primal_simplex" in newly_compiled("", work)
+
+
+def test_the_ranking_of_categories_is_compiled_apart_from_growth(newly_compiled):
+    work = "service_api.warm_up_fit(core.TreeClassifier(), 2)"
+    left = newly_compiled("from core.warmup import warm_up_category_ranking; warm_up_category_ranking()", work)
+    assert "rank" not in left
+    if "NUMBA_DISABLE_JIT" not in os.environ:
+        assert "_rank_categories" in newly_compiled("", work)
 
 
 @pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,18 +120,23 @@ def _counted(connection: http.client.HTTPConnection) -> float:
     return next((float(line.removeprefix(name)) for line in lines if line.startswith(name)), 0.0)
 
 
+def _wait_until_both_count(connections: Sequence[http.client.HTTPConnection], requests: int) -> None:
+    """Wait for the count, as a process may count a request shortly after it has sent the answer."""
+    wait_until(lambda: {_counted(connection) for connection in connections} == {requests}, SECONDS, "equal counts")
+
+
 def test_metrics_are_sums_that_outlive_a_killed_process(api: Api) -> None:
     with _one_of_each(api) as connections:
         for connection in connections * 10:
             _ask(connection, "GET", "/models")
-        assert [_counted(connection) for connection in connections] == [20, 20]
+        _wait_until_both_count(connections, 20)
     before = api.children()
     os.kill(min(before), signal.SIGKILL)
     wait_until(lambda: len(api.children() - before) == 1, 60, "a new process")
     with _one_of_each(api) as connections:
         assert [_counted(connection) for connection in connections] == [20, 20]
         _ask(connections[0], "GET", "/models")
-        assert _counted(connections[1]) == 21
+        _wait_until_both_count(connections, 21)
 
 
 def test_a_process_that_dies_is_restarted_while_the_other_answers(api: Api) -> None:

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -94,6 +95,57 @@ class TestRunning:
         assert completed.returncode == 1
         assert "BRISTLECONE_PORT" in completed.stderr
         assert service_processes(tmp_path / "other") == []
+
+
+class TestStarting:
+    @pytest.mark.parametrize("starting", [True], indirect=True, ids=["compiled"])
+    def test_a_worker_that_dies_meanwhile_is_restarted(self, starting: "Starting") -> None:
+        starting.wait_for("-m workers").kill()
+        wait_until(lambda: responds(f"http://127.0.0.1:{starting.port}/readyz"), 60, "the API")
+        starting.wait_for("-m workers")
+        assert starting.stop() == 0
+
+    @pytest.mark.parametrize("starting", [False], indirect=True, ids=["not compiled"])
+    def test_a_stop_while_kernels_are_compiled_leaves_no_process(self, starting: "Starting") -> None:
+        starting.wait_for("workers.background_compilation")
+        assert starting.stop() == 0
+        assert service_processes(starting.home) == []
+
+
+@dataclass
+class Starting:
+    """A service that nobody waits for."""
+
+    process: "subprocess.Popen[bytes]"
+    home: Path
+    port: int
+
+    def wait_for(self, part: str) -> psutil.Process:
+        """Return the first process whose command contains `part`."""
+
+        def found() -> psutil.Process | None:
+            processes = [one for one in service_processes(self.home) if part in " ".join(one.cmdline())]
+            return processes[0] if processes else None
+
+        found_process: psutil.Process = wait_until(found, 60, part)
+        return found_process
+
+    def stop(self) -> int:
+        self.process.terminate()
+        return self.process.wait(60)
+
+
+@pytest.fixture
+def starting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Starting]:
+    """Yield a service that has begun to start, with the kernels of the tests or without any."""
+    port = free_port()
+    cold = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "BRISTLECONE_COMPILE_AHEAD": "true"}
+    environment = service_environment(tmp_path / "home", port, **({} if request.param else cold))
+    with subprocess.Popen([sys.executable, "-m", "app.cli", "serve"], env=environment) as process:
+        try:
+            yield Starting(process, tmp_path / "home", port)
+        finally:
+            process.kill()
 
 
 class TestInvalidSettings:

@@ -14,7 +14,7 @@ import pytest
 from app.datasets.receiving import SPACE_CHECK_BYTES
 from tests.end_to_end.conftest import QUICK_LEASES
 from tests.end_to_end.test_main_job import LONG_MODEL, artifact, submit, trained_model, upload, wait_for_progress
-from tests.service_process import RunningService, wait_until
+from tests.service_process import RunningService, responds, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -168,7 +168,7 @@ def test_the_service_starts_although_the_disk_is_nearly_full(service: RunningSer
         # It returns once the service is ready, after the space is free again.
         starter = threading.Thread(target=service.start)
         starter.start()
-        wait_until(lambda: service.processes("-m workers"), 120, "a worker being started")
+        wait_until(lambda: responds(f"{service.url}/healthz"), 120, "the API being started")
         assert service.request("GET", "/readyz")[0] == 503
     starter.join(60)
     assert service.request("GET", "/readyz")[0] == 200

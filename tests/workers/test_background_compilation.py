@@ -15,7 +15,7 @@ from core import service_api
 from tests.service_process import RunningService, wait_until
 from workers.background_compilation import _LOCK, compile_ahead
 from workers.compilation_turns import _LOCK as _JOB_LOCK
-from workers.compilation_turns import before_others
+from workers.compilation_turns import are_programs_wanted, before_others
 
 pytestmark = pytest.mark.slow
 
@@ -110,3 +110,11 @@ def test_jobs_compile_at_the_same_time_and_before_others() -> None:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         with pytest.raises(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_job_with_linear_programs_says_that_it_wants_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_api, "kernel_cache_folder", lambda: tmp_path)
+    with before_others():
+        assert not are_programs_wanted(tmp_path)
+    with before_others(solves_programs=True):
+        assert are_programs_wanted(tmp_path)

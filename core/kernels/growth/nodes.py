@@ -11,7 +11,7 @@ from core.kernels.features import BinnedFeatures
 from core.kernels.growth.growth_workspace import GrowthLimits, GrowthWorkspace
 from core.kernels.growth.node_classes import fill_positions, list_present_classes, sum_by_class
 from core.kernels.growth.partition import TreeRows
-from core.kernels.growth.row_order import order_if_categorical, order_rows
+from core.kernels.growth.row_order import order_by_category, order_rows
 from core.kernels.growth.tree_nodes import LEAF, NO_FEATURE, GrowingNodes
 from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.random_state import next_word
@@ -168,7 +168,7 @@ def start_node(
         return NO_CANDIDATE
     n_left = -1
     if features.is_categorical[split.feature] != 0:
-        n_left = order_if_categorical(features, tree_rows, packed, start, stop, split, buffer, workspace)
+        n_left = order_by_category(features, tree_rows, packed, start, stop, split, buffer, workspace)
     return CandidateSplit(split, decrease, n_constant, buffer, n_left)
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from core.kernels.features import BinnedFeatures, NumericFeatures
+from core.kernels.features import BinnedFeatures
 from core.kernels.growth.growth_workspace import GrowthWorkspace
 from core.kernels.growth.partition import TreeRows, partition
-from core.kernels.jit import chosen_by_type, inlined_kernel, inner_kernel
+from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.search.categorical_cuts import rank_codes
 from core.kernels.search.node_codes import mark_up_to
 from core.kernels.search.packed_sums import PackedRows
@@ -34,7 +34,7 @@ def order_rows(
 
 
 @inner_kernel
-def _order_by_category(
+def order_by_category(
     features: BinnedFeatures,
     tree_rows: TreeRows,
     packed: PackedRows | None,
@@ -49,39 +49,3 @@ def _order_by_category(
     if packed is None:
         rank_codes(codes, stop - start, workspace.search.categories.ranks[buffer])
     return order_rows(features, tree_rows, packed, start, stop, split, codes, workspace)
-
-
-def order_if_categorical(
-    features: BinnedFeatures,
-    tree_rows: TreeRows,
-    packed: PackedRows | None,
-    start: int,
-    stop: int,
-    split: Split,
-    buffer: int,
-    workspace: GrowthWorkspace,
-) -> int:
-    """Order the rows by a split of categories; return the number that go left. Not compiled for numeric features."""
-    return _order_by_category(features, tree_rows, packed, start, stop, split, buffer, workspace)
-
-
-@chosen_by_type(order_if_categorical)
-def _choose_order(
-    features: Any, tree_rows: Any, packed: Any, start: Any, stop: Any, split: Any, buffer: Any,
-    workspace: Any,
-) -> Any:  # fmt: skip
-    return _leave_order if features.instance_class is NumericFeatures else order_if_categorical
-
-
-def _leave_order(
-    features: NumericFeatures,
-    tree_rows: TreeRows,
-    packed: PackedRows | None,
-    start: int,
-    stop: int,
-    split: Split,
-    buffer: int,
-    workspace: GrowthWorkspace,
-) -> int:
-    """Return that the rows are not ordered; never called, since no feature is categorical."""
-    return -1

@@ -13,54 +13,17 @@ from core.kernels.criteria.catalog import Criterion
 from core.kernels.criteria.dispatch import gain_from_objective
 from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.random_state import next_word
-from core.kernels.search.categories import CategoryWorkspace, list_categories, list_category_entries
-from core.kernels.search.category_order import fill_ranks, order_categories
+from core.kernels.search.categories import CategoryWorkspace, list_categories
+from core.kernels.search.category_order import FREE_CATEGORIES
+from core.kernels.search.category_ranking import call_ranking
 from core.kernels.search.cut_ranges import cut_range_from_counts
 from core.kernels.search.node_codes import NodeRows
-from core.kernels.search.ordering import POSITION_BITS
-from core.kernels.search.scanning import Cut, CutRange, NodeTotals, ScanWorkspace, scan_cuts
+from core.kernels.search.packed_sums import PackedRows
+from core.kernels.search.random_cuts import better_side_for_missing
+from core.kernels.search.scanning import Cut, CutRange, NodeTotals, scan_cuts
+from core.kernels.search.search_workspace import SearchLimits, SearchWorkspace
 
 _BITS_PER_WORD = 64
-
-
-@inner_kernel
-def _fill_keys(
-    n_categories: int,
-    ranks: NDArray[np.int32],
-    listed: NDArray[np.int32],
-    order: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    keys: NDArray[np.int64],
-) -> int:
-    """Fill `keys` (entry,) of the categories in the order of their ranks, without rank 0; return their number."""
-    n_keys = 0
-    for j in range(n_categories):
-        slot = order[j]
-        rank = np.int64(ranks[listed[slot]])
-        if rank > 0:
-            for entry in range(starts[slot], starts[slot + 1]):
-                keys[n_keys] = (rank << POSITION_BITS) | entry
-                n_keys += 1
-    return n_keys
-
-
-@inner_kernel
-def _add_missing_keys(missing_code: int, first: int, end: int, keys: NDArray[np.int64], n_keys: int) -> int:
-    """Append the keys of the entries [first, end) of missing values; return the number of keys."""
-    for entry in range(first, end):
-        keys[n_keys] = (np.int64(missing_code) << POSITION_BITS) | entry
-        n_keys += 1
-    return n_keys
-
-
-@inner_kernel
-def _count_ranks(
-    codes: NDArray[Any], n_rows: int, ranks: NDArray[np.int32], n_ranks: int, rows_per_rank: NDArray[np.int32]
-) -> None:
-    """Fill rows_per_rank (rank + 1,); missing values, whose rank is higher, are counted last."""
-    rows_per_rank[: n_ranks + 1] = 0
-    for i in range(n_rows):
-        rows_per_rank[min(ranks[np.int64(codes[i])], n_ranks)] += 1
 
 
 @inner_kernel
@@ -80,57 +43,44 @@ def best_categorical_cut(
     criterion: Criterion,
     totals: NodeTotals,
     feature: int,
-    codes: NDArray[Any],
+    buffer: int,
     lowest: int,
     highest: int,
     missing_code: int,
     node: NodeRows,
     min_rows: int,
     rows_per_weight: float,
-    ranks: NDArray[np.int32],
-    keys: NDArray[np.int64],
-    table: NDArray[np.float64],
-    workspace: CategoryWorkspace,
-    scan: ScanWorkspace,
+    workspace: SearchWorkspace,
     best: Cut,
 ) -> Cut:
     """Return the best of `best` and all cuts of the ordered categories that leave `min_rows` rows on both sides.
 
-    Fills ranks (code,); the codes of the cut are ranks. A factor of the gain below 1 applies to the comparison with
-    `best`, and to the gain of the split.
+    Fills row `buffer` of the ranks; the codes of the cut are ranks. A factor of the gain below 1 applies to the
+    comparison with `best`, and to the gain of the split.
     """
-    n_rows, n_classes, has_missing = totals.n_rows, totals.class_weights.shape[0], highest == missing_code
-    n_categories = list_categories(
-        codes, n_rows, highest - lowest + 1, missing_code, has_missing, workspace.seen, workspace.listed
-    )
-    list_category_entries(codes, node, lowest, highest, n_categories, has_missing, n_classes, table, workspace)
-    factor = order_categories(n_categories, n_classes, rows_per_weight, workspace)
+    categories, has_missing = workspace.categories, highest == missing_code
+    address, words = workspace.ranking
+    factor = call_ranking(
+        address, words, node.classes, node.weights, buffer, lowest, highest, missing_code,
+        totals.class_weights.shape[0], min_rows, rows_per_weight,
+    )  # fmt: skip
     found = best
     if factor > 0.0:
-        n_ranks = fill_ranks(n_categories, workspace.values, workspace.order, workspace.listed, ranks)
-        n_present = n_scanned = _fill_keys(
-            n_categories, ranks, workspace.listed, workspace.order, workspace.starts, keys
-        )
-        if has_missing:
-            ranks[missing_code] = missing_code
-            first, end = workspace.starts[n_categories], workspace.starts[n_categories + 1]
-            n_scanned = _add_missing_keys(missing_code, first, end, keys, n_present)
-        if min_rows > 1:
-            _count_ranks(codes, n_rows, ranks, n_ranks, workspace.rows_per_rank)
+        n_ranks, n_present, n_scanned = categories.counts[0], categories.counts[1], categories.counts[2]
         neutral = _objective_without_gain(criterion, totals.impurity, totals.weight)
         if factor < 1.0:
             found = _with_objective(best, neutral - (neutral - best.objective) / factor)
         for missing_goes_left in (False, True):
             cuts = CutRange(0, missing_code, missing_goes_left)
             if min_rows > 1:
-                n_missing = int(workspace.rows_per_rank[n_ranks]) if has_missing else 0
+                n_missing = int(categories.rows_per_rank[n_ranks]) if has_missing else 0
                 n_codes = n_ranks + int(has_missing)
                 cuts = cut_range_from_counts(
-                    workspace.rows_per_rank, n_codes, n_missing, 0, min_rows, missing_goes_left
+                    categories.rows_per_rank, n_codes, n_missing, 0, min_rows, missing_goes_left
                 )
             found = scan_cuts(
-                criterion, totals, feature, 0, keys, n_scanned, workspace.classes, workspace.entry_weights, cuts, scan,
-                found,
+                criterion, totals, feature, 0, workspace.entries.keys, n_scanned, categories.classes,
+                categories.entry_weights, cuts, workspace.scan, found,
             )  # fmt: skip
             if not has_missing:
                 break
@@ -195,3 +145,38 @@ def draw_categories(
     _assign_sides(n_categories, workspace.listed, workspace.order, workspace.slots)
     workspace.slots[missing_code] = missing_code
     rank_codes(codes, n_rows, workspace.slots)
+
+
+@inlined_kernel
+def try_categorical(
+    criterion: Criterion,
+    totals: NodeTotals,
+    feature: int,
+    buffer: int,
+    lowest: int,
+    highest: int,
+    missing_code: int,
+    node: NodeRows,
+    packed: PackedRows | None,
+    limits: SearchLimits,
+    random_state: NDArray[np.uint64],
+    workspace: SearchWorkspace,
+    best: Cut,
+) -> Cut:
+    """Return the better of `best` and the best or random cut of a categorical feature.
+
+    The best cut fills row `buffer` of the ranks. For a random cut, the codes in row `buffer` become ranks.
+    """
+    min_rows = limits.min_samples_leaf
+    if packed is not None:
+        codes = workspace.codes[buffer]
+        draw_categories(codes, totals.n_rows, lowest, highest, missing_code, random_state, workspace.categories)
+        return better_side_for_missing(
+            criterion, totals, feature, codes, missing_code, highest == missing_code, 0, np.nan, node, packed, min_rows,
+            workspace.scan, best,
+        )  # fmt: skip
+    rows_per_weight = limits.rows_per_weight if missing_code > FREE_CATEGORIES else 0.0
+    return best_categorical_cut(
+        criterion, totals, feature, buffer, lowest, highest, missing_code, node, min_rows, rows_per_weight, workspace,
+        best,
+    )  # fmt: skip

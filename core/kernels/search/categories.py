@@ -17,7 +17,6 @@ from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.search.category_component import MAX_CLASSES_FORMED
 from core.kernels.search.entries import MAX_CELLS, MAX_CELLS_PER_ROW
-from core.kernels.search.node_codes import NodeRows
 
 
 class CategoryWorkspace(NamedTuple):
@@ -41,6 +40,7 @@ class CategoryWorkspace(NamedTuple):
     direction: NDArray[np.float64]  # (class,)
     next_direction: NDArray[np.float64]  # (class,)
     covariance: NDArray[np.float64]  # (MAX_CLASSES_FORMED, MAX_CLASSES_FORMED)
+    counts: NDArray[np.int64]  # (3,): ranks | entries of present values | entries of all values
 
 
 def new_category_workspace(features: BinnedFeatures, n_rows: int, n_classes: int) -> CategoryWorkspace:
@@ -67,6 +67,7 @@ def new_category_workspace(features: BinnedFeatures, n_rows: int, n_classes: int
         np.zeros(n_classes, dtype=np.float64),
         np.zeros(n_classes, dtype=np.float64),
         np.zeros((MAX_CLASSES_FORMED, MAX_CLASSES_FORMED), dtype=np.float64),
+        np.zeros(3, dtype=np.int64),
     )
 
 
@@ -112,7 +113,8 @@ def _move_to_end(code: int, listed: NDArray[np.int32], n_listed: int) -> int:
 @inlined_kernel
 def list_category_entries(
     codes: NDArray[Any],
-    node: NodeRows,
+    node_classes: NDArray[np.uint16],
+    node_weights: NDArray[np.float64],
     lowest: int,
     highest: int,
     n_categories: int,
@@ -127,16 +129,16 @@ def list_category_entries(
     entry, in `table` (cell,), which is zero before and after. Otherwise each row is an entry. With two classes, values
     (slot,) are the shares of the second one.
     """
-    n_rows, n_slots = node.rows.shape[0], n_categories + int(has_missing)
+    n_rows, n_slots = node_classes.shape[0], n_categories + int(has_missing)
     most_cells = min(MAX_CELLS, MAX_CELLS_PER_ROW * n_rows)
     is_dense = (highest - lowest + 1) * n_classes <= most_cells
     if is_dense:
-        _sum_by_code(codes, node.classes, node.weights, lowest, n_classes, table)
+        _sum_by_code(codes, node_classes, node_weights, lowest, n_classes, table)
     else:
         _number(workspace.listed, n_slots, workspace.slots)
     if is_dense or n_slots * n_classes <= most_cells:
         if not is_dense:
-            _sum_by_slot(codes, node.classes, node.weights, workspace.slots, n_classes, table)
+            _sum_by_slot(codes, node_classes, node_weights, workspace.slots, n_classes, table)
         first_code = lowest if is_dense else -1
         _list_cells(
             table, workspace.listed, first_code, n_slots, n_classes, workspace.starts, workspace.classes,
@@ -144,7 +146,7 @@ def list_category_entries(
         )  # fmt: skip
     else:
         _sort_rows(
-            codes, node.classes, node.weights, workspace.slots, n_slots, workspace.starts, workspace.classes,
+            codes, node_classes, node_weights, workspace.slots, n_slots, workspace.starts, workspace.classes,
             workspace.entry_weights,
         )  # fmt: skip
 

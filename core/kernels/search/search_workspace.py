@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from core.kernels.features import BinnedFeatures
 from core.kernels.search.categories import CategoryWorkspace, new_category_workspace
+from core.kernels.search.category_ranking import RANKING, RankingBuffers
 from core.kernels.search.entries import MAX_CELLS, EntryWorkspace, new_entry_workspace
 from core.kernels.search.scanning import ScanWorkspace, new_scan_workspace
+from core.kernels.shared_code import NO_CALL, SharedCall
 
 
 class SearchLimits(NamedTuple):
@@ -35,19 +37,24 @@ class SearchWorkspace(NamedTuple):
     lanes: NDArray[np.int64]  # (class,): 0, 1, ...
     entries: EntryWorkspace
     categories: CategoryWorkspace
+    ranking: SharedCall
     scan: ScanWorkspace
 
 
 def new_search_workspace(features: BinnedFeatures, n_rows: int, n_classes: int, random_cuts: bool) -> SearchWorkspace:
     """Return a workspace for nodes of up to `n_rows` rows, with one random cut per feature or the best one."""
-    entries = new_entry_workspace(n_rows)
+    entries, codes = new_entry_workspace(n_rows), np.empty((2, n_rows), dtype=features.codes.dtype)
+    categories = new_category_workspace(features, n_rows, n_classes)
     return SearchWorkspace(
         np.arange(features.codes.shape[0], dtype=np.int64),
-        np.empty((2, n_rows), dtype=features.codes.dtype),
+        codes,
         np.zeros(MAX_CELLS + 1, dtype=np.int32),
         np.empty(n_rows, dtype=np.uint64) if random_cuts else None,
         np.arange(n_classes, dtype=np.int64),
         entries,
-        new_category_workspace(features, n_rows, n_classes),
+        categories,
+        NO_CALL
+        if random_cuts or not features.is_categorical.any()
+        else RANKING.with_first_argument(RankingBuffers(codes, entries.keys, entries.table, categories)),
         new_scan_workspace(entries.keys.shape[0], n_classes),
     )

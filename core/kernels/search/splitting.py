@@ -14,7 +14,7 @@ from core.kernels.criteria.dispatch import gain_from_objective
 from core.kernels.features import BinnedFeatures
 from core.kernels.jit import inlined_kernel, inner_kernel
 from core.kernels.random_state import next_below
-from core.kernels.search.categorical_features import try_if_categorical
+from core.kernels.search.categorical_cuts import try_categorical
 from core.kernels.search.cut_ranges import count_codes, cut_range_from_counts, cut_range_from_rows
 from core.kernels.search.entries import list_entries
 from core.kernels.search.node_codes import NodeRows, gather_codes
@@ -175,9 +175,9 @@ def _try_feature(
     """
     min_rows = limits.min_samples_leaf
     if features.is_categorical[feature] != 0:
-        return try_if_categorical(
-            criterion, totals, features, feature, buffer, lowest, highest, node, packed, limits, random_state,
-            workspace, best,
+        return try_categorical(
+            criterion, totals, feature, buffer, lowest, highest, features.n_bins[feature], node, packed, limits,
+            random_state, workspace, best,
         )  # fmt: skip
     if packed is not None:
         return random_cut(

@@ -5,7 +5,7 @@ from itertools import count
 import numpy as np
 
 from core.growth.binning import bin_features
-from core.kernels.features import NumericFeatures
+from core.kernels.features import BinnedFeatures
 from core.kernels.growth.tree_nodes import LEAF, GrowingNodes
 from core.kernels.search import packed_sums
 from core.kernels.search.node_codes import NodeRows
@@ -17,7 +17,7 @@ def binned_features(codes, n_bins=None):
     """Return the features of a matrix of codes (feature, row) of any width; a bin of code c holds the value c."""
     n_bins = np.full(len(codes), codes.max() + 1) if n_bins is None else np.asarray(n_bins)
     values = np.concatenate([np.arange(n, dtype=np.float64) for n in n_bins])
-    return NumericFeatures(
+    return BinnedFeatures(
         codes=np.ascontiguousarray(codes),
         codes_by_row=np.ascontiguousarray(codes.T),
         n_bins=n_bins.astype(np.int64),

@@ -116,7 +116,7 @@ def copy_compiler(package):
     """Make a package of kernels that knows nothing of those of `core`."""
     package.mkdir()
     (package / "__init__.py").touch()
-    for name in ("jit.py", "inner_code.py"):
+    for name in ("jit.py", "inner_code.py", "kernel_locks.py"):
         (package / name).write_text((jit.PACKAGE / name).read_text().replace("core.kernels.", f"{package.name}."))
 
 
