@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.forests.grown_classifier import GrownClassifier
-from core.growth.growing import grow_tree
+from core.growth.growing import grow_tree, thread_count
 from core.growth.growth_parameters import (
     ClassWeights,
     CorrectionChoice,
@@ -118,4 +118,5 @@ class TreeClassifier(GrownClassifier):
         seeds: SeedTree,
         progress: Progress,
     ) -> Trees:
-        return (grow_tree(problem, weights, criterion, seeds.kernel_states(1)[0], progress),)
+        state, n_threads = seeds.kernel_states(1)[0], thread_count(self.n_jobs)
+        return (grow_tree(problem, weights, criterion, state, progress, n_threads),)

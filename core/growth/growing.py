@@ -1,4 +1,4 @@
-"""Growth of trees: calls of the growth kernels, bootstrap weights, and threads over trees."""
+"""Growth of trees: rows and criterion of each tree, bootstrap weights, and threads over trees."""
 
 import os
 from collections.abc import Callable
@@ -8,17 +8,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from core.exceptions import FitStopped
 from core.groups import Groups, bootstrap_row_counts
 from core.growth.growth_problem import GrowthProblem
+from core.growth.tree_growth import TreeGrowth, grow_in_parts
 from core.growth.tree_structure import Trees
 from core.kernels.criteria.catalog import CRITERIA, Criterion
 from core.kernels.growth.category_sets import with_category_sets
 from core.kernels.growth.growth_workspace import GrowthLimits
 from core.kernels.growth.partition import TreeRows
-from core.kernels.growth.tree_nodes import TreeNodes, compact_nodes
-from core.kernels.growth.trees import grow_best_first, grow_depth_first
-from core.monitoring import STOPPED, Progress, Stoppable
+from core.kernels.growth.tree_nodes import TreeNodes
+from core.monitoring import Progress, Stoppable
 
 
 def with_tables_for(criterion: Criterion, tree_rows: TreeRows) -> Criterion:
@@ -41,11 +40,12 @@ def grow_tree(
     criterion: Criterion,
     random_state: NDArray[np.uint64],
     progress: Progress,
+    n_threads: int = 1,
 ) -> TreeNodes:
     """Grow one tree on the rows of positive weight. Raises FitStopped when the monitor asks for it."""
     rows = np.flatnonzero(weights > 0).astype(np.uint32)
     tree_rows = TreeRows(rows, problem.labels[rows], weights[rows])
-    nodes = grow_on_rows(problem, tree_rows, criterion, random_state, progress)
+    nodes = grow_on_rows(problem, tree_rows, criterion, random_state, progress, n_threads=n_threads)
     progress.tree_done()
     return nodes
 
@@ -71,21 +71,23 @@ def grow_on_rows(
     random_state: NDArray[np.uint64],
     progress: Stoppable,
     rows_per_weight: float | None = None,
+    n_threads: int = 1,
 ) -> TreeNodes:
     """Grow one tree on `tree_rows`, whose labels may differ from those of the problem.
 
     `rows_per_weight` is by default that of rows with one label each, see `kish_ratio`. Growth sorts `tree_rows` by
     leaf, in the order of the nodes. Raises FitStopped when the monitor asks for it.
     """
-    criterion = with_tables_for(criterion, tree_rows)
-    limits = _with_evidence(problem, tree_rows, rows_per_weight)
-    grow = grow_best_first if problem.limits.max_leaf_nodes else grow_depth_first
-    workspace = problem.workspaces.get(problem.features, problem.n_classes)
-    with np.errstate(over="ignore"):  # integer overflow of the generator is intended; without the JIT it would warn
-        grown = grow(problem.features, tree_rows, criterion, limits, random_state, progress.stop_flag, workspace)
-    if not grown.finished:
-        raise FitStopped(STOPPED)
-    nodes = compact_nodes(workspace.nodes, grown.n_nodes)
+    growth = TreeGrowth(
+        problem,
+        tree_rows,
+        with_tables_for(criterion, tree_rows),
+        _with_evidence(problem, tree_rows, rows_per_weight),
+        random_state,
+        progress.stop_flag,
+    )
+    divides = n_threads > 1 and growth.can_be_divided()
+    nodes = grow_in_parts(growth, n_threads) if divides else growth.grow_whole()
     has_categories = problem.features.is_categorical.any()
     return with_category_sets(nodes, problem.features, tree_rows.rows) if has_categories else nodes
 

@@ -50,14 +50,14 @@ class ThreadWorkspaces(threading.local):
     """
 
     def __init__(self, n_copies: int = 1, random_cuts: bool = False) -> None:
-        self._n_copies, self._random_cuts = n_copies, random_cuts
+        self._n_copies, self.random_cuts = n_copies, random_cuts
         self._workspace: GrowthWorkspace | None = None
 
     def get(self, features: BinnedFeatures, n_classes: int) -> GrowthWorkspace:
         """Return the workspace of the calling thread, which fits any tree on `features`."""
         if self._workspace is None:
             n_rows = self._n_copies * features.codes.shape[1]
-            self._workspace = new_growth_workspace(features, n_rows, n_classes, self._random_cuts)
+            self._workspace = new_growth_workspace(features, n_rows, n_classes, self.random_cuts)
         return self._workspace
 
 

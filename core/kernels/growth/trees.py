@@ -3,6 +3,8 @@
 In depth-first order, the rows of a node are still in the cache when its children read them, and features that are
 constant in a node are known to be constant in its subtree. In best-first order, the split that decreases the training
 risk most is made next, wherever it is, until there are `max_leaf_nodes` leaves.
+
+Each node draws from a random stream of its own, so that several calls can grow parts of one tree in any order.
 """
 
 import heapq
@@ -32,15 +34,32 @@ from core.kernels.search.packed_sums import PackedRows, bits_per_class, pack_wei
 _RANKS_PER_UNIT = 2.0**40
 
 
+class TreePart(NamedTuple):
+    """Part of a tree that one call grows: a whole tree, or the subtree of the pending node at position 0 of the stack.
+
+    Pending nodes of at most `deferred_rows` rows are not grown, but stored at the end of the stack.
+    """
+
+    is_subtree: bool
+    tree_weight: float  # of the whole tree that a subtree belongs to
+    deferred_rows: int
+
+
+#: All nodes of a tree.
+WHOLE_TREE = TreePart(False, 0.0, 0)
+
+
 class GrowthResult(NamedTuple):
     """Number of nodes in workspace.nodes, and whether growth was completed; an incomplete tree must not be used."""
 
     n_nodes: int
     finished: bool
+    n_deferred: int  # the last positions of the stack hold these pending nodes
+    tree_weight: float
 
 
 @inner_kernel
-def _write_pending(stack: Stack, position: int, pending: PendingNode) -> None:
+def write_pending(stack: Stack, position: int, pending: PendingNode) -> None:
     """Store a pending node at a position of the stack."""
     row = stack.numbers[position]
     row[0], row[1], row[2] = pending.start, pending.stop, pending.depth
@@ -49,7 +68,7 @@ def _write_pending(stack: Stack, position: int, pending: PendingNode) -> None:
 
 
 @inner_kernel
-def _read_pending(stack: Stack, position: int) -> PendingNode:
+def read_pending(stack: Stack, position: int) -> PendingNode:
     """Return the pending node at a position of the stack."""
     row = stack.numbers[position]
     return PendingNode(row[0], row[1], row[2], row[3], row[4], row[5], stack.seeds[position])
@@ -104,18 +123,24 @@ def _grow_depth_first(
     random_state: NDArray[np.uint64],
     stop_flag: NDArray[np.uint8],
     workspace: GrowthWorkspace,
+    part: TreePart,
 ) -> GrowthResult:
-    """Grow one tree without reference counting."""
+    """Grow a part of a tree without reference counting."""
     nodes, stack = workspace.nodes, workspace.stack
-    tree_weight = _total(tree_rows.weights)
+    tree_weight = part.tree_weight if part.is_subtree else _total(tree_rows.weights)
     words, lanes = workspace.words, workspace.search.lanes
     packed = _packed_rows(tree_rows, words, _pack(tree_rows, words, lanes.shape[0]), lanes)
     _reset_feature_order(workspace)
-    _write_pending(stack, 0, _new_root(tree_rows.rows.shape[0], random_state))
-    n_nodes, size = 0, 1
+    if not part.is_subtree:
+        write_pending(stack, 0, _new_root(tree_rows.rows.shape[0], random_state))
+    n_nodes, size, n_deferred = 0, 1, 0
     while size > 0 and stop_flag[0] == 0:
         size -= 1
-        pending = _read_pending(stack, size)
+        pending = read_pending(stack, size)
+        if pending.stop - pending.start <= part.deferred_rows:
+            n_deferred += 1
+            write_pending(stack, stack.seeds.shape[0] - n_deferred, pending)
+            continue
         node, n_nodes = n_nodes, n_nodes + 1
         candidate = start_node(
             criterion, features, tree_rows, packed, pending, limits, tree_weight, nodes, node, stop_flag, workspace
@@ -123,10 +148,10 @@ def _grow_depth_first(
         if candidate.split.feature >= 0:
             left, right = split_node(features, tree_rows, packed, pending, candidate, nodes, node, workspace)
             # The left child is on top, so that nodes are numbered in preorder.
-            _write_pending(stack, size, right)
-            _write_pending(stack, size + 1, left)
+            write_pending(stack, size, right)
+            write_pending(stack, size + 1, left)
             size += 2
-    return GrowthResult(n_nodes, size == 0 and stop_flag[0] == 0)
+    return GrowthResult(n_nodes, size == 0 and stop_flag[0] == 0, n_deferred, tree_weight)
 
 
 @kernel
@@ -138,13 +163,14 @@ def grow_depth_first(
     random_state: NDArray[np.uint64],
     stop_flag: NDArray[np.uint8],
     workspace: GrowthWorkspace,
+    part: TreePart,
 ) -> GrowthResult:
-    """Grow one tree on rows of positive weight. Reorders `tree_rows` and advances `random_state`.
+    """Grow a part of a tree on rows of positive weight. Reorders `tree_rows`; a whole tree advances `random_state`.
 
     `stop_flag` (1,) is read at each node and at each feature of a node. If it is not zero, growth returns with
     finished = False.
     """
-    return _grow_depth_first(features, tree_rows, criterion, limits, random_state, stop_flag, workspace)
+    return _grow_depth_first(features, tree_rows, criterion, limits, random_state, stop_flag, workspace, part)
 
 
 @inner_kernel
@@ -254,4 +280,4 @@ def grow_best_first(
             states.append(workspace.random_state[0])
             heapq.heappush(queue, _queue_entry(candidates[number], number))
         n_leaves += 1
-    return GrowthResult(len(pending_nodes), stop_flag[0] == 0)
+    return GrowthResult(len(pending_nodes), stop_flag[0] == 0, 0, tree_weight)
