@@ -16,7 +16,9 @@ def choice_metadata(estimator: AutoClassifier) -> dict[str, Any]:
     choice = estimator.choice_
     return {
         **choice._asdict(),
-        "leaderboard": [[one.number, *one.candidate, one.score, one.score_error] for one in choice.leaderboard],
+        "leaderboard": [
+            [one.number, *one.candidate, one.score, one.score_error, one.gain] for one in choice.leaderboard
+        ],
     }
 
 
@@ -52,8 +54,12 @@ def _numbers(choice: Choice) -> tuple[float | None, ...]:
     return (choice.noise_rate, choice.noise_rate_error, choice.noise_asymmetry)
 
 
-def _scored(number: Any, kind: Any, max_features: Any, min_samples_leaf: Any, score: Any, error: Any) -> Any:
-    """Return an entry of the leaderboard. Candidates may be others than those of today's search."""
+def _scored(
+    number: Any, kind: Any, max_features: Any, min_samples_leaf: Any, score: Any, error: Any, gain: Any = 0.0
+) -> ScoredCandidate:
+    """Return an entry of the leaderboard. Candidates may be others than those of today's search, and older files have
+    no gain.
+    """
     if type(number) is not int or number < 0:
         raise ArtifactError("the number of a candidate is not a natural number.")
     if kind not in get_args(ForestKind) or not (max_features == "sqrt" or share(max_features) > 0):
@@ -62,4 +68,7 @@ def _scored(number: Any, kind: Any, max_features: Any, min_samples_leaf: Any, sc
         raise ArtifactError("the leaderboard lists a forest whose leaves have no rows.")
     if finite(error) < 0:
         raise ArtifactError("a standard error is negative.")
-    return ScoredCandidate(number, Candidate(kind, max_features, min_samples_leaf), share(score), finite(error))
+    candidate = Candidate(kind, max_features, min_samples_leaf)
+    if abs(finite(gain)) > 1:
+        raise ArtifactError("the expected gain of a candidate is not in [-1, 1].")
+    return ScoredCandidate(number, candidate, share(score), finite(error), finite(gain))

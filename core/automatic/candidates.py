@@ -23,6 +23,11 @@ class Candidate(NamedTuple):
     min_samples_leaf: int
 
     @property
+    def family(self) -> "Candidate":
+        """The candidate of the same kind and number of features with the smallest leaves."""
+        return self._replace(min_samples_leaf=1)
+
+    @property
     def settings(self) -> GrowthSettings:
         """Parameters of growth."""
         splitter = "random" if self.kind == "extra_trees" else "best"
@@ -42,10 +47,11 @@ class Candidate(NamedTuple):
 def _in_order_of_search() -> tuple[Candidate, ...]:
     """Return the candidates so that a search that ends early has seen small and large leaves of each family."""
     leaf_sizes = (4, 1, 16, 2, 8, 32, 64)
-    return tuple(family._replace(min_samples_leaf=size) for size in leaf_sizes for family in _FAMILIES)
+    return tuple(family._replace(min_samples_leaf=size) for size in leaf_sizes for family in FAMILIES)
 
 
-_FAMILIES = (
+#: Ways to randomize trees.
+FAMILIES = (
     Candidate("extra_trees", 0.5, 1),
     Candidate("forest", 0.5, 1),
     Candidate("forest", "sqrt", 1),

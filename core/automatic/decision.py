@@ -81,7 +81,13 @@ class Choice(NamedTuple):
             "draws_labels": self.draws_labels,
             "n_chosen": self.n_chosen,
             "leaderboard": [
-                {"number": one.number, **one.candidate._asdict(), "score": one.score, "score_error": one.score_error}
+                {
+                    "number": one.number,
+                    **one.candidate._asdict(),
+                    "score": one.score,
+                    "score_error": one.score_error,
+                    "gain": one.gain,
+                }
                 for one in self.leaderboard
             ],
         }

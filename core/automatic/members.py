@@ -5,10 +5,17 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from core.automatic.candidates import Candidate
+from core.automatic.candidates import TREES_PER_CANDIDATE, Candidate
 from core.automatic.drawn_labels import TrueClasses, grow_on_drawn_labels
 from core.automatic.noise import SearchedNoise, true_class_probabilities
-from core.automatic.search import ScoredCandidate, SearchedPart, SearchResult, member_bootstrap
+from core.automatic.search import (
+    SEARCHING,
+    ScoredCandidate,
+    SearchedPart,
+    SearchResult,
+    grow_candidate,
+    member_bootstrap,
+)
 from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
 from core.forests.tuning import GROWING
@@ -16,7 +23,7 @@ from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import Trees
 from core.growth.voting import votes
 from core.losses.catalog import SquaredError
-from core.monitoring import Progress, stopping_with
+from core.monitoring import NullMonitor, Progress, stopping_with
 
 #: Trees of all members together: predictions take no longer than those of three usual forests.
 N_TREES = 300
@@ -58,7 +65,8 @@ def grow_members(
 def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noise: SearchedNoise) -> TrueClasses:
     """Return the probabilities of the true class of every row of the fit. Raises FitStopped.
 
-    Rows that the search has left out have the votes of all trees of its best candidates, which were grown without them.
+    Rows that the search has left out have the votes of all trees of its best candidates, which were grown without them
+    and are grown again for these votes.
     A row of a group that is in the search in part has no votes.
     """
     table = np.full((len(fit.data.X), len(fit.data.labels.classes)), np.nan)
@@ -67,16 +75,18 @@ def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noi
     if fit.data.groups is not None:
         others &= ~np.isin(fit.data.groups, np.unique(fit.data.groups[part.rows]))
     if others.any():
-        table[others] = _votes_on(fit, others, result)
+        table[others] = _votes_on(fit, part, others, result)
     table[part.rows] = result.mean_votes
     return TrueClasses(true_class_probabilities(noise, table, fit.data.labels.codes.astype(np.int64)))
 
 
-def _votes_on(fit: Fit, rows: NDArray[np.bool_], result: SearchResult) -> NDArray[np.float64]:
+def _votes_on(fit: Fit, part: SearchedPart, rows: NDArray[np.bool_], result: SearchResult) -> NDArray[np.float64]:
     """Return the mean vote of the best candidates on rows that they were grown without, (row, class)."""
     X, vote = np.ascontiguousarray(fit.data.X[rows]), SquaredError().vote
+    progress = Progress(NullMonitor(fit.monitor.stop_flag), SEARCHING, len(result.best) * TREES_PER_CANDIDATE)
     total = np.zeros((len(X), len(fit.data.labels.classes)))
     with stopping_with(fit.monitor):
         for one in result.best:
-            total += votes(X, one.trees, vote, fit.n_threads)
+            trees = grow_candidate(part, one.scored.number, one.scored.candidate, progress)
+            total += votes(X, trees, vote, fit.n_threads)
     return total / len(result.best)

@@ -2,7 +2,7 @@
 
 from core.automatic.decision import Choice
 
-_HEADER = ("rank", "forest", "max_features", "min_samples_leaf", "out-of-bag accuracy", "votes")
+_HEADER = ("rank", "forest", "max_features", "min_samples_leaf", "out-of-bag accuracy", "with many trees", "votes")
 
 
 def leaderboard_table(choice: Choice) -> str:
@@ -23,5 +23,6 @@ def _cells(choice: Choice, position: int) -> tuple[str, ...]:
         str(candidate.max_features),
         str(candidate.min_samples_leaf),
         f"{scored.score:.4f} ± {scored.score_error:.4f}",
+        f"{scored.score + scored.gain:.4f}",
         "yes" if position < choice.n_chosen else "no",
     )

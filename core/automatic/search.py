@@ -7,7 +7,8 @@ approximate.
 """
 
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
 from core.groups import check_separable, design_effect, draw_rows
 from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
-from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, accuracy, out_of_bag_votes
+from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, accuracy, merge_votes, out_of_bag_votes
 from core.growth.tree_structure import Trees
 from core.losses.catalog import SquaredError
 from core.monitoring import Progress
@@ -40,18 +41,18 @@ class ScoredCandidate(NamedTuple):
     candidate: Candidate
     score: float  # weighted like the fit
     score_error: float  # standard error of the score; rows of a group count as far as they agree
+    gain: float = 0.0  # expected increase of the score with many trees, see `expected_gains`
 
     @property
     def rank(self) -> tuple[float, int, int]:
         """Sort key: best first, and of equally good candidates the one that smooths more."""
-        return (-self.score, -self.candidate.min_samples_leaf, self.number)
+        return (-(self.score + self.gain), -self.candidate.min_samples_leaf, self.number)
 
 
-class GrownCandidate(NamedTuple):
+class VotedCandidate(NamedTuple):
     """A candidate that may be chosen, with what its trees voted on the rows that they left out."""
 
     scored: ScoredCandidate
-    trees: Trees
     votes: OutOfBagVotes
 
 
@@ -59,7 +60,7 @@ class SearchResult(NamedTuple):
     """All scores in the order of the search, and the best candidates, best first."""
 
     scores: tuple[ScoredCandidate, ...]
-    best: tuple[GrownCandidate, ...]
+    best: tuple[VotedCandidate, ...]
 
     @property
     def mean_votes(self) -> NDArray[np.float64]:
@@ -103,18 +104,38 @@ def _problem(fit: Fit) -> GrowthProblem:
 def search(part: SearchedPart, candidates: tuple[Candidate, ...], deadline: float | None) -> SearchResult:
     """Grow and score `candidates` until the clock of `time.monotonic` reaches `deadline`, but at least one of them.
 
-    Only the best are in memory at a time. Raises InvalidInput if all rows are in one group, and FitStopped.
+    Only the votes of the best of each family are in memory at a time. Raises InvalidInput if all rows are in one group,
+    and FitStopped.
     """
     fit = part.fit
     check_separable(fit.data.groups, "the search of the best model")
     progress = Progress(fit.monitor, SEARCHING, len(candidates) * TREES_PER_CANDIDATE)
     scores: list[ScoredCandidate] = []
-    best: list[GrownCandidate] = []
+    best: dict[Candidate, list[VotedCandidate]] = {}
     for number, candidate in _until(deadline, candidates):
-        grown = _grown(fit, part.problem, number, candidate, progress)
-        scores.append(grown.scored)
-        best = sorted([*best, grown], key=lambda one: one.scored.rank)[:N_CHOSEN]
-    return SearchResult(tuple(scores), tuple(best))
+        one = _voted(part, number, candidate, progress)
+        scores.append(one.scored)
+        others = best.get(candidate.family, [])
+        best[candidate.family] = sorted([*others, one], key=lambda one: _rank_in_family(one.scored))[:N_CHOSEN]
+    expected = [one._replace(gain=gain) for one, gain in zip(scores, expected_gains(scores), strict=True)]
+    finalists = [one._replace(scored=expected[one.scored.number]) for family in best.values() for one in family]
+    return SearchResult(tuple(expected), tuple(sorted(finalists, key=lambda one: one.scored.rank)[:N_CHOSEN]))
+
+
+def _rank_in_family(scored: ScoredCandidate) -> tuple[float, int, int]:
+    return scored._replace(gain=0.0).rank
+
+
+def expected_gains(scores: Sequence[ScoredCandidate]) -> list[float]:
+    """Return how much more accurate each candidate is expected to be with many trees, given its own estimated gain.
+
+    The estimates are averaged over each family, because that of one candidate is as uncertain as the differences
+    between candidates. Trees that see few features at a node are less similar and gain more from being many.
+    """
+    own = defaultdict(list)
+    for one in scores:
+        own[one.candidate.family].append(one.gain)
+    return [float(np.mean(own[one.candidate.family])) for one in scores]
 
 
 def _until(deadline: float | None, candidates: tuple[Candidate, ...]) -> Iterator[tuple[int, Candidate]]:
@@ -124,13 +145,37 @@ def _until(deadline: float | None, candidates: tuple[Candidate, ...]) -> Iterato
         yield number, candidate
 
 
-def _grown(fit: Fit, problem: GrowthProblem, number: int, candidate: Candidate, progress: Progress) -> GrownCandidate:
-    vote, bootstrap = SquaredError().vote, member_bootstrap(fit, number, TREES_PER_CANDIDATE)
-    trees = grow_gini_forest(problem.with_settings(candidate.settings), bootstrap, fit.n_threads, progress)
-    votes = out_of_bag_votes(fit.data.X, trees, vote, bootstrap, fit.n_threads, fit.monitor.stop_flag)
+def grow_candidate(part: SearchedPart, number: int, candidate: Candidate, progress: Progress) -> Trees:
+    """Grow the trees of candidate `number` of the search. Raises FitStopped."""
+    bootstrap = member_bootstrap(part.fit, number, TREES_PER_CANDIDATE)
+    return grow_gini_forest(part.problem.with_settings(candidate.settings), bootstrap, part.fit.n_threads, progress)
+
+
+def _voted(part: SearchedPart, number: int, candidate: Candidate, progress: Progress) -> VotedCandidate:
+    """Return the candidate with its votes, its score, and its own estimate of the gain from more trees.
+
+    The excess of the error over that of infinitely many trees falls as the inverse of their number (Cannings and
+    Samworth 2017, "Random-projection ensemble classification"). So the expected gain from more trees is as large as
+    the gain of all trees over half of them.
+    """
+    fit, trees = part.fit, grow_candidate(part, number, candidate, progress)
+    bootstrap = member_bootstrap(fit, number, TREES_PER_CANDIDATE)
+    middle = TREES_PER_CANDIDATE // 2
+    halves = [_votes(fit, trees, bootstrap, half) for half in (slice(None, middle), slice(middle, None))]
+    votes = merge_votes(halves)
+    score = _score(fit, votes)
+    gain = score - float(np.mean([_score(fit, half) for half in halves]))
+    return VotedCandidate(ScoredCandidate(number, candidate, score, _error(fit, votes, score), gain), votes)
+
+
+def _votes(fit: Fit, trees: Trees, bootstrap: Bootstrap, part: slice) -> OutOfBagVotes:
+    states = bootstrap._replace(states=bootstrap.states[part])
+    return out_of_bag_votes(fit.data.X, trees[part], SquaredError().vote, states, fit.n_threads, fit.monitor.stop_flag)
+
+
+def _score(fit: Fit, votes: OutOfBagVotes) -> float:
     score = accuracy(votes, fit.data.labels.codes, fit.data.weights)
-    score = 0.0 if np.isnan(score) else score
-    return GrownCandidate(ScoredCandidate(number, candidate, score, _error(fit, votes, score)), trees, votes)
+    return 0.0 if np.isnan(score) else score
 
 
 def member_bootstrap(fit: Fit, number: int, n_trees: int) -> Bootstrap:

@@ -5,7 +5,7 @@ The sample of a tree is drawn again from the initial state of its random stream,
 row. Memory is needed for the votes, and for the out-of-bag rows of one tree per thread.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -79,6 +79,16 @@ def out_of_bag_votes(
         for one in _in_batches(pool, tree_votes, len(bootstrap.states), n_threads):
             total[one.rows] += one.votes
             n_trees[one.rows] += 1
+    return _mean_votes(total, n_trees)
+
+
+def merge_votes(parts: Sequence[OutOfBagVotes]) -> OutOfBagVotes:
+    """Return the votes of all trees of a forest from those of its parts."""
+    total = sum(np.nan_to_num(part.mean) * part.n_trees[:, np.newaxis] for part in parts)
+    return _mean_votes(np.asarray(total), np.asarray(sum(part.n_trees for part in parts)))
+
+
+def _mean_votes(total: NDArray[np.float64], n_trees: NDArray[np.int64]) -> OutOfBagVotes:
     n_votes = np.broadcast_to(n_trees[:, np.newaxis], total.shape)
     mean = np.divide(total, n_votes, out=np.full_like(total, np.nan), where=n_votes > 0)
     return OutOfBagVotes(mean, n_trees)

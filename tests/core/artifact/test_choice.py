@@ -37,6 +37,11 @@ def test_the_choice_of_another_search_is_accepted(state):
     assert rebuilt.choice_.draws_labels
 
 
+def test_the_expected_gain_is_stored_and_0_in_files_without_it(state):
+    leaderboard = [[0, "extra_trees", 0.5, 4, 0.5, 0.1, 0.03], [1, "forest", 0.5, 4, 0.52, 0.1]]
+    assert [one.gain for one in rebuild(changed(state, leaderboard=leaderboard)).leaderboard_] == [0.03, 0.0]
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -52,6 +57,8 @@ def test_the_choice_of_another_search_is_accepted(state):
         {"leaderboard": [[-1, "extra_trees", 0.5, 4, 0.5, 0.1], FOREST]},
         {"leaderboard": [[0, "extra_trees", 0.5, 4, 1.5, 0.1], FOREST]},
         {"leaderboard": [[0, "extra_trees", 0.5, 4, 0.5, -0.1], FOREST]},
+        {"leaderboard": [[0, "extra_trees", 0.5, 4, 0.5, 0.1, 1.1], FOREST]},
+        {"leaderboard": [[0, "extra_trees", 0.5, 4, 0.5, 0.1, 0.0], [*FOREST, 0.2]]},
         {"leaderboard": [[0, "extra_trees", 0.5, 4, 0.5], FOREST]},
         {"leaderboard": [[0, "extra_trees", 0.5, 4, 0.1, 0.1], FOREST]},
         {"leaderboard": [FOREST, FOREST]},

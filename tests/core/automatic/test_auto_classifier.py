@@ -9,10 +9,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import core
 from core.automatic import search as search_module
-from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE
+from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE, Candidate
 from core.automatic.decision import ASYMMETRIC_NOISE, HEAVY_NOISE
 from core.automatic.drawn_labels import TrueClasses
 from core.automatic.members import N_TREES
+from core.automatic.search import ScoredCandidate, expected_gains
 
 with warnings.catch_warnings():
     # The estimators follow the contract without scikit-learn's base class; the checks verify this.
@@ -119,7 +120,8 @@ def test_leaderboard_lists_every_candidate_best_first(under_heavy_noise):
     leaderboard = under_heavy_noise.leaderboard_
     assert {one.candidate for one in leaderboard} == set(CANDIDATES[:8])
     assert sorted(leaderboard, key=lambda one: one.rank) == list(leaderboard)
-    assert [one.score for one in leaderboard] == sorted((one.score for one in leaderboard), reverse=True)
+    expected = [one.score + one.gain for one in leaderboard]
+    assert expected == sorted(expected, reverse=True)
     lines = under_heavy_noise.explain().splitlines()
     assert lines[0] == under_heavy_noise.reason_
     assert len(lines) == 2 + 1 + 8
@@ -291,6 +293,29 @@ def test_groups_larger_than_the_searched_part_are_searched_in_part(monkeypatch):
     model = core.AutoClassifier(random_state=0, n_fits=2).fit(X, noisy(y, 0.45), groups=groups)
     assert model.choice_.draws_labels
     assert model.score(X, y) > 0.8
+
+
+def test_the_expected_gain_is_the_mean_of_a_family():
+    scores = [
+        ScoredCandidate(number, Candidate(kind, "sqrt", leaf), 0.5, 0.1, gain)
+        for number, (kind, leaf, gain) in enumerate(
+            [("forest", 1, 0.05), ("extra_trees", 1, -0.04), ("forest", 8, 0.01), ("extra_trees", 64, 0.02)]
+        )
+    ]
+    np.testing.assert_allclose(expected_gains(scores), [0.03, -0.01, 0.03, -0.01])
+
+
+def test_the_expected_score_is_nearer_to_that_of_many_trees():
+    """Each tree sees few of many noisy features, so that many trees are far better than few."""
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    X = y[:, np.newaxis] + rng.normal(scale=4, size=(400, 60))
+    leaderboard = core.AutoClassifier(random_state=0, n_fits=4).fit(X, y).leaderboard_
+    forests = [one.candidate.unfitted(1000).set_params(oob_score=True, random_state=1) for one in leaderboard]
+    many = np.mean([forest.fit(X, y).oob_score_ for forest in forests])
+    few, gain = np.mean([one.score for one in leaderboard]), np.mean([one.gain for one in leaderboard])
+    assert gain > 0.01
+    assert abs(few + gain - many) < many - few
 
 
 def test_labels_are_drawn_with_their_probabilities():

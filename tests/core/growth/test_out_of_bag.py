@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score
 
 import core
 from core.growth.binning import bin_features
-from core.growth.out_of_bag import out_of_bag_votes
+from core.growth.out_of_bag import OutOfBagVotes, merge_votes, out_of_bag_votes
 from core.randomness import SeedTree
 from tests.core.growth.grown_trees import node_bytes
 
@@ -106,6 +106,14 @@ def test_single_row_has_no_out_of_bag_votes():
         fitted = forest().fit([[1.0]], ["only"])
     assert np.isnan(fitted.oob_score_)
     assert np.isnan(fitted.oob_decision_function_).tolist() == [[True]]
+
+
+def test_votes_of_parts_are_merged_to_those_of_the_whole():
+    mean = np.array([[0.5, 0.5], [1.0, 0.0], [np.nan, np.nan], [np.nan, np.nan]])
+    other = np.array([[0.0, 1.0], [np.nan, np.nan], [0.3, 0.7], [np.nan, np.nan]])
+    merged = merge_votes([OutOfBagVotes(mean, np.array([3, 2, 0, 0])), OutOfBagVotes(other, np.array([1, 0, 4, 0]))])
+    assert merged.n_trees.tolist() == [4, 2, 4, 0]
+    np.testing.assert_allclose(merged.mean, [[0.375, 0.625], [1.0, 0.0], [0.3, 0.7], [np.nan, np.nan]])
 
 
 def test_score_estimates_the_accuracy_on_new_rows():
