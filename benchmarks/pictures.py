@@ -12,14 +12,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from benchmarks.data import CHECKOUT
 from benchmarks.papers.boosting_problems import CASES
 from benchmarks.papers.minimax_boosting import most_partitions
+from benchmarks.papers.tree_losses import LAMBDAS, our_estimates
 from benchmarks.speed.growth import MODELS, least_seconds
 from benchmarks.themes import THEMES, Theme
 
 try:
     import matplotlib as mpl
+    from matplotlib.colors import to_rgb
     from matplotlib.figure import Figure
 except ImportError:
     raise SystemExit("matplotlib is not installed; run `pip install -e '.[benchmarks]'`.") from None
@@ -42,6 +46,8 @@ _FOREST_STYLES = {
 }
 _AUDIT_TABLES = ("optdigits", "mnist", "covertype", "wdbc", "vehicle", "german_numer")
 _AUDIT_RATES = (10, 20, 40)
+_LAMBDA_SETS = ("MNIST", "Covertype", "UNSW-NB15")
+_UNIFORM_RATES = {"uniform 0": 0, "uniform .1": 10, "uniform .2": 20, "uniform .3": 30, "uniform .4": 40}
 
 
 class Picture(NamedTuple):
@@ -154,7 +160,31 @@ def draw_audit_precision(figure: Figure, cells: list[Any], theme: Theme) -> None
     figure.text(0.82, 0.925, "cleanlab's best score", color=theme.others, fontsize=11)
 
 
+def draw_lambda(figure: Figure, cells: list[Any], theme: Theme) -> None:
+    """Draw the accuracy of trees against the share of wrong labels for each lambda, one panel per data set."""
+    found = our_estimates([cell for cell in cells if cell["table"] == "table3"])
+    for number, data in enumerate(_LAMBDA_SETS):
+        axes = _plain_axes(figure, (0.06 + 0.29 * number, 0.12, 0.24, 0.62), theme)
+        for criterion, share in zip(LAMBDAS, np.linspace(0.0, 1.0, len(LAMBDAS)), strict=True):
+            color = tuple((1 - share) * np.array(to_rgb(theme.others)) + share * np.array(to_rgb(theme.ours)))
+            means = [found["table3", data, criterion, noise].mean for noise in _UNIFORM_RATES]
+            axes.plot(list(_UNIFORM_RATES.values()), means, color=color, marker="o", markersize=4, linewidth=2)
+            if number == len(_LAMBDA_SETS) - 1:
+                axes.text(
+                    1.06, 0.98 - 0.09 * share * 4, f"lambda {criterion[3:]}", color=color, transform=axes.transAxes
+                )
+        axes.set_title(data, color=theme.text, fontsize=10.5, loc="left")
+        axes.set_xticks(list(_UNIFORM_RATES.values()), [f"{rate} %" for rate in _UNIFORM_RATES.values()])
+
+
 PICTURES = {
+    "lambda": Picture(
+        "tree_losses",
+        (9.6, 4.2),
+        "Accuracy of single trees for each lambda of the loss NE",
+        "All classes, uniform noise on the horizontal axis, accuracy on correct test labels in percent; one draw",
+        draw_lambda,
+    ),
     "risk_against_error": Picture(
         "minimax_boosting",
         (9.6, 6.4),

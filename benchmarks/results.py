@@ -59,6 +59,8 @@ SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     "forests of two classes": partial(_tree_losses, "table4"),
     "forests of all classes": partial(_tree_losses, "table5"),
     "leaves": lambda: tree_losses.leaves_lines("table3", _cells("tree_losses")),
+    "lambda of trees of two classes": lambda: tree_losses.lambda_lines("table2", _cells("tree_losses")),
+    "lambda of trees of all classes": lambda: tree_losses.lambda_lines("table3", _cells("tree_losses")),
     "boosters": partial(_boosting, "table3"),
     "ranks of boosters": lambda: minimax_boosting.table4_lines(_cells("minimax_boosting"), _published("rmboost")),
     "boosters on larger sets": partial(_boosting, "table5"),
@@ -70,7 +72,7 @@ SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     **{f"held out {measure}": partial(_compared, measure, HELD_OUT) for measure in comparison.MEASURES},
     "comparison significance": partial(_significance, TABLES),
     "held out significance": partial(_significance, HELD_OUT),
-    "auto without noise": lambda: difference_lines(_cells("clean_labels"), "uniform_0", "forest", "auto"),
+    "auto without noise": lambda: difference_lines(_cells("comparison"), "uniform_0", "forest", "auto"),
 }
 NOT_MEASURED = "*Not measured yet; the command above measures it.*"
 

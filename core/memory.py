@@ -98,6 +98,8 @@ def _forest_memory(estimator: Any, shape: TableShape, n_threads: int) -> FitMemo
     n_mixed = 0 if _grows_pure(estimator) else n_leaves
     trees = n_trees * _tree_bytes(n_leaves, n_mixed, shape.n_classes)
     threads = min(n_threads, n_trees) * _thread_bytes(shape, n_leaves, shape.n_classes, 1)
+    if not is_forest:  # threads grow parts of one tree
+        threads += (n_threads - 1) * _ROW_BYTES_PER_THREAD * shape.n_rows
     growing = _codes_bytes(estimator, shape) + _ROW_BYTES * shape.n_rows
     growing += max(threads, _binning_bytes(shape, n_threads))
     tuning = parse_loss(estimator.loss).tuning

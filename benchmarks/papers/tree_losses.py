@@ -31,8 +31,9 @@ lambda of figure 6, of which the paper publishes no numbers.
 """
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -233,15 +234,25 @@ def table_lines(name: str, cells: list[Cell], published: Any) -> Iterator[str]:
 
 def leaves_lines(name: str, cells: list[Cell]) -> Iterator[str]:
     """Yield a Markdown table of the leaves per tree."""
-    leaves = our_estimates([cell for cell in cells if cell["table"] == name], "leaves")
+    yield from _value_lines(name, cells, "leaves", CRITERIA | LAMBDAS, ",.0f")
+
+
+def lambda_lines(name: str, cells: list[Cell]) -> Iterator[str]:
+    """Yield a Markdown table of the accuracy for each value of lambda; nothing without cells."""
+    if any(cell["table"] == name and cell["criterion"] in LAMBDAS for cell in cells):
+        yield from _value_lines(name, cells, "accuracy", LAMBDAS, ".1f")
+
+
+def _value_lines(name: str, cells: list[Cell], value: str, criteria: Iterable[str], form: str) -> Iterator[str]:
+    """Yield a Markdown table of the mean of a value over the draws, in the format `form`."""
+    ours = our_estimates([cell for cell in cells if cell["table"] == name], value)
     noises = list(TASKS[name].noise)
     yield f"| data | criterion | {' | '.join(noises)} |"
     yield f"| --- | --- |{' --- |' * len(noises)}"
-    for data in SOURCES:
-        for criterion in CRITERIA | LAMBDAS:
-            found = [leaves.get((name, data, criterion, noise)) for noise in noises]
-            if any(found):
-                yield f"| {data} | {criterion} | {' | '.join(f'{e.mean:,.0f}' if e else '–' for e in found)} |"
+    for data, criterion in product(SOURCES, criteria):
+        found = [ours.get((name, data, criterion, noise)) for noise in noises]
+        if any(found):
+            yield f"| {data} | {criterion} | {' | '.join(f'{e.mean:{form}}' if e else '–' for e in found)} |"
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
@@ -269,6 +280,7 @@ def main(words: list[str] | None = None) -> None:
         if lines:
             print(f"\n{task.title} ({LEGEND})\n\n" + "\n".join(lines))
             print("\nLeaves per tree\n\n" + "\n".join(leaves_lines(name, cells)), flush=True)
+            print("\nValues of lambda\n\n" + "\n".join(lambda_lines(name, cells)), flush=True)
 
 
 if __name__ == "__main__":

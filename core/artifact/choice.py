@@ -17,7 +17,8 @@ def choice_metadata(estimator: AutoClassifier) -> dict[str, Any]:
     return {
         **choice._asdict(),
         "leaderboard": [
-            [one.number, *one.candidate, one.score, one.score_error, one.gain] for one in choice.leaderboard
+            [one.number, *one.candidate, one.score, one.score_error, one.expected_increase]
+            for one in choice.leaderboard
         ],
     }
 
@@ -55,10 +56,11 @@ def _numbers(choice: Choice) -> tuple[float | None, ...]:
 
 
 def _scored(
-    number: Any, kind: Any, max_features: Any, min_samples_leaf: Any, score: Any, error: Any, gain: Any = 0.0
+    number: Any, kind: Any, max_features: Any, min_samples_leaf: Any, score: Any, error: Any, increase: Any = 0.0
 ) -> ScoredCandidate:
-    """Return an entry of the leaderboard. Candidates may be others than those of today's search, and older files have
-    no gain.
+    """Return an entry of the leaderboard.
+
+    Candidates may be others than those of today's search, and older files have no expected increase.
     """
     if type(number) is not int or number < 0:
         raise ArtifactError("the number of a candidate is not a natural number.")
@@ -68,7 +70,7 @@ def _scored(
         raise ArtifactError("the leaderboard lists a forest whose leaves have no rows.")
     if finite(error) < 0:
         raise ArtifactError("a standard error is negative.")
+    if abs(finite(increase)) > 1:
+        raise ArtifactError("the expected increase of a score is not in [-1, 1].")
     candidate = Candidate(kind, max_features, min_samples_leaf)
-    if abs(finite(gain)) > 1:
-        raise ArtifactError("the expected gain of a candidate is not in [-1, 1].")
-    return ScoredCandidate(number, candidate, share(score), finite(error), finite(gain))
+    return ScoredCandidate(number, candidate, share(score), finite(error), finite(increase))

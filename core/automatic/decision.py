@@ -86,7 +86,7 @@ class Choice(NamedTuple):
                     **one.candidate._asdict(),
                     "score": one.score,
                     "score_error": one.score_error,
-                    "gain": one.gain,
+                    "expected_increase": one.expected_increase,
                 }
                 for one in self.leaderboard
             ],

@@ -65,8 +65,8 @@ def grow_members(
 def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noise: SearchedNoise) -> TrueClasses:
     """Return the probabilities of the true class of every row of the fit. Raises FitStopped.
 
-    Rows that the search has left out have the votes of all trees of its best candidates, which were grown without them
-    and are grown again for these votes.
+    Rows that the search has left out have the votes of all trees of its best candidates. These were grown without them
+    and are grown again, because the search keeps no trees.
     A row of a group that is in the search in part has no votes.
     """
     table = np.full((len(fit.data.X), len(fit.data.labels.classes)), np.nan)

@@ -23,6 +23,6 @@ def _cells(choice: Choice, position: int) -> tuple[str, ...]:
         str(candidate.max_features),
         str(candidate.min_samples_leaf),
         f"{scored.score:.4f} ± {scored.score_error:.4f}",
-        f"{scored.score + scored.gain:.4f}",
+        f"{scored.expected_score:.4f}",
         "yes" if position < choice.n_chosen else "no",
     )

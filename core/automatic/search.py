@@ -41,12 +41,17 @@ class ScoredCandidate(NamedTuple):
     candidate: Candidate
     score: float  # weighted like the fit
     score_error: float  # standard error of the score; rows of a group count as far as they agree
-    gain: float = 0.0  # expected increase of the score with many trees, see `expected_gains`
+    expected_increase: float = 0.0  # of the score with many trees, see `expected_increases`
+
+    @property
+    def expected_score(self) -> float:
+        """Score that is expected of many trees."""
+        return min(1.0, max(0.0, self.score + self.expected_increase))
 
     @property
     def rank(self) -> tuple[float, int, int]:
         """Sort key: best first, and of equally good candidates the one that smooths more."""
-        return (-(self.score + self.gain), -self.candidate.min_samples_leaf, self.number)
+        return (-self.expected_score, -self.candidate.min_samples_leaf, self.number)
 
 
 class VotedCandidate(NamedTuple):
@@ -117,24 +122,25 @@ def search(part: SearchedPart, candidates: tuple[Candidate, ...], deadline: floa
         scores.append(one.scored)
         others = best.get(candidate.family, [])
         best[candidate.family] = sorted([*others, one], key=lambda one: _rank_in_family(one.scored))[:N_CHOSEN]
-    expected = [one._replace(gain=gain) for one, gain in zip(scores, expected_gains(scores), strict=True)]
+    increases = expected_increases(scores)
+    expected = [one._replace(expected_increase=own) for one, own in zip(scores, increases, strict=True)]
     finalists = [one._replace(scored=expected[one.scored.number]) for family in best.values() for one in family]
     return SearchResult(tuple(expected), tuple(sorted(finalists, key=lambda one: one.scored.rank)[:N_CHOSEN]))
 
 
 def _rank_in_family(scored: ScoredCandidate) -> tuple[float, int, int]:
-    return scored._replace(gain=0.0).rank
+    return scored._replace(expected_increase=0.0).rank
 
 
-def expected_gains(scores: Sequence[ScoredCandidate]) -> list[float]:
-    """Return how much more accurate each candidate is expected to be with many trees, given its own estimated gain.
+def expected_increases(scores: Sequence[ScoredCandidate]) -> list[float]:
+    """Return how much more accurate each candidate is expected to be with many trees, given its own estimate of that.
 
     The estimates are averaged over each family, because that of one candidate is as uncertain as the differences
-    between candidates. Trees that see few features at a node are less similar and gain more from being many.
+    between candidates. Trees that see few features at a node are less similar, and profit more from being many.
     """
     own = defaultdict(list)
     for one in scores:
-        own[one.candidate.family].append(one.gain)
+        own[one.candidate.family].append(one.expected_increase)
     return [float(np.mean(own[one.candidate.family])) for one in scores]
 
 
@@ -152,11 +158,11 @@ def grow_candidate(part: SearchedPart, number: int, candidate: Candidate, progre
 
 
 def _voted(part: SearchedPart, number: int, candidate: Candidate, progress: Progress) -> VotedCandidate:
-    """Return the candidate with its votes, its score, and its own estimate of the gain from more trees.
+    """Return the candidate with its votes, its score, and its own estimate of the increase with more trees.
 
     The excess of the error over that of infinitely many trees falls as the inverse of their number (Cannings and
-    Samworth 2017, "Random-projection ensemble classification"). So the expected gain from more trees is as large as
-    the gain of all trees over half of them.
+    Samworth 2017, "Random-projection ensemble classification"). So the increase from all trees to many is as large as
+    that from half of them to all.
     """
     fit, trees = part.fit, grow_candidate(part, number, candidate, progress)
     bootstrap = member_bootstrap(fit, number, TREES_PER_CANDIDATE)
@@ -164,8 +170,8 @@ def _voted(part: SearchedPart, number: int, candidate: Candidate, progress: Prog
     halves = [_votes(fit, trees, bootstrap, half) for half in (slice(None, middle), slice(middle, None))]
     votes = merge_votes(halves)
     score = _score(fit, votes)
-    gain = score - float(np.mean([_score(fit, half) for half in halves]))
-    return VotedCandidate(ScoredCandidate(number, candidate, score, _error(fit, votes, score), gain), votes)
+    increase = score - float(np.mean([_score(fit, half) for half in halves]))
+    return VotedCandidate(ScoredCandidate(number, candidate, score, _error(fit, votes, score), increase), votes)
 
 
 def _votes(fit: Fit, trees: Trees, bootstrap: Bootstrap, part: slice) -> OutOfBagVotes:

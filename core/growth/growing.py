@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from core.groups import Groups, bootstrap_row_counts
 from core.growth.growth_problem import GrowthProblem
-from core.growth.tree_growth import TreeGrowth, grow_in_parts
+from core.growth.tree_growth import TreeGrowth
 from core.growth.tree_structure import Trees
 from core.kernels.criteria.catalog import CRITERIA, Criterion
 from core.kernels.growth.category_sets import with_category_sets
@@ -86,8 +86,7 @@ def grow_on_rows(
         random_state,
         progress.stop_flag,
     )
-    divides = n_threads > 1 and growth.can_be_divided()
-    nodes = grow_in_parts(growth, n_threads) if divides else growth.grow_whole()
+    nodes = growth.grow(n_threads)
     has_categories = problem.features.is_categorical.any()
     return with_category_sets(nodes, problem.features, tree_rows.rows) if has_categories else nodes
 

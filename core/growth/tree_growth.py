@@ -1,11 +1,12 @@
-"""Growth of one tree: calls of the growth kernels, by one thread or by several that grow subtrees.
+"""Growth of one tree: calls of the growth kernels, for the whole tree or for parts of it that several threads grow.
 
-A call grows the upper part of a subtree and defers the nodes with at most half of its rows, which any thread then takes
-as subtrees. The parts of the tree are joined at the end. The tree is the same for any number of threads, because each
-node has a random stream of its own.
+A call grows the upper part of a subtree and defers large nodes with at most half of its rows. Any thread then grows
+them as subtrees. Each node has a random stream of its own, and each part searches the features in their order at first,
+so that the tree is the same whoever grows a part.
 """
 
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+import threading
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from core.kernels.criteria.catalog import Criterion
 from core.kernels.growth.growth_workspace import GrowthLimits, GrowthWorkspace
 from core.kernels.growth.nodes import PendingNode
 from core.kernels.growth.partition import TreeRows
-from core.kernels.growth.tree_nodes import LEAF, GrowingNodes, TreeNodes, compact_nodes
+from core.kernels.growth.tree_nodes import LEAF, GrowingNodes, TreeNodes, compact_nodes, new_growing_nodes
 from core.kernels.growth.trees import (
     WHOLE_TREE,
     GrowthResult,
@@ -30,24 +31,35 @@ from core.kernels.growth.trees import (
 from core.kernels.jit import uncompiled
 from core.monitoring import STOPPED
 
-#: Subtrees of at most this many rows are grown by one thread.
+#: Trees and subtrees of at most this many rows are grown in one call.
 _MOST_UNDIVIDED_ROWS = 4096
+#: Smaller nodes are not worth a call of their own.
+_FEWEST_DEFERRED_ROWS = 1024
 
 
-class GrownPart(NamedTuple):
-    """Nodes of a part of a tree, numbered from 0, and its deferred nodes, whose parents are among them."""
+class PartsOfTree:
+    """Nodes of the parts that have been grown, in the order in which the parts ended."""
 
-    nodes: GrowingNodes
-    deferred: list[PendingNode]
-    tree_weight: float
+    def __init__(self, n_rows: int, n_classes: int) -> None:
+        self.nodes = new_growing_nodes(2 * n_rows, n_classes)
+        self.n_nodes = 0
+        self.tree_weight = 0.0
+        self._lock = threading.Lock()
 
-
-class Place(NamedTuple):
-    """Place of a subtree: the number of the part that contains its parent, and the number of the parent there."""
-
-    part: int
-    parent: int
-    is_left: bool
+    def add(self, part: GrowingNodes, n_nodes: int, parent: int, is_left: int) -> int:
+        """Copy the first `n_nodes` of a part and return the number of its root, which is linked to `parent` unless that
+        is -1.
+        """
+        with self._lock:
+            first, self.n_nodes = self.n_nodes, self.n_nodes + n_nodes
+        for name, column in self.nodes._asdict().items():
+            column[first : first + n_nodes] = getattr(part, name)[:n_nodes]
+        for children in (self.nodes.children_left, self.nodes.children_right):
+            own = children[first : first + n_nodes]
+            own[own != LEAF] += first
+        if parent >= 0:
+            (self.nodes.children_left if is_left else self.nodes.children_right)[parent] = first
+        return first
 
 
 class TreeGrowth(NamedTuple):
@@ -60,8 +72,17 @@ class TreeGrowth(NamedTuple):
     random_state: NDArray[np.uint64]
     stop_flag: NDArray[np.uint8]
 
-    def can_be_divided(self) -> bool:
-        """Return whether the tree is large and the same in whatever order its nodes are grown.
+    def grow(self, n_threads: int) -> TreeNodes:
+        """Grow the tree. Raises FitStopped."""
+        if self._is_divided():
+            return _grow_in_parts(self, n_threads)
+        workspace = self._workspace()
+        grown = self._grow_best_first(workspace) if self.limits.max_leaf_nodes else self._grow(workspace, WHOLE_TREE)
+        return compact_nodes(workspace.nodes, grown.n_nodes)
+
+    def _is_divided(self) -> bool:
+        """Return whether the tree is grown in parts, which must not depend on the number of threads: the order in which
+        a node searches the features decides between splits that are equally good up to rounding.
 
         Best-first growth compares all leaves. If features or cuts are drawn at random, the draws depend on the order in
         which the nodes before have left the features.
@@ -71,45 +92,24 @@ class TreeGrowth(NamedTuple):
         is_large = len(self.tree_rows.rows) > _MOST_UNDIVIDED_ROWS
         return is_large and considers_all and not is_best_first and not draws_cuts
 
-    def grow_whole(self) -> TreeNodes:
-        """Grow all nodes in the calling thread. Raises FitStopped."""
+    def grow_upper_part(self, parts: PartsOfTree) -> list[PendingNode]:
+        """Grow the root and what is not deferred; return the deferred nodes. Raises FitStopped."""
+        part = _part(len(self.tree_rows.rows), WHOLE_TREE)
         workspace = self._workspace()
-        if self.limits.max_leaf_nodes:
-            with np.errstate(over="ignore"):  # integer overflow of the generator is intended; without the JIT it warns
-                grown = grow_best_first(
-                    self.problem.features,
-                    self.tree_rows,
-                    self.criterion,
-                    self.limits,
-                    self.random_state,
-                    self.stop_flag,
-                    workspace,
-                )
-            return compact_nodes(workspace.nodes, _finished(grown).n_nodes)
-        return compact_nodes(workspace.nodes, self._grow_depth_first(workspace, WHOLE_TREE).n_nodes)
+        grown = self._grow(workspace, part)
+        parts.tree_weight = grown.tree_weight
+        return _collected(workspace, grown, parts, -1, 0)
 
-    def grow_upper_part(self) -> GrownPart:
-        """Grow the nodes with more than half of the rows. Raises FitStopped."""
-        return self._grow_part(WHOLE_TREE._replace(deferred_rows=_deferred_rows(len(self.tree_rows.rows))))
-
-    def grow_subtree(self, root: PendingNode, tree_weight: float) -> GrownPart:
-        """Grow the subtree of a deferred node, or the upper part of a large one. Raises FitStopped."""
-        # The order of features that are constant in the parent is known only in the workspace that it was grown in.
-        root = root._replace(parent=-1, n_constant=0)
-        uncompiled(write_pending)(self._workspace().stack, 0, root)
-        return self._grow_part(TreePart(True, tree_weight, _deferred_rows(root.stop - root.start)))
-
-    def _grow_part(self, part: TreePart) -> GrownPart:
+    def grow_subtree(self, root: PendingNode, parts: PartsOfTree) -> list[PendingNode]:
+        """Grow the subtree of a deferred node, or its upper part; return the deferred nodes. Raises FitStopped."""
         workspace = self._workspace()
-        grown = self._grow_depth_first(workspace, part)
-        nodes = GrowingNodes._make(column[: grown.n_nodes].copy() for column in workspace.nodes)
-        n_positions = len(workspace.stack.seeds)
-        positions = range(n_positions - grown.n_deferred, n_positions)
-        deferred = [uncompiled(read_pending)(workspace.stack, position) for position in positions]
-        return GrownPart(nodes, deferred, grown.tree_weight)
+        # Which features are constant in the parent is known only in the workspace that it was grown in.
+        uncompiled(write_pending)(workspace.stack, 0, root._replace(parent=-1, n_constant=0))
+        part = _part(root.stop - root.start, WHOLE_TREE._replace(is_subtree=True, tree_weight=parts.tree_weight))
+        return _collected(workspace, self._grow(workspace, part), parts, root.parent, root.is_left)
 
-    def _grow_depth_first(self, workspace: GrowthWorkspace, part: TreePart) -> GrowthResult:
-        with np.errstate(over="ignore"):
+    def _grow(self, workspace: GrowthWorkspace, part: TreePart) -> GrowthResult:
+        with np.errstate(over="ignore"):  # integer overflow of the generator is intended; without the JIT it would warn
             grown = grow_depth_first(
                 self.problem.features,
                 self.tree_rows,
@@ -122,12 +122,28 @@ class TreeGrowth(NamedTuple):
             )
         return _finished(grown)
 
+    def _grow_best_first(self, workspace: GrowthWorkspace) -> GrowthResult:
+        with np.errstate(over="ignore"):
+            grown = grow_best_first(
+                self.problem.features,
+                self.tree_rows,
+                self.criterion,
+                self.limits,
+                self.random_state,
+                self.stop_flag,
+                workspace,
+            )
+        return _finished(grown)
+
     def _workspace(self) -> GrowthWorkspace:
         return self.problem.workspaces.get(self.problem.features, self.problem.n_classes)
 
 
-def _deferred_rows(n_rows: int) -> int:
-    return n_rows // 2 if n_rows > _MOST_UNDIVIDED_ROWS else 0
+def _part(n_rows: int, part: TreePart) -> TreePart:
+    """Return the part of a subtree of `n_rows` rows that one call grows."""
+    if n_rows <= _MOST_UNDIVIDED_ROWS:
+        return part
+    return part._replace(fewest_deferred_rows=_FEWEST_DEFERRED_ROWS, most_deferred_rows=n_rows // 2)
 
 
 def _finished(grown: GrowthResult) -> GrowthResult:
@@ -136,35 +152,38 @@ def _finished(grown: GrowthResult) -> GrowthResult:
     return grown
 
 
-def grow_in_parts(growth: TreeGrowth, n_threads: int) -> TreeNodes:
-    """Grow one tree by several threads. Raises FitStopped."""
+def _collected(
+    workspace: GrowthWorkspace, grown: GrowthResult, parts: PartsOfTree, parent: int, is_left: int
+) -> list[PendingNode]:
+    """Add the nodes of a part to `parts`; return its deferred nodes, whose parents are numbered as there."""
+    first = parts.add(workspace.nodes, grown.n_nodes, parent, is_left)
+    n_positions = len(workspace.stack.seeds)
+    positions = range(n_positions - grown.n_deferred, n_positions)
+    deferred = (uncompiled(read_pending)(workspace.stack, position) for position in positions)
+    return [node._replace(parent=first + node.parent) for node in deferred]
+
+
+def _grow_in_parts(growth: TreeGrowth, n_threads: int) -> TreeNodes:
+    """Grow one tree part by part. Raises FitStopped."""
+    parts = PartsOfTree(len(growth.tree_rows.rows), growth.problem.n_classes)
+    deferred = growth.grow_upper_part(parts)
+    if n_threads > 1:
+        _grow_subtrees_in_threads(growth, deferred, parts, n_threads)
+    else:
+        while deferred:
+            deferred += growth.grow_subtree(deferred.pop(), parts)
+    return compact_nodes(parts.nodes, parts.n_nodes)
+
+
+def _grow_subtrees_in_threads(
+    growth: TreeGrowth, deferred: list[PendingNode], parts: PartsOfTree, n_threads: int
+) -> None:
     pool = ThreadPoolExecutor(n_threads)
     try:
-        parts: list[GrowingNodes] = []
-        places: list[Place] = []
-        running: dict[Future[GrownPart], Place] = {pool.submit(growth.grow_upper_part): Place(-1, -1, False)}
+        running = {pool.submit(growth.grow_subtree, node, parts) for node in deferred}
         while running:
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                places.append(running.pop(future))
-                part = future.result()
-                for node in part.deferred:
-                    place = Place(len(parts), node.parent, bool(node.is_left))
-                    running[pool.submit(growth.grow_subtree, node, part.tree_weight)] = place
-                parts.append(part.nodes)
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            further = [node for future in done for node in future.result()]
+            running |= {pool.submit(growth.grow_subtree, node, parts) for node in further}
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-    nodes = _joined(parts, places)
-    return compact_nodes(nodes, len(nodes.feature))
-
-
-def _joined(parts: list[GrowingNodes], places: list[Place]) -> GrowingNodes:
-    """Return the nodes of all parts as one tree, whose root is the first node of the first part."""
-    sizes = [len(part.feature) for part in parts]
-    firsts = np.cumsum([0, *sizes[:-1]])
-    nodes = GrowingNodes._make(map(np.concatenate, zip(*parts, strict=True)))
-    for children in (nodes.children_left, nodes.children_right):
-        children += np.where(children == LEAF, 0, np.repeat(firsts, sizes)).astype(np.int32)
-    for first, place in zip(firsts[1:], places[1:], strict=True):
-        children = nodes.children_left if place.is_left else nodes.children_right
-        children[firsts[place.part] + place.parent] = first
-    return nodes

@@ -183,7 +183,7 @@ def _inner(function: KernelFunction, **options: Any) -> KernelFunction:
 
 
 def uncompiled(function: Any) -> Any:
-    """Return the Python function of a kernel, for `chosen_by_type`."""
+    """Return the Python function of a kernel, for `chosen_by_type` and for callers in Python."""
     return getattr(function, "py_func", function)
 
 

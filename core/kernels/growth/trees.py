@@ -37,16 +37,18 @@ _RANKS_PER_UNIT = 2.0**40
 class TreePart(NamedTuple):
     """Part of a tree that one call grows: a whole tree, or the subtree of the pending node at position 0 of the stack.
 
-    Pending nodes of at most `deferred_rows` rows are not grown, but stored at the end of the stack.
+    Pending nodes with a number of rows in the range of the deferred ones are not grown, but stored at the end of the
+    stack.
     """
 
     is_subtree: bool
     tree_weight: float  # of the whole tree that a subtree belongs to
-    deferred_rows: int
+    fewest_deferred_rows: int
+    most_deferred_rows: int
 
 
 #: All nodes of a tree.
-WHOLE_TREE = TreePart(False, 0.0, 0)
+WHOLE_TREE = TreePart(False, 0.0, 0, -1)
 
 
 class GrowthResult(NamedTuple):
@@ -137,7 +139,7 @@ def _grow_depth_first(
     while size > 0 and stop_flag[0] == 0:
         size -= 1
         pending = read_pending(stack, size)
-        if pending.stop - pending.start <= part.deferred_rows:
+        if part.fewest_deferred_rows <= pending.stop - pending.start <= part.most_deferred_rows:
             n_deferred += 1
             write_pending(stack, stack.seeds.shape[0] - n_deferred, pending)
             continue

@@ -37,9 +37,12 @@ def test_the_choice_of_another_search_is_accepted(state):
     assert rebuilt.choice_.draws_labels
 
 
-def test_the_expected_gain_is_stored_and_0_in_files_without_it(state):
+def test_the_expected_increase_is_stored_and_0_in_files_without_it(state):
     leaderboard = [[0, "extra_trees", 0.5, 4, 0.5, 0.1, 0.03], [1, "forest", 0.5, 4, 0.52, 0.1]]
-    assert [one.gain for one in rebuild(changed(state, leaderboard=leaderboard)).leaderboard_] == [0.03, 0.0]
+    assert [one.expected_increase for one in rebuild(changed(state, leaderboard=leaderboard)).leaderboard_] == [
+        0.03,
+        0.0,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,11 @@ from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE, Candidate
 from core.automatic.decision import ASYMMETRIC_NOISE, HEAVY_NOISE
 from core.automatic.drawn_labels import TrueClasses
 from core.automatic.members import N_TREES
-from core.automatic.search import ScoredCandidate, expected_gains
+from core.automatic.search import N_CHOSEN, ScoredCandidate, expected_increases, part_to_search, search
+from core.forests.fitting import Fit
+from core.monitoring import NullMonitor
+from core.randomness import SeedTree
+from core.validation.training_data import training_data
 
 with warnings.catch_warnings():
     # The estimators follow the contract without scikit-learn's base class; the checks verify this.
@@ -120,7 +124,7 @@ def test_leaderboard_lists_every_candidate_best_first(under_heavy_noise):
     leaderboard = under_heavy_noise.leaderboard_
     assert {one.candidate for one in leaderboard} == set(CANDIDATES[:8])
     assert sorted(leaderboard, key=lambda one: one.rank) == list(leaderboard)
-    expected = [one.score + one.gain for one in leaderboard]
+    expected = [one.expected_score for one in leaderboard]
     assert expected == sorted(expected, reverse=True)
     lines = under_heavy_noise.explain().splitlines()
     assert lines[0] == under_heavy_noise.reason_
@@ -295,14 +299,14 @@ def test_groups_larger_than_the_searched_part_are_searched_in_part(monkeypatch):
     assert model.score(X, y) > 0.8
 
 
-def test_the_expected_gain_is_the_mean_of_a_family():
+def test_the_expected_increase_is_the_mean_of_a_family():
     scores = [
-        ScoredCandidate(number, Candidate(kind, "sqrt", leaf), 0.5, 0.1, gain)
-        for number, (kind, leaf, gain) in enumerate(
+        ScoredCandidate(number, Candidate(kind, "sqrt", leaf), 0.5, 0.1, increase)
+        for number, (kind, leaf, increase) in enumerate(
             [("forest", 1, 0.05), ("extra_trees", 1, -0.04), ("forest", 8, 0.01), ("extra_trees", 64, 0.02)]
         )
     ]
-    np.testing.assert_allclose(expected_gains(scores), [0.03, -0.01, 0.03, -0.01])
+    np.testing.assert_allclose(expected_increases(scores), [0.03, -0.01, 0.03, -0.01])
 
 
 def test_the_expected_score_is_nearer_to_that_of_many_trees():
@@ -313,9 +317,25 @@ def test_the_expected_score_is_nearer_to_that_of_many_trees():
     leaderboard = core.AutoClassifier(random_state=0, n_fits=4).fit(X, y).leaderboard_
     forests = [one.candidate.unfitted(1000).set_params(oob_score=True, random_state=1) for one in leaderboard]
     many = np.mean([forest.fit(X, y).oob_score_ for forest in forests])
-    few, gain = np.mean([one.score for one in leaderboard]), np.mean([one.gain for one in leaderboard])
-    assert gain > 0.01
-    assert abs(few + gain - many) < many - few
+    few, expected = np.mean([(one.score, one.expected_score) for one in leaderboard], axis=0)
+    assert expected > few + 0.01
+    assert abs(expected - many) < many - few
+
+
+def test_the_expected_score_is_an_accuracy():
+    X, y = blobs(60)
+    leaderboard = core.AutoClassifier(random_state=0, n_fits=8).fit(X + 9 * y[:, np.newaxis], y).leaderboard_
+    assert all(0 <= one.expected_score <= 1 for one in leaderboard)
+    worst = leaderboard[-1]._replace(score=0.9, expected_increase=0.2)
+    assert worst.expected_score == 1
+    assert worst._replace(score=0.1, expected_increase=-0.2).expected_score == 0
+
+
+def test_the_best_candidates_of_the_search_are_those_of_its_ranking():
+    X, y = blobs(200, n_classes=3)
+    data = training_data(core.AutoClassifier(), X, noisy(y, 0.3), None, None)
+    result = search(part_to_search(Fit(data, SeedTree(0), NullMonitor(), 1)), CANDIDATES, None)
+    assert [one.scored for one in result.best] == sorted(result.scores, key=lambda one: one.rank)[:N_CHOSEN]
 
 
 def test_labels_are_drawn_with_their_probabilities():
