@@ -163,18 +163,22 @@ def draw_audit_precision(figure: Figure, cells: list[Any], theme: Theme) -> None
 def draw_lambda(figure: Figure, cells: list[Any], theme: Theme) -> None:
     """Draw the accuracy of trees against the share of wrong labels for each lambda, one panel per data set."""
     found = our_estimates([cell for cell in cells if cell["table"] == "table3"])
+    rates, colors = list(_UNIFORM_RATES.values()), _shades(theme.boosted, theme.ours, len(LAMBDAS))
     for number, data in enumerate(_LAMBDA_SETS):
-        axes = _plain_axes(figure, (0.06 + 0.29 * number, 0.12, 0.24, 0.62), theme)
-        for criterion, share in zip(LAMBDAS, np.linspace(0.0, 1.0, len(LAMBDAS)), strict=True):
-            color = tuple((1 - share) * np.array(to_rgb(theme.others)) + share * np.array(to_rgb(theme.ours)))
+        axes = _plain_axes(figure, (0.05 + 0.29 * number, 0.10, 0.24, 0.64), theme)
+        for criterion, color in zip(LAMBDAS, colors, strict=True):
             means = [found["table3", data, criterion, noise].mean for noise in _UNIFORM_RATES]
-            axes.plot(list(_UNIFORM_RATES.values()), means, color=color, marker="o", markersize=4, linewidth=2)
-            if number == len(_LAMBDA_SETS) - 1:
-                axes.text(
-                    1.06, 0.98 - 0.09 * share * 4, f"lambda {criterion[3:]}", color=color, transform=axes.transAxes
-                )
+            axes.plot(rates, means, color=color, marker="o", markersize=4, linewidth=2)
         axes.set_title(data, color=theme.text, fontsize=10.5, loc="left")
-        axes.set_xticks(list(_UNIFORM_RATES.values()), [f"{rate} %" for rate in _UNIFORM_RATES.values()])
+        axes.set_xticks(rates, [f"{rate} %" for rate in rates])
+    for line, (criterion, color) in enumerate(zip(LAMBDAS, colors, strict=True)):
+        axes.text(1.08, 0.95 - 0.1 * line, f"lambda {criterion[3:]}", color=color, transform=axes.transAxes)
+
+
+def _shades(first: str, last: str, n_colors: int) -> list[tuple[float, ...]]:
+    """Return colors from `first` to `last` in equal steps."""
+    ends = np.array([to_rgb(first), to_rgb(last)])
+    return [tuple((1 - share) * ends[0] + share * ends[1]) for share in np.linspace(0.0, 1.0, n_colors)]
 
 
 PICTURES = {

@@ -55,11 +55,11 @@ NumberOfFits = Annotated[
 class AutoClassifier(EnsemblePaths, VotingTrees):
     """The most accurate forests of a search, chosen on the given labels alone, which may be wrong.
 
-    Forests and extra trees with different numbers of features and rows per leaf are compared by out-of-bag accuracy,
-    and the trees of the four best vote together. If about 30 % of the labels or more are estimated to be wrong, or if
-    the noise prefers some classes, the trees of these four are grown on labels that are drawn from the estimated
-    probabilities of the true classes. The same `random_state` gives the same classifier for any `n_jobs`, unless
-    `time_budget` is set.
+    Forests and extra trees with different numbers of features and rows per leaf are compared by the out-of-bag accuracy
+    that they are expected to have with many trees, and the trees of the four best vote together. If about 30 % of the
+    labels or more are estimated to be wrong, or if the noise prefers some classes, the trees of these four are grown on
+    labels that are drawn from the estimated probabilities of the true classes. The same `random_state` gives the same
+    classifier for any `n_jobs`, unless `time_budget` is set.
 
     Fitted attributes:
 

@@ -31,7 +31,7 @@ assert set(_OBSTACLES) == set(get_args(NotEstimated))
 class Choice(NamedTuple):
     """Result of a search, as JSON values beside the scores."""
 
-    leaderboard: tuple[ScoredCandidate, ...]  # best first
+    leaderboard: tuple[ScoredCandidate, ...]  # best expected score first
     n_chosen: int  # the first candidates of the leaderboard
     noise_rate: float | None  # estimated share of wrong labels; None without an estimate
     noise_rate_error: float | None  # its standard error
