@@ -66,8 +66,7 @@ def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noi
     """Return the probabilities of the true class of every row of the fit. Raises FitStopped.
 
     Rows that the search has left out have the votes of all trees of its best candidates. These were grown without them
-    and are grown again, because the search keeps no trees.
-    A row of a group that is in the search in part has no votes.
+    and are grown again, because the search keeps no trees. A row of a group that is in the search in part has no votes.
     """
     table = np.full((len(fit.data.X), len(fit.data.labels.classes)), np.nan)
     others = np.ones(len(table), dtype=bool)
@@ -87,6 +86,7 @@ def _votes_on(fit: Fit, part: SearchedPart, rows: NDArray[np.bool_], result: Sea
     total = np.zeros((len(X), len(fit.data.labels.classes)))
     with stopping_with(fit.monitor):
         for one in result.best:
-            trees = grow_candidate(part, one.scored.number, one.scored.candidate, progress)
+            bootstrap = member_bootstrap(part.fit, one.scored.number, TREES_PER_CANDIDATE)
+            trees = grow_candidate(part, one.scored.candidate, bootstrap, progress)
             total += votes(X, trees, vote, fit.n_threads)
     return total / len(result.best)

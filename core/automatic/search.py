@@ -151,9 +151,8 @@ def _until(deadline: float | None, candidates: tuple[Candidate, ...]) -> Iterato
         yield number, candidate
 
 
-def grow_candidate(part: SearchedPart, number: int, candidate: Candidate, progress: Progress) -> Trees:
-    """Grow the trees of candidate `number` of the search. Raises FitStopped."""
-    bootstrap = member_bootstrap(part.fit, number, TREES_PER_CANDIDATE)
+def grow_candidate(part: SearchedPart, candidate: Candidate, bootstrap: Bootstrap, progress: Progress) -> Trees:
+    """Grow the trees of a candidate on the rows of the search. Raises FitStopped."""
     return grow_gini_forest(part.problem.with_settings(candidate.settings), bootstrap, part.fit.n_threads, progress)
 
 
@@ -164,8 +163,8 @@ def _voted(part: SearchedPart, number: int, candidate: Candidate, progress: Prog
     Samworth 2017, "Random-projection ensemble classification"). So the increase from all trees to many is as large as
     that from half of them to all.
     """
-    fit, trees = part.fit, grow_candidate(part, number, candidate, progress)
-    bootstrap = member_bootstrap(fit, number, TREES_PER_CANDIDATE)
+    fit, bootstrap = part.fit, member_bootstrap(part.fit, number, TREES_PER_CANDIDATE)
+    trees = grow_candidate(part, candidate, bootstrap, progress)
     middle = TREES_PER_CANDIDATE // 2
     halves = [_votes(fit, trees, bootstrap, half) for half in (slice(None, middle), slice(middle, None))]
     votes = merge_votes(halves)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from core.exceptions import FitStopped
 from core.growth.growth_problem import GrowthProblem
 from core.kernels.criteria.catalog import Criterion
+from core.kernels.features import BinnedFeatures
 from core.kernels.growth.growth_workspace import GrowthLimits, GrowthWorkspace
 from core.kernels.growth.nodes import PendingNode
 from core.kernels.growth.partition import TreeRows
@@ -35,6 +36,10 @@ from core.monitoring import STOPPED
 _MOST_UNDIVIDED_ROWS = 4096
 #: Smaller nodes are not worth a call of their own.
 _FEWEST_DEFERRED_ROWS = 1024
+
+
+#: Arguments that both growth kernels have in common, before the workspace.
+_Arguments = tuple[BinnedFeatures, TreeRows, Criterion, GrowthLimits, NDArray[np.uint64], NDArray[np.uint8]]
 
 
 class PartsOfTree:
@@ -110,30 +115,14 @@ class TreeGrowth(NamedTuple):
 
     def _grow(self, workspace: GrowthWorkspace, part: TreePart) -> GrowthResult:
         with np.errstate(over="ignore"):  # integer overflow of the generator is intended; without the JIT it would warn
-            grown = grow_depth_first(
-                self.problem.features,
-                self.tree_rows,
-                self.criterion,
-                self.limits,
-                self.random_state,
-                self.stop_flag,
-                workspace,
-                part,
-            )
-        return _finished(grown)
+            return _finished(grow_depth_first(*self._arguments(), workspace, part))
 
     def _grow_best_first(self, workspace: GrowthWorkspace) -> GrowthResult:
         with np.errstate(over="ignore"):
-            grown = grow_best_first(
-                self.problem.features,
-                self.tree_rows,
-                self.criterion,
-                self.limits,
-                self.random_state,
-                self.stop_flag,
-                workspace,
-            )
-        return _finished(grown)
+            return _finished(grow_best_first(*self._arguments(), workspace))
+
+    def _arguments(self) -> _Arguments:
+        return self.problem.features, *self[1:]
 
     def _workspace(self) -> GrowthWorkspace:
         return self.problem.workspaces.get(self.problem.features, self.problem.n_classes)
