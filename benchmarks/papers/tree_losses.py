@@ -280,7 +280,8 @@ def main(words: list[str] | None = None) -> None:
         if lines:
             print(f"\n{task.title} ({LEGEND})\n\n" + "\n".join(lines))
             print("\nLeaves per tree\n\n" + "\n".join(leaves_lines(name, cells)), flush=True)
-            print("\nValues of lambda\n\n" + "\n".join(lambda_lines(name, cells)), flush=True)
+            if lambdas := list(lambda_lines(name, cells)):
+                print("\nValues of lambda\n\n" + "\n".join(lambdas), flush=True)
 
 
 if __name__ == "__main__":

@@ -158,7 +158,9 @@ def combine_credal_risks(
 
     The free mass s belongs to the child with the larger entropy.
     """
-    return left_risk + right_risk + criterion.mass * max(left_risk / left_weight, right_risk / right_weight)
+    left_entropy = left_risk / left_weight if left_weight > 0.0 else 0.0
+    right_entropy = right_risk / right_weight if right_weight > 0.0 else 0.0
+    return left_risk + right_risk + criterion.mass * max(left_entropy, right_entropy)
 
 
 @inner_kernel

@@ -150,9 +150,9 @@ def _scan_risks(
     for e in range(n_entries):
         next_code = key_code(keys[e])
         if next_code != code:
-            objective = combine_risks(
-                criterion, side.weight, side_risk(criterion, side, left), totals.weight - side.weight, right_risk[e]
-            )
+            # The weight of very light rows is lost in the rounding of the others.
+            left_risk = side_risk(criterion, side, left) if side.weight > 0.0 else 0.0
+            objective = combine_risks(criterion, side.weight, left_risk, totals.weight - side.weight, right_risk[e])
             if objective <= limit:
                 # The store keeps the compiler from replacing this rarely taken branch by conditional moves, on which
                 # each iteration would depend.
@@ -201,7 +201,9 @@ def _scan_pairs(
     for e in range(n_entries):
         next_code = key_code(keys[e])
         if next_code != code:
-            objective = -pair_gain(criterion, left, left_weight, right, totals.weight - left_weight)
+            objective, right_weight = np.inf, totals.weight - left_weight
+            if left_weight > 0.0 and right_weight > 0.0:
+                objective = -pair_gain(criterion, left, left_weight, right, right_weight)
             if cuts.first <= code < cuts.end and beats(objective, feature, code, best, tolerance):
                 best = Cut(feature, objective, code, next_code, cuts.missing_goes_left, np.nan)
             code = next_code
