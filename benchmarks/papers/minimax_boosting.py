@@ -8,7 +8,8 @@ Protocol (section 6 and appendix H of the paper): random stratified partitions w
 lambda = 1 / sqrt(training rows), noise in training labels only. Adversarial noise flips the training rows of largest
 margin under a LogitBoost rule of the clean labels. The paper does not state the number of rounds; we run at most 200,
 with trees of at most 10 leaves. Categories are numbered in sorted order, missing values stay missing. Table 5 draws
-5,000 training rows, and tests on as many (susy, of which there are 11,000 rows with 8 features, higgs and forestcov).
+5,000 training rows, and tests on as many (susy, of which there are 11,000 rows with 8 features, higgs with all 28
+features, and forestcov).
 Table 4 follows from table 3: the mean rank without noise and the mean increase of the error, over the data sets that
 are there. "lambda" repeats figure 6, of which the paper publishes no numbers: RMBoost with other values of lambda.
 

@@ -9,7 +9,7 @@ LOSSES = ("gini", "entropy", "misclassification", "twoing", "ranking", {"kind": 
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-@pytest.mark.parametrize("seed", (7, 16, 36))
+@pytest.mark.parametrize("seed", [7, 16, 36])
 def test_trees_grow(loss, seed: int) -> None:
     """With these seeds, all rows of the lowest value of a node weigh less than the rounding of the others."""
     generator = np.random.default_rng(seed)
