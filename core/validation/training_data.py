@@ -22,6 +22,8 @@ ClassWeight = Mapping[Hashable, float] | str | None
 
 #: Bounds of the number of rows times the largest weight, which keep all sums far from the limits of float64.
 MIN_TOTAL_WEIGHT, MAX_TOTAL_WEIGHT = 2.0**-1000, 2.0**1000
+#: Lightest row that trees are grown on, relative to the heaviest; the product of three such weights is above 0.
+LEAST_RELATIVE_WEIGHT = 1e-100
 #: Class numbers are stored in 16 bits during growth.
 MAX_CLASSES = 2**16 - 1
 
@@ -100,7 +102,8 @@ def _scaled(
 ) -> tuple[NDArray[np.float64], float]:
     """Return the weights of rows in units of the largest power of two that is at most the largest weight, and the unit.
 
-    Growth multiplies weights, which must neither overflow nor underflow. Scaling by a power of two is exact.
+    Growth multiplies weights, which must neither overflow nor underflow. Scaling by a power of two is exact. A row that
+    weighs less than `LEAST_RELATIVE_WEIGHT` is left out like one of weight 0.
     """
     with np.errstate(over="ignore", under="ignore"):
         weights = sample_weights * class_weights
@@ -115,7 +118,9 @@ def _scaled(
         )
     exponent = math.frexp(largest)[1] - 1
     with np.errstate(under="ignore"):
-        return np.ldexp(weights, -exponent), math.ldexp(1.0, exponent)
+        relative = np.ldexp(weights, -exponent)
+    relative[relative < LEAST_RELATIVE_WEIGHT] = 0.0
+    return relative, math.ldexp(1.0, exponent)
 
 
 def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:

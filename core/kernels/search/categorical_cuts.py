@@ -24,13 +24,18 @@ from core.kernels.search.scanning import Cut, CutRange, NodeTotals, scan_cuts
 from core.kernels.search.search_workspace import SearchLimits, SearchWorkspace
 
 _BITS_PER_WORD = 64
+#: So large that a gain of a slight slope does not vanish in the rounding of the impurity; a power of two, which is exact.
+_LARGE_OBJECTIVE = 2.0**400
 
 
 @inner_kernel
 def _objective_without_gain(criterion: Criterion, impurity: float, weight: float) -> float:
     """Return the objective of a cut whose gain is 0; the gain falls linearly with the objective."""
     at_zero = gain_from_objective(criterion, impurity, 0.0, weight)
-    return at_zero / (at_zero - gain_from_objective(criterion, impurity, 1.0, weight))
+    fall = at_zero - gain_from_objective(criterion, impurity, _LARGE_OBJECTIVE, weight)
+    if fall == 0.0:  # the free mass of Credal-C4.5 outweighs all rows: no cut gains anything
+        return 0.0
+    return at_zero / fall * _LARGE_OBJECTIVE
 
 
 @inner_kernel
