@@ -24,7 +24,7 @@ from core.kernels.search.scanning import Cut, CutRange, NodeTotals, scan_cuts
 from core.kernels.search.search_workspace import SearchLimits, SearchWorkspace
 
 _BITS_PER_WORD = 64
-#: So large that a gain of a slight slope does not vanish in the rounding of the impurity; a power of two, which is exact.
+#: A gain of slight slope does not vanish in the rounding of the impurity. A power of two, so that products are exact.
 _LARGE_OBJECTIVE = 2.0**400
 
 
