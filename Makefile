@@ -71,8 +71,10 @@ clean: ## Remove installed packages, caches and built documentation; keep the st
 
 # --- implementation --------------------------------------------------------------------------------------------------
 
+# Extras stay in the lock files: older versions of pip do not take "name==1.0" for the pin of "name[extra]", and refuse
+# to install as soon as a newer release than the locked one exists.
 LOCK_OPTIONS := --quiet $(if $(filter 0,$(UPGRADE)),,--upgrade) --universal --python-version 3.11 --generate-hashes \
-	--no-annotate --no-header
+	--no-strip-extras --no-annotate --no-header
 
 BUILD_DOCS := $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env --jobs auto docs docs/_build/html
 
