@@ -28,11 +28,13 @@ _KERNELS = "core.kernels."
 
 #: Steps in which the kernels of a fit are compiled. Of the growth of trees there is one step for each loss.
 BINNING, LINEAR_PROGRAMS, PREDICTIONS = "binning", "linear programs", "predictions"
+KERNEL_RIDGE = "kernel ridge regression"
 _STEPS = {
     "growth.binning": BINNING,
     "simplex": LINEAR_PROGRAMS,
     "prediction.rule_outputs": LINEAR_PROGRAMS,  # the margins of the rows, which each program needs
     "prediction": PREDICTIONS,
+    "ridge": KERNEL_RIDGE,
     "row_scans": PREDICTIONS,
 }
 

@@ -15,6 +15,7 @@ from core.boosting.boosted_classifier import BoostedClassifier
 from core.boosting.lpboost import LPBoostClassifier
 from core.boosting.rmboost import RMBoostClassifier
 from core.forests.forest import ExtraTreesClassifier, GrownForest
+from core.kernel_ridge.fitting import MAX_FEATURES, MAX_LANDMARKS
 from core.losses.parsing import parse_loss
 from core.registry import AnyClassifier
 
@@ -38,6 +39,8 @@ _THRESHOLD_BYTES = 8
 _TABLES_OF_SCORES, _TABLES_OF_VOTES = 9, 4
 #: Arrays (row, class) that the probabilities of true classes and the labels drawn from them take.
 _TABLES_OF_DRAWING = 8
+#: Arrays (row, landmark) and copies of the rows that a kernel ridge regression takes.
+_TABLES_OF_RIDGE, _COPIES_OF_RIDGE = 3, 3
 #: Share of the rows that a bootstrap sample contains.
 _DRAWN = 0.64
 #: Leaves for each row of a leaf that `min_samples_leaf` allows: splits are rarely even.
@@ -125,8 +128,10 @@ def _search_memory(shape: TableShape, n_threads: int) -> FitMemory:
     searched = _largest_forest(TREES_PER_CANDIDATE, part, n_threads)
     n_votes = len(FAMILIES) * N_CHOSEN + 3
     searching = searched.model + n_votes * _table_of_classes(part) + searched.growing + part.table_bytes
+    ridge = 8 * part.n_rows * (_TABLES_OF_RIDGE * MAX_LANDMARKS + _COPIES_OF_RIDGE * MAX_FEATURES)
+    ridge += _TABLES_OF_VOTES * _table_of_classes(part)
     drawing = _TABLES_OF_DRAWING * _table_of_classes(shape) + shape.table_bytes
-    return members._replace(growing=searching + members.growing + drawing)
+    return members._replace(growing=searching + ridge + members.growing + drawing)
 
 
 def _largest_forest(n_trees: int, shape: TableShape, n_threads: int) -> FitMemory:

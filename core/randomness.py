@@ -28,6 +28,7 @@ class Purpose(IntEnum):
     SEARCH = 9  #: with the number of a candidate, bootstrap and feature draws of its trees
     SEARCH_ROWS = 10  #: rows that candidates are compared on
     DRAWN_LABELS = 11  #: with the numbers of a member and a tree, the labels that the tree is grown on
+    LANDMARKS = 12  #: rows that a kernel ridge regression compares others with
 
 
 def _entropy(random_state: Seed) -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.automatic.auto_classifier import AutoClassifier
 from core.boosting.linear_programs.minimax_program import MinimaxProgram
 from core.boosting.linear_programs.regularized_duals import RegularizedDuals
 from core.boosting.lpboost import LPBoostClassifier
@@ -18,6 +19,7 @@ from core.boosting.rmboost import RMBoostClassifier
 from core.boosting.rule_table import RuleTable
 from core.compilation import (
     BINNING,
+    KERNEL_RIDGE,
     LINEAR_PROGRAMS,
     PREDICTIONS,
     StepReport,
@@ -29,6 +31,9 @@ from core.evaluation import evaluate
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.forests.tree import TreeClassifier
 from core.growth.binning import bin_features
+from core.kernel_ridge.fitting import fit_kernel_ridge
+from core.kernel_ridge.model import KernelRidge
+from core.kernel_ridge.row_encoding import row_encoding
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 from core.kernels.search.search_workspace import new_search_workspace
 from core.losses.catalog import LOSSES
@@ -37,6 +42,7 @@ from core.monitoring import FitMonitor, NullMonitor
 from core.noise.correction import is_estimated, two_class_correction
 from core.registry import AnyClassifier
 from core.validation.categories import CategoricalFeatures
+from core.validation.training_data import training_data
 
 #: More distinct values than the maximum number of bins, so that binning with merged values is compiled too.
 _ROWS = 600
@@ -70,6 +76,7 @@ def warm_up_predictions() -> None:
         for tree in (_stump(), _stump(splits_categories=True)):
             tree.predict_proba(X)
             tree.tree_.apply(X)
+    _ridge().scores(_rows())
 
 
 def warm_up_linear_programs() -> None:
@@ -86,6 +93,14 @@ def warm_up_linear_programs() -> None:
     program = MinimaxProgram(table, signs, row_shares, _PRICE)
     program.add_rule(0)
     RegularizedDuals(table, signs, row_shares, _PRICE).follow(program.solve().rules)
+
+
+def warm_up_kernel_ridge() -> None:
+    """Compile the fit of the regression that automatic classifiers need beside the growth of their trees."""
+    measure_compilation()
+    labels = np.arange(_ROWS) % 2
+    data = training_data(TreeClassifier(), _rows(), labels, None, None)
+    fit_kernel_ridge(data, np.eye(2)[labels], np.arange(2), np.random.default_rng(0))
 
 
 def warm_up_category_ranking() -> None:
@@ -128,7 +143,9 @@ def compilation_steps(estimators: Sequence[AnyClassifier]) -> list[str]:
     fits = list(_fits(estimators))
     growth = dict.fromkeys(growth_step(_loss_kind(one)) for one in fits)
     solves_programs = any(isinstance(one, RMBoostClassifier | LPBoostClassifier) for one in fits)
-    return [BINNING, *growth, *([LINEAR_PROGRAMS] if solves_programs else []), PREDICTIONS]
+    fits_ridges = any(isinstance(one, AutoClassifier) for one in fits)
+    others = [*([LINEAR_PROGRAMS] if solves_programs else []), *([KERNEL_RIDGE] if fits_ridges else [])]
+    return [BINNING, *growth, *others, PREDICTIONS]
 
 
 def _fits(estimators: Sequence[AnyClassifier]) -> Iterator[AnyClassifier]:
@@ -198,6 +215,12 @@ def _rows(n_codes: int = 4) -> NDArray[np.float64]:
     X = np.column_stack([np.arange(_ROWS) + 0.1, np.arange(_ROWS) % n_codes])
     X[0] = np.nan
     return X
+
+
+def _ridge() -> KernelRidge:
+    """Return a regression with one landmark, made without a fit."""
+    encoding = row_encoding(_rows(), np.zeros(2, dtype=np.bool_), np.arange(2))
+    return KernelRidge(encoding, np.zeros((2, 1)), np.zeros((2, 1)), np.full(2, 0.5), 1.0)
 
 
 def _stump(splits_categories: bool = False) -> TreeClassifier:

@@ -148,6 +148,8 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> None:
     chosen = parse_arguments(arguments)
     cells = [cell for cell in CellFile(chosen.cells, KEY).by_key().values() if cell["rows"] == chosen.rows]
+    if not cells:
+        raise SystemExit(f"{chosen.cells} has no cells with --rows {chosen.rows}; name another file with --cells.")
     draw_pictures(comparisons(cells, list(TABLES)), chosen.folder)
 
 

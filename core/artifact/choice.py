@@ -7,6 +7,7 @@ from core.automatic.auto_classifier import AutoClassifier
 from core.automatic.candidates import Candidate, ForestKind
 from core.automatic.decision import Choice
 from core.automatic.noise import NotEstimated
+from core.automatic.ridge import RidgeShare
 from core.automatic.search import ScoredCandidate
 from core.exceptions import ArtifactError
 
@@ -26,7 +27,8 @@ def choice_metadata(estimator: AutoClassifier) -> dict[str, Any]:
 def restore_choice(estimator: AutoClassifier, metadata: dict[str, Any]) -> None:
     """Give an automatic classifier its choice. Raises ArtifactError, KeyError, TypeError and ValueError."""
     leaderboard = tuple(_scored(*entry) for entry in metadata["leaderboard"])
-    choice = Choice(**{**metadata, "leaderboard": leaderboard})
+    ridge = _ridge_share(metadata.get("kernel_ridge"))
+    choice = Choice(**{**metadata, "leaderboard": leaderboard, "kernel_ridge": ridge})
     if len({one.number for one in leaderboard}) < len(leaderboard):
         raise ArtifactError("the leaderboard lists a candidate twice.")
     if list(leaderboard) != sorted(leaderboard, key=lambda one: one.rank):
@@ -35,6 +37,16 @@ def restore_choice(estimator: AutoClassifier, metadata: dict[str, Any]) -> None:
         raise ArtifactError("the number of members does not match the leaderboard and the trees.")
     _check_noise(choice)
     estimator.choice_ = choice
+
+
+def _ridge_share(entry: Any) -> RidgeShare | None:
+    """Return the share of a regression. Older files have none."""
+    if entry is None:
+        return None
+    ridge = RidgeShare(*(share(number) for number in entry))
+    if not 0 < ridge.share < 1:
+        raise ArtifactError("the share of the kernel ridge regression is not between 0 and 1.")
+    return ridge
 
 
 def _check_noise(choice: Choice) -> None:

@@ -6,8 +6,8 @@
 Arrays are little-endian and aligned, so that processes share them by mapping the file into memory. The bytes depend
 only on data, parameters, seed and library versions. Reading trusts nothing: the header is plain JSON, the offset and
 shape of every array are checked against the size of the file, and every node is checked before any prediction visits
-it. Neither writing nor reading holds the trees in memory twice. Files of formats 1 and 2 can still be read; files are
-always written in the newest format.
+it. Neither writing nor reading holds the trees in memory twice. Files of formats 1 to 3 can still be read, of which the
+third lacks kernel ridge regressions; files are always written in the newest format.
 """
 
 import hashlib
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from core.artifact.format_1 import state_of_format_1
 from core.artifact.format_2 import arrays_of_format_2
 from core.artifact.pieces import Pieces
+from core.artifact.ridge import RIDGE_ARRAYS
 from core.artifact.rules import OUTPUTS, split_by_tree
 from core.artifact.state import EstimatorState, estimator_state, rebuild
 from core.artifact.trees import tree_arrays, trees_from_arrays
@@ -35,7 +36,7 @@ from core.monitoring import stop_point
 from core.registry import AnyClassifier
 
 MAGIC = b"BRISTLE\x01"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 _ALIGNMENT = 64
 _DIGEST_BYTES = 32
 _PREFIX_BYTES = len(MAGIC) + 8
@@ -62,6 +63,7 @@ def save(estimator: AnyClassifier, path: str | Path, *, schema: Mapping[str, Any
     """
     state = estimator_state(estimator, schema)
     arrays = tree_arrays(state.trees) | ({OUTPUTS: state.outputs} if state.outputs else {})
+    arrays |= {name: [array] for name, array in state.ridge.items()}
     header = {
         "format": FORMAT_VERSION,
         **state.metadata,
@@ -113,8 +115,9 @@ def _state(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Estimator
     if header["format"] == 1:
         return state_of_format_1(header, arrays)
     outputs = arrays.pop(OUTPUTS, None)
+    ridge = {name: arrays.pop(name) for name in RIDGE_ARRAYS if name in arrays}
     trees = trees_from_arrays(arrays_of_format_2(arrays) if header["format"] == 2 else arrays)
-    return EstimatorState(header, trees, [] if outputs is None else split_by_tree(outputs, trees))
+    return EstimatorState(header, trees, [] if outputs is None else split_by_tree(outputs, trees), ridge)
 
 
 def _check_loadable(state: EstimatorState, arrays: dict[str, Pieces]) -> None:

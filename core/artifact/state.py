@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from core.artifact.choice import choice_metadata, restore_choice
 from core.artifact.columns import columns_from_json, columns_to_json, left_out_from_json
 from core.artifact.numbers import finite, share
 from core.artifact.pieces import Pieces
+from core.artifact.ridge import restore_ridge, ridge_arrays
 from core.artifact.rules import N_RULE_CLASSES, booster_metadata, restore_booster
 from core.artifact.trees import check_nodes
 from core.automatic.auto_classifier import AutoClassifier
@@ -45,6 +47,7 @@ class EstimatorState(NamedTuple):
     metadata: dict[str, Any]  # JSON values
     trees: Trees
     outputs: Pieces  # output of each node, (node,), one array per tree of a booster; empty for other estimators
+    ridge: Mapping[str, NDArray[Any]] = MappingProxyType({})  # arrays of a kernel ridge regression by their names
 
 
 def estimator_state(estimator: AnyClassifier, schema: Mapping[str, Any] | None) -> EstimatorState:
@@ -75,6 +78,9 @@ def estimator_state(estimator: AnyClassifier, schema: Mapping[str, Any] | None) 
         return EstimatorState(metadata, estimator.trees_, [rule.outputs for rule in estimator.rules_])
     if isinstance(estimator, AutoClassifier):
         metadata["choice"] = choice_metadata(estimator)
+        ridge = estimator.kernel_ridge_
+        metadata["ridge_width"] = None if ridge is None else ridge.width
+        return EstimatorState(metadata, estimator.trees_, [], ridge_arrays(ridge))
     return EstimatorState(metadata, estimator.trees_, [])
 
 
@@ -167,6 +173,9 @@ def _restore_trees(estimator: AnyClassifier, state: EstimatorState) -> None:
     estimator.trees_ = state.trees
     if isinstance(estimator, AutoClassifier):
         restore_choice(estimator, state.metadata["choice"])
+        restore_ridge(estimator, state.metadata.get("ridge_width"), state.ridge)
+    elif state.ridge:
+        raise ArtifactError("only an automatic classifier has a kernel ridge regression.")
 
 
 def _checked_params(kind: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from core.automatic.members import (
 )
 from core.automatic.noise import noise_of_search
 from core.automatic.report import leaderboard_table
-from core.automatic.search import SEARCHING, ScoredCandidate, part_to_search, search
+from core.automatic.ridge import mixed_votes, ridge_of_search
+from core.automatic.search import SEARCHING, ScoredCandidate, is_over, part_to_search, search
 from core.compilation import announce_compilation
 from core.fit_summary import FitSummary, growth_summary
 from core.forests.fitting import Fit
@@ -29,8 +30,10 @@ from core.growth.growing import thread_count
 from core.growth.growth_parameters import ClassWeights, Jobs, RandomState
 from core.growth.leaf_paths import EnsemblePaths
 from core.growth.tree_structure import Trees, rescale_node_weights
+from core.kernel_ridge.model import KernelRidge
 from core.losses.catalog import SquaredError
 from core.monitoring import FitMonitor, NullMonitor
+from core.noise.correction import clip_to_simplex
 from core.noise.estimation import TransitionEstimate
 from core.parameters import Bounds, Help
 from core.randomness import SeedTree
@@ -56,7 +59,8 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
     """The most accurate forests of a search, chosen on the given labels alone, which may be wrong.
 
     Forests and extra trees with different numbers of features and rows per leaf are compared by the out-of-bag accuracy
-    that they are expected to have with many trees, and the trees of the four best vote together. If about 30 % of the
+    that they are expected to have with many trees, and the trees of the four best vote together, with a kernel ridge
+    regression if that is more accurate out of bag. If about 30 % of the
     labels or more are estimated to be wrong, or if the noise prefers some classes, the trees of these four are grown on
     labels that are drawn from the estimated probabilities of the true classes. The same `random_state` gives the same
     classifier for any `n_jobs`, unless `time_budget` is set.
@@ -67,6 +71,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
     - `choice_` (Choice): the leaderboard, the noise rate that it relies on and what was chosen; `explain()` prints it;
     - `noise_estimate_` (TransitionEstimate), among the classes of at least 10 rows; None with class weights, for too
       few rows, for more than 50 classes and for one class; it is not saved in artifacts;
+    - `kernel_ridge_` (KernelRidge), the regression that votes beside the trees with the share in `choice_`, or None;
     - `trees_` (Trees), all trees in the order of the members, and `loss_`, the loss that they were grown with.
     """
 
@@ -75,6 +80,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
 
     choice_: Choice
     noise_estimate_: TransitionEstimate | None
+    kernel_ridge_: KernelRidge | None
 
     def __init__(
         self,
@@ -112,9 +118,12 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         choice, true_classes = decide(result, noise), None
         if choice.draws_labels and not isinstance(noise, str):
             true_classes = true_classes_of_rows(fit, part, result, noise)
+        ridge = None if is_over(deadline) else ridge_of_search(part, result, true_classes)
         trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes)
         rescale_node_weights(trees, data.weight_unit)
-        self.trees_, self.loss_, self.choice_ = trees, SquaredError(), choice
+        self.trees_, self.loss_ = trees, SquaredError()
+        self.choice_ = choice._replace(kernel_ridge=ridge and ridge.share)
+        self.kernel_ridge_ = ridge and ridge.model
         self.noise_estimate_ = None if isinstance(noise, str) else noise.fitted.estimate
         self.classes_ = data.labels.classes
         return self
@@ -135,6 +144,14 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         self._check_is_fitted("trees_")
         return f"{self.choice_.reason()}\n\n{leaderboard_table(self.choice_)}"
 
+    def probabilities_of_checked(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what `predict_proba` does for rows that `prediction_rows` would return as they are."""
+        votes, share = super().probabilities_of_checked(rows), self.choice_.kernel_ridge
+        if self.kernel_ridge_ is None or share is None:
+            return votes
+        scores = self.kernel_ridge_.scores(rows, thread_count(self.n_jobs))
+        return clip_to_simplex(mixed_votes(votes, scores, share.share))
+
     @property
     def reason_(self) -> str:
         """One-sentence account of the choice and its reasons."""
@@ -149,14 +166,17 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
 
     @property
     def weights_(self) -> NDArray[np.float64]:
-        """Weight of each member in the predictions, (member,), in the order of the leaderboard; their sum is 1."""
+        """Weight of each forest in the predictions, (member,), in the order of the leaderboard; what their sum lacks to
+        1 is that of the kernel ridge regression.
+        """
         self._check_is_fitted("trees_")
         sizes = np.array([len(trees) for trees in self._trees_of_members()], dtype=np.float64)
-        return np.asarray(sizes / sizes.sum())
+        ridge = self.choice_.kernel_ridge
+        return np.asarray(sizes / sizes.sum() * (1.0 - (ridge.share if ridge else 0.0)))
 
     @property
     def estimators_(self) -> list[ForestClassifier | ExtraTreesClassifier]:
-        """Members as fitted forests, which share the trees; predictions are their mean with `weights_`."""
+        """Members as fitted forests, which share the trees; their mean with `weights_` is their part of predictions."""
         self._check_is_fitted("trees_")
         members = zip(self.choice_.chosen, self._trees_of_members(), strict=True)
         return [self._as_forest(scored.candidate, trees) for scored, trees in members]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from core.automatic.noise import NotEstimated, SearchedNoise
+from core.automatic.ridge import RidgeShare
 from core.automatic.search import ScoredCandidate, SearchResult
 from core.noise.estimation import TransitionEstimate
 from core.noise.noise_models import even_pattern, transition_rows
@@ -39,6 +40,7 @@ class Choice(NamedTuple):
     not_estimated: NotEstimated | None  # why there is no estimate
     is_identified: bool  # whether the labels identify the noise
     draws_labels: bool  # whether trees are grown on labels drawn from the probabilities of the true classes
+    kernel_ridge: RidgeShare | None = None  # share of a regression in the vote; None without one
 
     @property
     def chosen(self) -> tuple[ScoredCandidate, ...]:
@@ -50,8 +52,15 @@ class Choice(NamedTuple):
         best = self.leaderboard[0]
         return (
             f"{_members(self.n_chosen, len(self.leaderboard))}: the best is right on {best.score:.1%} "
-            f"± {best.score_error:.1%} of the given labels out of bag; {self._noise()}."
+            f"± {best.score_error:.1%} of the given labels out of bag; {self._ridge()}{self._noise()}."
         )
+
+    def _ridge(self) -> str:
+        if self.kernel_ridge is None:
+            return ""
+        ridge = self.kernel_ridge
+        raised = f"raises the accuracy of the vote from {ridge.forests_score:.1%} to {ridge.score:.1%}"
+        return f"a kernel ridge regression has {ridge.share:.0%} of the vote, which {raised}; "
 
     def _noise(self) -> str:
         if self.not_estimated is not None:
@@ -80,6 +89,7 @@ class Choice(NamedTuple):
             "is_identified": self.is_identified,
             "draws_labels": self.draws_labels,
             "n_chosen": self.n_chosen,
+            "kernel_ridge": None if self.kernel_ridge is None else self.kernel_ridge._asdict(),
             "leaderboard": [
                 {
                     "number": one.number,
@@ -100,7 +110,7 @@ def _members(n_chosen: int, n_candidates: int) -> str:
 
 
 def decide(result: SearchResult, noise: SearchedNoise | NotEstimated) -> Choice:
-    """Return the choice that follows from the scores and the estimate of the noise."""
+    """Return the choice that follows from the scores and the estimate of the noise, without a regression."""
     leaderboard, n_chosen = tuple(sorted(result.scores, key=lambda one: one.rank)), len(result.best)
     if isinstance(noise, str):
         return Choice(leaderboard, n_chosen, None, None, None, noise, False, False)

@@ -25,6 +25,7 @@ class TrueClasses:
 
     def __init__(self, probabilities: NDArray[np.float64]) -> None:
         """Take probabilities (row, class), whose rows sum to 1."""
+        self.probabilities = probabilities
         self._cumulative = np.cumsum(probabilities, axis=1)
         self._cumulative[:, -1] = 1.0
 

@@ -25,8 +25,8 @@ from core.growth.voting import votes
 from core.losses.catalog import SquaredError
 from core.monitoring import NullMonitor, Progress, stopping_with
 
-#: Trees of all members together: predictions take no longer than those of three usual forests.
-N_TREES = 300
+#: Trees of all members together: with a regression, predictions take no longer than those of three usual forests.
+N_TREES = 200
 #: Upper limit of the minimum number of rows per leaf of trees on drawn labels.
 _LARGEST_LEAF_OF_DRAWN_LABELS = 4
 

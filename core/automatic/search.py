@@ -22,7 +22,8 @@ from core.forests.gini_forest import grow_gini_forest
 from core.groups import check_separable, design_effect, draw_rows
 from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
 from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, accuracy, merge_votes, out_of_bag_votes
-from core.growth.tree_structure import Trees
+from core.growth.tree_structure import Trees, mean_importances
+from core.kernel_ridge.fitting import MAX_FEATURES
 from core.losses.catalog import SquaredError
 from core.monitoring import Progress
 from core.randomness import Purpose
@@ -59,6 +60,7 @@ class VotedCandidate(NamedTuple):
 
     scored: ScoredCandidate
     votes: OutOfBagVotes
+    importances: NDArray[np.float64] | None  # (feature,), mean over the trees; None if there are few features
 
 
 class SearchResult(NamedTuple):
@@ -71,6 +73,14 @@ class SearchResult(NamedTuple):
     def mean_votes(self) -> NDArray[np.float64]:
         """Mean out-of-bag vote of the best candidates, (row, class); NaN for a row without votes in one of them."""
         return np.asarray(np.mean([one.votes.mean for one in self.best], axis=0))
+
+    def most_important(self, n_features: int) -> NDArray[np.int64]:
+        """Return the numbers of the `MAX_FEATURES` features that matter most to the best candidates, ascending."""
+        importances = [one.importances for one in self.best if one.importances is not None]
+        if not importances:
+            return np.arange(n_features)
+        order = np.argsort(-np.mean(importances, axis=0), kind="stable")
+        return np.sort(order[:MAX_FEATURES])
 
 
 class SearchedPart(NamedTuple):
@@ -146,9 +156,14 @@ def expected_increases(scores: Sequence[ScoredCandidate]) -> list[float]:
 
 def _until(deadline: float | None, candidates: tuple[Candidate, ...]) -> Iterator[tuple[int, Candidate]]:
     for number, candidate in enumerate(candidates):
-        if number and deadline is not None and time.monotonic() >= deadline:
+        if number and is_over(deadline):
             return
         yield number, candidate
+
+
+def is_over(deadline: float | None) -> bool:
+    """Return whether the clock of `time.monotonic` has reached `deadline`, if there is one."""
+    return deadline is not None and time.monotonic() >= deadline
 
 
 def grow_candidate(part: SearchedPart, candidate: Candidate, bootstrap: Bootstrap, progress: Progress) -> Trees:
@@ -170,7 +185,9 @@ def _voted(part: SearchedPart, number: int, candidate: Candidate, progress: Prog
     votes = merge_votes(halves)
     score = _score(fit, votes)
     increase = score - float(np.mean([_score(fit, half) for half in halves]))
-    return VotedCandidate(ScoredCandidate(number, candidate, score, _error(fit, votes, score), increase), votes)
+    scored = ScoredCandidate(number, candidate, score, _error(fit, votes, score), increase)
+    n_features = fit.data.X.shape[1]
+    return VotedCandidate(scored, votes, mean_importances(trees, n_features) if n_features > MAX_FEATURES else None)
 
 
 def _votes(fit: Fit, trees: Trees, bootstrap: Bootstrap, part: slice) -> OutOfBagVotes:

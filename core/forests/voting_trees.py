@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from core.class_votes import winning_classes
 from core.classifier_contract import ClassifierContract
 from core.growth.growing import thread_count
-from core.growth.tree_structure import Tree, Trees
+from core.growth.tree_structure import Trees, mean_importances
 from core.growth.voting import Vote, cached_packed_trees, packed_votes
 from core.losses.base import Loss
 from core.noise.correction import CorrectedLabels, clip_to_simplex, leaf_vote
@@ -65,7 +65,6 @@ class VotingTrees(ClassifierContract):
         has a split.
         """
         self._check_is_fitted("trees_")
-        importances_of_trees = [Tree(nodes, self.n_features_in_).compute_feature_importances() for nodes in self.trees_]
-        mean = np.mean(importances_of_trees, axis=0)
+        mean = mean_importances(self.trees_, self.n_features_in_)
         importances: NDArray[np.float64] = mean / mean.sum() if mean.sum() > 0 else mean
         return importances

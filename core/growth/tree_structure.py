@@ -144,6 +144,11 @@ class Tree:
         return np.asarray(importances / scale if scale > 0 else importances, dtype=np.float64)
 
 
+def mean_importances(trees: Trees, n_features: int) -> NDArray[np.float64]:
+    """Return the mean over the trees of the normalized impurity decrease of each feature, (feature,)."""
+    return np.asarray(np.mean([Tree(nodes, n_features).compute_feature_importances() for nodes in trees], axis=0))
+
+
 def category_codes(blocks: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return the codes in the blocks of a set, ascending; see `core.kernels.growth.category_sets`."""
     bits = (blocks[:, np.newaxis] >> np.arange(BLOCK_BITS, dtype=np.uint64)) & np.uint64(1)

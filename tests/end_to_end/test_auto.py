@@ -61,7 +61,7 @@ def test_it_predicts_the_truth_better_than_the_labels_show(service: RunningServi
 
 
 def test_its_trees_and_importances_can_be_read(service: RunningService, model: dict[str, Any]) -> None:
-    status, tree = service.request("GET", f"/models/{model['id']}/trees/299")
+    status, tree = service.request("GET", f"/models/{model['id']}/trees/199")
     assert status == 200, tree
     status, importances = service.request("GET", f"/models/{model['id']}/importances")
     assert status == 200, importances

@@ -53,7 +53,7 @@ CASES: list[tuple[str, float, int, Callable[[TestClient], Response]]] = [
     ("max_categories", 19, 422, _upload),
     ("max_text_bytes", 2, 422, _upload),
     ("max_trees", 9, 422, lambda client: _train(client, n_estimators=10)),
-    ("max_trees", 299, 422, lambda client: _train(client, kind="auto")),
+    ("max_trees", 199, 422, lambda client: _train(client, kind="auto")),
     ("max_queued_jobs", 1, 429, _queue_two),
     ("max_job_bytes", 1, 422, _train),
     ("max_answer_cells", 10, 413, _predict),

@@ -53,7 +53,7 @@ def test_saving_again_writes_the_newest_format(path, model):
     resaved, directly_saved = path.with_suffix(".anew"), path.with_suffix(".straight")
     core.save(core.load(save_as_format_1(model, path)), resaved)
     core.save(model, directly_saved, schema={"columns": ["a"]})
-    assert split_artifact(resaved.read_bytes())[0]["format"] == 3
+    assert split_artifact(resaved.read_bytes())[0]["format"] == 4
     assert resaved.read_bytes() == directly_saved.read_bytes()
 
 

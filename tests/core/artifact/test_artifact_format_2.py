@@ -25,7 +25,7 @@ def test_loaded_model_equals_the_saved_one(path, kind):
     assert loaded.is_categorical_ is None
     assert loaded.get_params() == {**model.get_params(), "n_jobs": None}
     core.save(loaded, path)
-    assert split_artifact(path.read_bytes())[0]["format"] == 3
+    assert split_artifact(path.read_bytes())[0]["format"] == 4
 
 
 def test_sets_of_categories_are_refused(path):

@@ -105,7 +105,7 @@ def test_forged_headers_are_refused(path, content, change):
         core.load(path)
 
 
-@pytest.mark.parametrize("version", [-1, 0, 4])
+@pytest.mark.parametrize("version", [-1, 0, 5])
 def test_error_names_an_unsupported_format(path, content, version):
     path.write_bytes(forged(content, set_in("format", to=version)))
     with pytest.raises(core.UnsupportedArtifact, match=f"format version {version}") as refusal:

@@ -1,0 +1,79 @@
+"""Kernel ridge regression of an automatic classifier in its artifact: five arrays, and its width in the header."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.artifact.numbers import finite
+from core.automatic.auto_classifier import AutoClassifier
+from core.exceptions import ArtifactError
+from core.kernel_ridge.model import KernelRidge
+from core.kernel_ridge.row_encoding import RowEncoding
+
+#: Names of the arrays: features, means and deviations of the coordinates, (2, coordinate), and those of `KernelRidge`.
+_FEATURES, _SCALING, _LANDMARKS, _COEFFICIENTS, _PRIORS = RIDGE_ARRAYS = (
+    "ridge_features",
+    "ridge_scaling",
+    "ridge_landmarks",
+    "ridge_coefficients",
+    "ridge_priors",
+)
+#: Limit on all numbers, so that scores are finite. Fits stay far below it, except for means and deviations.
+_LARGEST = 2.0**100
+
+
+def ridge_arrays(model: KernelRidge | None) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a regression; none if there is none."""
+    if model is None:
+        return {}
+    scaling = np.stack([model.encoding.centers, model.encoding.scales])
+    arrays = (model.encoding.features, scaling, model.landmarks, model.coefficients, model.priors)
+    return dict(zip(RIDGE_ARRAYS, arrays, strict=True))
+
+
+def restore_ridge(estimator: AutoClassifier, width: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Give an automatic classifier whose choice, features and classes are set its regression, or none.
+
+    Raises ArtifactError, TypeError and ValueError.
+    """
+    estimator.kernel_ridge_ = None
+    has_share = estimator.choice_.kernel_ridge is not None
+    if set(arrays) != (set(RIDGE_ARRAYS) if has_share else set()) or (width is not None) != has_share:
+        raise ArtifactError("the kernel ridge regression does not match its share of the vote.")
+    if not has_share:
+        return
+    if finite(width) <= 0:
+        raise ArtifactError("the width of the kernel ridge regression is not positive.")
+    _check_arrays(estimator, arrays)
+    centers, scales = arrays[_SCALING]
+    categorical = np.zeros(estimator.n_features_in_, dtype=np.bool_)
+    if estimator.is_categorical_ is not None:
+        categorical = estimator.is_categorical_
+    features = arrays[_FEATURES]
+    encoding = RowEncoding(features, categorical[features].astype(np.uint8), centers, scales)
+    estimator.kernel_ridge_ = KernelRidge(
+        encoding, arrays[_LANDMARKS], arrays[_COEFFICIENTS], arrays[_PRIORS], finite(width)
+    )
+
+
+def _check_arrays(estimator: AutoClassifier, arrays: Mapping[str, NDArray[Any]]) -> None:
+    features, n_classes = arrays[_FEATURES], len(estimator.classes_)
+    n_coordinates, n_landmarks = len(features), arrays[_LANDMARKS].shape[-1]
+    if features.shape != (n_coordinates,) or features.dtype != np.int64 or n_landmarks < 1:
+        raise ArtifactError(f"array {_FEATURES!r} has the wrong shape or type, or there are no landmarks.")
+    if not ((features >= 0) & (features < estimator.n_features_in_)).all():
+        raise ArtifactError("the kernel ridge regression compares rows by a feature that does not exist.")
+    shapes = ((2, n_coordinates), (n_coordinates, n_landmarks), (n_classes, n_landmarks), (n_classes,))
+    for name, shape in zip(RIDGE_ARRAYS[1:], shapes, strict=True):
+        _check_numbers(name, arrays[name], shape)
+    if not (arrays[_SCALING][1] >= 0).all():
+        raise ArtifactError(f"array {_SCALING!r} has a negative deviation.")
+
+
+def _check_numbers(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ArtifactError(f"array {name!r} has the wrong shape or type, or is not finite.")
+    if name != _SCALING and not (np.abs(array) <= _LARGEST).all():
+        raise ArtifactError(f"array {name!r} has a number that is too large for a score to be finite.")

@@ -1,0 +1,77 @@
+"""Kernel ridge regression beside the forests of a search: how much of the vote it gets.
+
+Trees cut the space of the features along its axes and do not see that a class changes smoothly with a feature. A smooth
+classifier errs on other rows, so that their mean is often more accurate than either, above all with few rows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.automatic.drawn_labels import TrueClasses
+from core.automatic.search import SearchedPart, SearchResult
+from core.class_votes import winning_classes
+from core.kernel_ridge.fitting import fit_kernel_ridge
+from core.kernel_ridge.model import KernelRidge
+from core.randomness import Purpose
+
+#: Shares of the vote that are compared.
+SHARES = (0.0, 0.25, 0.5, 0.75)
+#: With more classes, the table of coefficients is large and each class has few rows.
+_MOST_CLASSES = 100
+
+
+class RidgeShare(NamedTuple):
+    """Share of a kernel ridge regression in the vote, and what it changes on left-out rows."""
+
+    share: float
+    forests_score: float  # accuracy of the mean vote of the best forests on the given labels, out of bag
+    score: float  # the same with the share of the regression, whose votes are those of fits without the row
+
+
+class SharedRidge(NamedTuple):
+    """A regression that has a share of the vote."""
+
+    share: RidgeShare
+    model: KernelRidge
+
+
+def ridge_of_search(part: SearchedPart, result: SearchResult, true_classes: TrueClasses | None) -> SharedRidge | None:
+    """Return the regression with the share of the vote that is most accurate out of bag, or None if none helps.
+
+    It is fitted to the probabilities of the true classes if they are given, or else to the labels, and compares rows by
+    the features that are most important to the trees. Rows of one group cannot be kept apart, so there is none with
+    groups. Raises FitStopped.
+    """
+    fit = part.fit
+    if fit.data.groups is not None or not 2 <= len(fit.data.labels.classes) <= _MOST_CLASSES:
+        return None
+    generator = fit.seeds.generator(Purpose.LANDMARKS)
+    if true_classes is None:
+        targets = np.eye(len(fit.data.labels.classes))[fit.data.labels.codes]
+    else:
+        targets = true_classes.probabilities[part.rows]
+    features = result.most_important(fit.data.X.shape[1])
+    fitted = fit_kernel_ridge(fit.data, targets, features, generator, fit.n_threads, fit.monitor.stop_flag)
+    if fitted is None:
+        return None
+    scores = _scores_by_share(part, result.mean_votes, fitted.left_out_scores)
+    best = int(np.argmax(scores))
+    share = RidgeShare(SHARES[best], scores[0], scores[best])
+    return SharedRidge(share, fitted.model) if share.share else None
+
+
+def _scores_by_share(part: SearchedPart, votes: NDArray[np.float64], ridge: NDArray[np.float64]) -> list[float]:
+    """Return the accuracy of `votes` with each share of `ridge`, both (row, class), on the rows that have votes."""
+    has_votes = ~np.isnan(votes).any(axis=1)
+    if not has_votes.any():
+        return [0.0]
+    codes, weights = part.fit.data.labels.codes[has_votes], part.fit.data.weights[has_votes]
+    mixed = (mixed_votes(votes[has_votes], ridge[has_votes], share) for share in SHARES)
+    return [float(np.average(winning_classes(one) == codes, weights=weights)) for one in mixed]
+
+
+def mixed_votes(votes: NDArray[np.float64], ridge: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """Return the votes of forests with a share of those of a regression, (row, class)."""
+    return (1.0 - share) * votes + share * ridge

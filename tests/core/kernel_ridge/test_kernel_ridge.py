@@ -1,0 +1,164 @@
+"""Kernel ridge regression against its textbook formulas, and on rows that are hard to compare."""
+
+import numpy as np
+import pytest
+
+import core
+from core.kernel_ridge import fitting
+from core.kernel_ridge.fitting import MAX_LANDMARKS, fit_kernel_ridge
+from core.kernel_ridge.row_encoding import row_encoding
+from core.validation.training_data import training_data
+
+
+def table(n_rows=90, n_features=3, n_classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features))
+    return X, np.arange(n_rows) % n_classes
+
+
+def checked(X, y, **parameters):
+    return training_data(core.TreeClassifier(**parameters), X, y, None, None)
+
+
+def fitted(X, y, weights=None, n_threads=1, **parameters):
+    data = checked(X, y, **parameters)
+    if weights is not None:
+        data = data._replace(weights=weights)
+    targets = np.eye(len(np.unique(y)))[data.labels.codes]
+    return fit_kernel_ridge(data, targets, np.arange(X.shape[1]), np.random.default_rng(0), n_threads)
+
+
+def similarities(X, others, width):
+    return np.exp(-np.sum((X[:, np.newaxis] - others) ** 2, axis=2) / width)
+
+
+@pytest.mark.parametrize("n_rows", [90, 91, 93], ids=str)
+def test_scores_are_those_of_the_textbook_for_one_of_the_penalties(n_rows):
+    X, y = table(n_rows)
+    weights = np.random.default_rng(1).uniform(0.5, 1.5, n_rows)
+    model, left_out = fitted(X, y, weights)
+    points = (X - X.mean(axis=0)) / X.std(axis=0)
+    targets = np.eye(3)[y] - np.average(np.eye(3)[y], axis=0, weights=weights)
+    K = similarities(points, points, model.width)
+    matches = []
+    for penalty in fitting._PENALTIES:
+        diagonal = np.diag(penalty * weights.sum() / weights)
+        expected = K @ np.linalg.solve(K + diagonal, targets) + model.priors
+        matches.append(np.allclose(model.scores(X), expected, atol=1e-5))
+        if not matches[-1]:
+            continue
+        for row in (0, n_rows // 2, n_rows - 1):
+            others = np.arange(n_rows) != row
+            dual = np.linalg.solve((K + diagonal)[np.ix_(others, others)], targets[others])
+            np.testing.assert_allclose(left_out[row], K[row, others] @ dual + model.priors, atol=1e-5)
+    assert sum(matches) == 1
+
+
+def test_the_errors_of_left_out_rows_choose_the_width_and_the_penalty(monkeypatch):
+    X, y = table(120)
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    best = fitted(X, y)
+    error = np.mean((best.left_out_scores - np.eye(2)[y]) ** 2)
+    for width in fitting._WIDTHS:
+        monkeypatch.setattr(fitting, "_WIDTHS", (width,))
+        assert np.mean((fitted(X, y).left_out_scores - np.eye(2)[y]) ** 2) >= error - 1e-12
+
+
+def test_many_rows_share_few_landmarks_and_are_predicted_well():
+    X, _ = table(2001, 4)
+    y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
+    ridge = fitted(X[:1501], y[:1501])
+    assert ridge.model.landmarks.shape == (4, MAX_LANDMARKS)
+    assert np.mean(ridge.model.scores(X[1501:]).argmax(axis=1) == y[1501:]) > 0.9
+    assert np.mean(ridge.left_out_scores.argmax(axis=1) == y[:1501]) > 0.9
+    np.testing.assert_allclose(ridge.left_out_scores.sum(axis=1), 1.0, atol=1e-6)
+
+
+def test_any_number_of_threads_gives_the_same_bytes():
+    X, y = table(1501)
+    one, three = fitted(X, y), fitted(X, y, n_threads=3)
+    assert one.model.coefficients.tobytes() == three.model.coefficients.tobytes()
+    assert one.left_out_scores.tobytes() == three.left_out_scores.tobytes()
+    assert one.model.scores(X).tobytes() == one.model.scores(X, 3).tobytes()
+
+
+def test_a_missing_number_is_at_the_mean_and_a_missing_category_is_a_category():
+    X, y = table(60, 2)
+    X[:, 1] = np.arange(60) % 4
+    X[5] = np.nan
+    data = checked(X, y, categorical_features=[1])
+    encoding = row_encoding(data.X, data.is_categorical, np.arange(2))
+    points = encoding.encode(data.X)
+    assert points[5].tolist() == [0.0, -1.0]
+    assert points[[0, 1, 2, 3], 1].tolist() == [0.0, 1.0, 2.0, 3.0]
+    known = points[np.arange(60) != 5, 0]
+    assert (known.mean(), known.std()) == (pytest.approx(0.0, abs=1e-12), pytest.approx(1.0))
+
+
+def test_categories_alone_are_learned():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 5, (200, 2)).astype(float)
+    y = (codes[:, 0] >= 3).astype(int)
+    ridge = fitted(codes, y, categorical_features=[0, 1])
+    assert np.mean(ridge.model.scores(codes).argmax(axis=1) == y) > 0.98
+
+
+@pytest.mark.parametrize("extreme", [1e300, 4e307, 1e-300], ids=str)
+def test_numbers_of_any_size_give_finite_scores(extreme):
+    X, y = table(60)
+    X[:, 1] *= extreme
+    X[0, 2], X[1, 2] = extreme, -extreme
+    ridge = fitted(X, y)
+    assert np.isfinite(ridge.model.scores(X)).all()
+    assert np.isfinite(ridge.model.scores(np.full((1, 3), 1.7e308))).all()
+
+
+def test_rows_that_are_all_alike_have_no_regression():
+    X, y = table(60)
+    assert fitted(np.ones_like(X), y) is None
+    assert fitted(np.full_like(X, np.nan), y) is None
+
+
+def test_duplicated_rows_and_labels_that_follow_a_feature_exactly_are_possible():
+    X, y = table(60)
+    X = np.repeat(np.round(X[:20]), 3, axis=0)
+    assert np.isfinite(fitted(X, y).left_out_scores).all()
+
+
+def test_a_dozen_rows_have_no_regression():
+    X, y = table(12)
+    assert fitted(X, y) is None
+
+
+def test_rows_are_compared_by_the_chosen_features_only():
+    X, y = table(60, 5)
+    data = checked(X, y)
+    chosen = np.array([1, 3])
+    ridge = fit_kernel_ridge(data, np.eye(3)[data.labels.codes], chosen, np.random.default_rng(0))
+    others = X.copy()
+    others[:, [0, 2, 4]] = np.random.default_rng(5).normal(size=(60, 3))
+    assert ridge.model.scores(X).tobytes() == ridge.model.scores(others).tobytes()
+    without = fit_kernel_ridge(
+        checked(X[:, chosen], y), np.eye(3)[data.labels.codes], np.arange(2), np.random.default_rng(0)
+    )
+    np.testing.assert_array_equal(ridge.model.scores(X), without.model.scores(X[:, chosen]))
+
+
+def test_single_rows_are_predicted_as_in_a_table():
+    X, y = table(61)
+    X[:, 1] = np.arange(61) % 4
+    model = fitted(X, y, categorical_features=[1]).model
+    rows = np.concatenate([model.scores(X[row : row + 1]) for row in range(61)])
+    np.testing.assert_allclose(rows, model.scores(X), atol=1e-12)
+
+
+def test_a_fit_stops_at_the_flag():
+    data = checked(*table())
+    with pytest.raises(core.FitStopped):
+        fit_kernel_ridge(
+            data,
+            np.eye(3)[data.labels.codes],
+            np.arange(3),
+            np.random.default_rng(0),
+            stop_flag=np.ones(1, dtype=np.uint8),
+        )
