@@ -17,7 +17,7 @@ from benchmarks.comparison import report as comparison
 from benchmarks.comparison.differences import difference_lines
 from benchmarks.comparison.tables import HELD_OUT, TABLES
 from benchmarks.data import CHECKOUT
-from benchmarks.papers import minimax_boosting, risk_path, running_times, tree_losses
+from benchmarks.papers import loss_correction, minimax_boosting, risk_path, running_times, tree_losses
 from benchmarks.papers.published import FOLDER
 from benchmarks.speed import growth
 
@@ -67,6 +67,7 @@ SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     "lambda": lambda: minimax_boosting.lambda_lines(_cells("minimax_boosting")),
     "running times": lambda: running_times.table_lines(_cells("running_times")),
     "risk path": lambda: risk_path.table_lines(_cells("risk_path")),
+    "loss correction": lambda: loss_correction.table_lines(_cells("loss_correction"), _published("loss_correction")),
     "growth": lambda: growth.table_lines(_cells("growth")),
     **{f"comparison {measure}": partial(_compared, measure, TABLES) for measure in comparison.MEASURES},
     **{f"held out {measure}": partial(_compared, measure, HELD_OUT) for measure in comparison.MEASURES},

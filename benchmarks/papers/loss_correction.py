@@ -154,6 +154,8 @@ def our_estimates(cells: list[Cell], transition: str) -> dict[tuple[str, Any, st
 def table_lines(cells: list[Cell], content: Any, transition: str = "true") -> Iterator[str]:
     """Yield the Markdown table; nothing without cells."""
     ours, theirs = our_estimates(cells, transition), published_estimates(content)
+    if not ours:
+        return
     yield f"| data | noise | model | {' | '.join(CORRECTIONS.values())} | scikit-learn |\n|{' --- |' * 7}"
     verdicts: list[str] = []
     for data, noise, model in itertools.product(DATA_SETS, (*RATES, CLASS_CONDITIONAL), MODELS):

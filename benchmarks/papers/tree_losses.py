@@ -147,13 +147,18 @@ def data_set(folder: Path, name: str, two_classes: bool, n_rows: int | None) -> 
     return table
 
 
-def noisy_labels(table: Table, noise: Mapping[str, Any], draw: int) -> NDArray[Any]:
-    if noise.get("rate") == 0:
-        return table.y
+@lru_cache(maxsize=len(SOURCES))
+def _class_conditional_noise(folder: Path, name: str, n_rows: int | None) -> Mapping[str, Any]:
+    """Return the class-conditional noise of a data set, which all draws share, as noise with a given matrix.
+
+    The distances between classes take a minute on MNIST. Raises MissingData and Unsupported.
+    """
+    table = data_set(folder, name, False, n_rows)
     try:
-        return core.inject_noise(table.y, dict(noise), X=table.X, random_state=draw).labels
+        transition = core.class_conditional_transition(table.X, table.y)
     except core.InvalidNoise as error:  # distances between classes of which few rows were selected
         raise Unsupported(str(error)) from None
+    return {"kind": "matrix", "transition": transition.rows.tolist()}
 
 
 def measure(
@@ -165,7 +170,10 @@ def measure(
     model = task.model(
         loss=(CRITERIA | LAMBDAS)[criterion], min_samples_leaf=smallest_leaf, random_state=draw, n_jobs=arguments.jobs
     )
-    model.fit(table.X, noisy_labels(table, task.noise[noise], draw))
+    spec = task.noise[noise]
+    if spec["kind"] == "class_conditional":
+        spec = _class_conditional_noise(data_folder(arguments.data), data, arguments.rows)
+    model.fit(table.X, core.inject_noise(table.y, dict(spec), random_state=draw).labels)
     trees = getattr(model, "estimators_", [model])
     return {
         "accuracy": 100.0 * float(np.mean(model.predict(table.X_test) == table.y_test)),
