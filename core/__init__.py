@@ -5,7 +5,6 @@ beside it in `core.service_api`.
 """
 
 from core.artifact.format import load, save
-from core.audit import ConfusedPair, LabelAudit, audit_labels
 from core.automatic.auto_classifier import AutoClassifier
 from core.automatic.candidates import Candidate
 from core.automatic.decision import Choice
@@ -21,7 +20,8 @@ from core.columns.column import Column, ColumnKind
 from core.columns.encoded_table import EncodedTable
 from core.columns.frames import encode_frame
 from core.columns.reading import MISSING_TEXTS, TextReading
-from core.evaluation import ScoreSpread, evaluate, spread_of_scores
+from core.evaluation.holdout import HoldoutSplit, SeededSplit, repeated_holdouts, split_folds, split_holdout
+from core.evaluation.metrics import ScoreSpread, evaluate, spread_of_scores
 from core.exceptions import (
     ArtifactError,
     CoreError,
@@ -38,10 +38,10 @@ from core.fit_summary import FitSummary
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.forests.tree import TreeClassifier
 from core.growth.tree_structure import Tree
-from core.holdout import HoldoutSplit, SeededSplit, repeated_holdouts, split_folds, split_holdout
 from core.inspection.export_text import export_text
 from core.inspection.plot_tree import plot_tree
-from core.label_noise import LabelNoise, estimate_label_noise
+from core.label_quality.audit import ConfusedPair, LabelAudit, audit_labels
+from core.label_quality.label_noise import LabelNoise, estimate_label_noise
 from core.losses.base import Loss
 from core.losses.catalog import (
     LOSSES,

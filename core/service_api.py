@@ -5,8 +5,6 @@ them; checks that a request can pass before any row is read; importances and nod
 ahead of the first fit.
 """
 
-from core.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, audit_phases
-from core.audit import DEFAULT_FOLDS as DEFAULT_AUDIT_FOLDS
 from core.class_votes import winning_classes
 from core.columns.arrow_types import is_text, plain_array
 from core.columns.cells import CellFault, encode_cell, text_encoder
@@ -14,14 +12,16 @@ from core.columns.column import EncodedCells
 from core.columns.datetimes import parse_datetimes, seconds_of_temporal
 from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers
 from core.compilation import LINEAR_PROGRAMS, call_before_compilation, compile_seconds, kernel_cache_folder
-from core.evaluation import SCORES
+from core.evaluation.holdout import holdout_size, largest_fold_size
+from core.evaluation.metrics import SCORES
 from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
 from core.growth.voting import prediction_layouts
-from core.holdout import holdout_size, largest_fold_size
 from core.inspection.importances import PERMUTING, impurity_importances, permutation_importances, split_features
 from core.inspection.node_records import InspectedTree, NodeRecord, SplitRecord
-from core.label_noise import MAX_ROWS as MAX_LABEL_NOISE_ROWS
-from core.label_noise import label_noise_phases, noise_forest
+from core.label_quality.audit import CLASS_WEIGHT_NOT_SUPPORTED, DEFAULT_AUDIT_PARAMETERS, audit_phases
+from core.label_quality.audit import DEFAULT_FOLDS as DEFAULT_AUDIT_FOLDS
+from core.label_quality.label_noise import MAX_ROWS as MAX_LABEL_NOISE_ROWS
+from core.label_quality.label_noise import label_noise_phases, noise_forest
 from core.losses.parsing import loss_parameters
 from core.memory import FitMemory, TableShape, fit_memory, scores_memory
 from core.monitoring import FitMonitor, fold_prefix, step_monitor, stopping_with
@@ -31,9 +31,9 @@ from core.noise.parsing import noise_parameters
 from core.parameters import Alternative, Bounds, Parameter
 from core.registry import estimator_kind, estimator_parameters
 from core.row_prediction import RowPredictor, row_predictor
-from core.usual_fits import warm_up_default_fit, warm_up_demo, warm_up_later_fits, warm_up_shared_kernels
 from core.validation.training_data import MAX_TOTAL_WEIGHT, MIN_TOTAL_WEIGHT
-from core.warmup import compilation_steps, warm_up, warm_up_fit, warm_up_fits, warm_up_predictions
+from core.warmup.kernels import compilation_steps, warm_up, warm_up_fit, warm_up_fits, warm_up_predictions
+from core.warmup.usual_fits import warm_up_default_fit, warm_up_demo, warm_up_later_fits, warm_up_shared_kernels
 
 __all__ = [
     "CLASS_WEIGHT_NOT_SUPPORTED",

@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 import core
-from core.warmup import warm_up_category_ranking, warm_up_fit, warm_up_predictions
+from core.warmup.kernels import warm_up_category_ranking, warm_up_fit, warm_up_predictions
 from tests.core.kernels.criteria_by_hand import ONE_OF_EACH, node_impurity
 
 _BACKWARD = {"kind": "backward", "transition": [[0.9, 0.1], [0.2, 0.8]]}

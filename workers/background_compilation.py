@@ -2,8 +2,8 @@
 
 A worker compiles the kernels of the default job when it starts. This process compiles those of other jobs, so that even
 a first job of its kind rarely waits: first the kernels that many jobs share, also while a job compiles, and then those
-of the other usual fits (`core.usual_fits`), which wait while a job compiles. It runs once for each version of the
-kernels on a machine; what it has not finished goes on at the next start of a worker.
+of the other usual fits (`core.warmup.usual_fits`), which wait while a job compiles. It runs once for each version of
+the kernels on a machine; what it has not finished goes on at the next start of a worker.
 """
 
 import fcntl

@@ -10,7 +10,7 @@ from core import service_api
 
 
 def main() -> None:
-    """Compile the kernels that `core.usual_fits` lists for the demo."""
+    """Compile the kernels that `core.warmup.usual_fits` lists for the demo."""
     logging.getLogger("core.compilation").setLevel(logging.ERROR)  # the demo says what it waits for
     service_api.warm_up_demo()
 

@@ -16,7 +16,6 @@ from core.boosting.base_learner import BaseLearner
 from core.boosting.rule_table import MAX_LEAVES
 from core.boosting.rules import Rule, WeightedRules, compute_outputs, feature_importances, pack_rules
 from core.class_votes import decision_values, highest_scores
-from core.classifier_contract import ClassifierContract
 from core.compilation import announce_compilation
 from core.exceptions import InvalidInput, InvalidLoss, SolverFailed
 from core.fit_summary import FitSummary, growth_summary
@@ -31,6 +30,7 @@ from core.losses.parsing import parse_loss
 from core.monitoring import FitMonitor, NullMonitor, Progress
 from core.parameters import Bounds, Help
 from core.randomness import Purpose, Seed, SeedTree
+from core.sklearn_protocols.classifier_contract import ClassifierContract
 from core.validation.categories import CategoryValues
 from core.validation.training_data import TrainingData, prediction_rows, training_data
 

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.class_votes import winning_classes
+from core.evaluation.holdout import held_out_rows
 from core.exceptions import InvalidLoss
 from core.forests.fitting import Fit, Grower, GrownTrees
 from core.groups import check_separable
 from core.growth.out_of_bag import Bootstrap, accuracy, out_of_bag_votes
 from core.growth.tree_structure import Trees
 from core.growth.voting import Vote, votes
-from core.holdout import held_out_rows
 from core.losses.base import LambdaTuning, Loss
 from core.monitoring import Progress
 from core.randomness import Purpose

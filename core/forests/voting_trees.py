@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.class_votes import winning_classes
-from core.classifier_contract import ClassifierContract
 from core.growth.growing import thread_count
 from core.growth.tree_structure import Trees, mean_importances
 from core.growth.voting import Vote, cached_packed_trees, packed_votes
 from core.losses.base import Loss
 from core.noise.correction import CorrectedLabels, clip_to_simplex, leaf_vote
+from core.sklearn_protocols.classifier_contract import ClassifierContract
 from core.validation.categories import CategoryValues
 from core.validation.training_data import prediction_rows
 

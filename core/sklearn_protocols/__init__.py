@@ -1,0 +1,1 @@
+"""Protocols of scikit-learn, implemented without its base classes."""

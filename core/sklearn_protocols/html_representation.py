@@ -1,6 +1,6 @@
 """HTML representation of estimators in notebooks: scikit-learn's diagram.
 
-scikit-learn is imported when a notebook asks for the representation; see `core.classifier_contract`.
+scikit-learn is imported when a notebook asks for the representation; see `core.sklearn_protocols.classifier_contract`.
 """
 
 from collections.abc import Callable

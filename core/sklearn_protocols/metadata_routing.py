@@ -1,6 +1,6 @@
 """scikit-learn's metadata routing: which arguments of `fit` and `score` a search or a pipeline passes on.
 
-scikit-learn is imported by the methods, which only its users call; see `core.classifier_contract`.
+scikit-learn is imported by the methods, which only its users call; see `core.sklearn_protocols.classifier_contract`.
 """
 
 from copy import deepcopy

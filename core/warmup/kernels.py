@@ -27,7 +27,7 @@ from core.compilation import (
     measure_compilation,
     reporting_steps,
 )
-from core.evaluation import evaluate
+from core.evaluation.metrics import evaluate
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.forests.tree import TreeClassifier
 from core.growth.binning import bin_features

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import core
-from core import label_noise, service_api
+from core import service_api
+from core.label_quality import label_noise
 
 
 def blobs(n_rows=1200, seed=0):

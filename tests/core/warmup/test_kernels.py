@@ -118,7 +118,7 @@ def test_a_fit_with_many_categories_compiles_nothing_after_their_warm_up(newly_c
 
 def test_linear_programs_can_be_compiled_before_the_rest_of_minimax_boosting(newly_compiled):
     work = "service_api.warm_up_fit(core.RMBoostClassifier())"
-    left = newly_compiled("from core.warmup import warm_up_linear_programs; warm_up_linear_programs()", work)
+    left = newly_compiled("from core.warmup.kernels import warm_up_linear_programs; warm_up_linear_programs()", work)
     assert "simplex" not in left
     assert "combine_rules" not in left
     if "NUMBA_DISABLE_JIT" not in os.environ:
@@ -127,7 +127,7 @@ def test_linear_programs_can_be_compiled_before_the_rest_of_minimax_boosting(new
 
 def test_the_ranking_of_categories_is_compiled_apart_from_growth(newly_compiled):
     work = "service_api.warm_up_fit(core.TreeClassifier(), 2)"
-    left = newly_compiled("from core.warmup import warm_up_category_ranking; warm_up_category_ranking()", work)
+    left = newly_compiled("from core.warmup.kernels import warm_up_category_ranking; warm_up_category_ranking()", work)
     assert "rank" not in left
     if "NUMBA_DISABLE_JIT" not in os.environ:
         assert "_rank_categories" in newly_compiled("", work)

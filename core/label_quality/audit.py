@@ -6,20 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.class_votes import winning_classes
-from core.classifier_contract import ClassifierContract
 from core.columns.encoded_table import EncodedTable
 from core.columns.frames import rows_of_frame, take_rows
+from core.evaluation.holdout import SeededSplit, split_folds
 from core.exceptions import InvalidInput, InvalidParameter
 from core.forests.forest import ForestClassifier, GrownForest
 from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
 from core.groups import encode_groups
-from core.holdout import SeededSplit, split_folds
 from core.monitoring import FitMonitor, fold_prefix, step_monitor
 from core.noise.estimation import FittedNoise, TransitionEstimate, fit_noise
 from core.noise.label_issues import LabelIssues, label_issues
 from core.noise.label_probabilities import check_label_probabilities
 from core.randomness import Seed
 from core.registry import AnyClassifier
+from core.sklearn_protocols.classifier_contract import ClassifierContract
 from core.validation.labels import EncodedLabels, class_codes, encode_labels, label_column, labels_like
 
 #: Parameters of the forest that an audit uses unless another estimator is given.

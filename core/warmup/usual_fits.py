@@ -9,7 +9,7 @@ from core.boosting.rmboost import RMBoostClassifier
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.forests.tree import TreeClassifier
 from core.registry import AnyClassifier
-from core.warmup import warm_up_category_ranking, warm_up_fit, warm_up_kernel_ridge, warm_up_linear_programs
+from core.warmup.kernels import warm_up_category_ranking, warm_up_fit, warm_up_kernel_ridge, warm_up_linear_programs
 
 #: Categories of the feature that has most of them, in data with categories; up to 255 need the same kernels.
 _FEW_CATEGORIES = 2

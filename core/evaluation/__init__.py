@@ -1,0 +1,1 @@
+"""Scores of predictions, and the rows that are held out to compute them."""

@@ -1,0 +1,1 @@
+"""Compilation of kernels ahead of their first use: which ones a fit needs, and which fits people ask for first."""
