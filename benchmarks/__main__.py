@@ -26,7 +26,7 @@ from benchmarks.data import DATA_VARIABLE, data_folder
 from benchmarks.programs import PROGRAMS
 from benchmarks.report import HEADER
 from benchmarks.settings import Settings, skip
-from benchmarks.speed import boosting, fit, losses, memory, other_forests, predict, scaling, startup
+from benchmarks.speed import automatic, boosting, fit, losses, memory, other_forests, predict, scaling, startup
 from core import service_api
 
 #: Subjects of the table of ratios.
@@ -36,6 +36,7 @@ SUBJECTS = {
     "other_forests": other_forests.rows,
     "losses": losses.rows,
     "predict": predict.rows,
+    "automatic": automatic.rows,
     "memory": memory.rows,
     "scaling": scaling.rows,
     "boosting": boosting.rows,

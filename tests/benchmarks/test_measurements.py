@@ -14,7 +14,7 @@ from benchmarks.accuracy import categorical, corrected_accuracy, groups, noise_c
 from benchmarks.data import Table
 from benchmarks.programs import PROGRAMS
 from benchmarks.settings import Settings
-from benchmarks.speed import boosting, fit, growth, losses, other_forests, predict, scaling
+from benchmarks.speed import automatic, boosting, fit, growth, losses, other_forests, predict, scaling
 
 MODULES = [module.name for module in pkgutil.walk_packages(benchmarks.__path__, "benchmarks.")]
 
@@ -67,6 +67,14 @@ def test_predictions_are_compared_for_many_rows_and_one(table, settings, monkeyp
     monkeypatch.setattr(predict, "MANY_ROWS", 60)
     monkeypatch.setattr(predict, "CALLS_ONE_ROW", (2, 2))
     assert len(list(predict._table_rows(table, settings))) == 4
+
+
+def test_the_automatic_model_is_compared_with_a_forest(table, settings, monkeypatch):
+    monkeypatch.setattr(automatic, "CALLS", {"60 rows": (60, 2)})
+    fit, predictions = automatic.compare(table, "small", settings)
+    assert fit.workload == "auto: fit, small"
+    assert predictions.workload == "auto: predict_proba, 60 rows, small"
+    assert predictions.values[0] > 0
 
 
 def test_growth_of_fit_times_has_a_row_for_each_doubling(settings, monkeypatch):

@@ -1,0 +1,57 @@
+"""Fit and prediction times of the automatic model, relative to one of our forests."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import core
+from benchmarks.data import Table
+from benchmarks.report import Row, Target, seconds
+from benchmarks.settings import Settings
+from benchmarks.speed.contenders import forests
+from benchmarks.speed.timing import TimedFit, seconds_per_call, time_alternately
+
+#: More training rows change the ratios little.
+MAX_ROWS = 10_000
+NOISE_RATES = (0.0, 0.4)  # with much noise, trees are grown on drawn labels
+#: The search grows 1,400 trees and the result has 200, as many as 16 forests of 100.
+FIT_TARGET = Target(16.0, is_least=False)
+PREDICTION_TARGET = Target(3.0, is_least=False)
+#: Rows per call and number of calls.
+CALLS = {"10,000 rows": (10_000, 3), "one row": (1, 500)}
+
+
+def rows(settings: Settings) -> Iterator[Row]:
+    for table in settings.tables():
+        for rate in NOISE_RATES:
+            yield from compare(table.first_rows(MAX_ROWS).with_noise(rate), f"{table.name}, {rate:.0%} noise", settings)
+
+
+def compare(table: Table, name: str, settings: Settings) -> Iterator[Row]:
+    """Compare the automatic model with a forest: fit, predictions of many rows and of one."""
+    forest = TimedFit(forests(settings).ours, table)
+    automatic = TimedFit(lambda: core.AutoClassifier(n_jobs=settings.jobs, random_state=0), table)
+    # In this order, `speedups` is the time of the automatic model over that of the forest.
+    times = time_alternately(forest, automatic, settings.repeats)
+    note = f"accuracy {automatic.accuracy():.2f} / {forest.accuracy():.2f} %"
+    yield _row(f"auto: fit, {name}", times, FIT_TARGET, note)
+    for workload, (n_rows, n_calls) in CALLS.items():
+        X = np.resize(table.X_test, (n_rows, table.X_test.shape[1]))
+        yield _compare_predictions(f"auto: predict_proba, {workload}, {name}", X, n_calls, forest, automatic, settings)
+
+
+def _compare_predictions(
+    name: str, X: Any, n_calls: int, forest: TimedFit, automatic: TimedFit, settings: Settings
+) -> Row:
+    def timing(fit: TimedFit) -> float:
+        return seconds_per_call(lambda: fit.estimator.predict_proba(X), n_calls)
+
+    for fit in (forest, automatic):
+        fit.estimator.predict_proba(X)
+    times = time_alternately(lambda: timing(forest), lambda: timing(automatic), settings.repeats)
+    return _row(name, times, PREDICTION_TARGET, "")
+
+
+def _row(name: str, times: Any, target: Target, note: str) -> Row:
+    return Row(name, seconds(times.theirs), f"our forest: {seconds(times.ours)}", times.speedups, target, note)
