@@ -1,7 +1,6 @@
 """Tables of docs/results.md, written from the measured cells in docs/measured: python -m benchmarks.results.
 
-A table is the text between `<!-- measured: NAME -->` and `<!-- end of measured -->`. The published results come from
-the folder that `benchmarks.papers.published` names; without it nothing is written.
+A table is the text between `<!-- measured: NAME -->` and `<!-- end of measured -->`.
 """
 
 import argparse
@@ -10,7 +9,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from benchmarks.cells import Cell
 from benchmarks.comparison import report as comparison
@@ -18,7 +16,7 @@ from benchmarks.comparison.differences import difference_lines
 from benchmarks.comparison.tables import HELD_OUT, TABLES
 from benchmarks.data import CHECKOUT
 from benchmarks.papers import loss_correction, minimax_boosting, risk_path, running_times, tree_losses
-from benchmarks.papers.published import FOLDER
+from benchmarks.papers.published import read_published
 from benchmarks.speed import growth
 
 PAGE = CHECKOUT / "docs" / "results.md"
@@ -31,17 +29,13 @@ def _cells(name: str) -> list[Cell]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def _published(name: str) -> Any:
-    return json.loads((FOLDER / f"{name}.json").read_text())
-
-
 def _tree_losses(table: str) -> Iterator[str]:
     cells = [cell for cell in _cells("tree_losses") if cell["smallest_leaf"] == 1]
-    return tree_losses.table_lines(table, cells, _published("robust_tree_losses"))
+    return tree_losses.table_lines(table, cells, read_published("robust_tree_losses"))
 
 
 def _boosting(table: str) -> Iterator[str]:
-    return minimax_boosting.table_lines(table, _cells("minimax_boosting"), _published("rmboost"))
+    return minimax_boosting.table_lines(table, _cells("minimax_boosting"), read_published("rmboost"))
 
 
 def _compared(measure: str, tables: Collection[str]) -> Iterator[str]:
@@ -62,12 +56,14 @@ SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     "lambda of trees of two classes": lambda: tree_losses.lambda_lines("table2", _cells("tree_losses")),
     "lambda of trees of all classes": lambda: tree_losses.lambda_lines("table3", _cells("tree_losses")),
     "boosters": partial(_boosting, "table3"),
-    "ranks of boosters": lambda: minimax_boosting.table4_lines(_cells("minimax_boosting"), _published("rmboost")),
+    "ranks of boosters": lambda: minimax_boosting.table4_lines(_cells("minimax_boosting"), read_published("rmboost")),
     "boosters on larger sets": partial(_boosting, "table5"),
     "lambda": lambda: minimax_boosting.lambda_lines(_cells("minimax_boosting")),
     "running times": lambda: running_times.table_lines(_cells("running_times")),
     "risk path": lambda: risk_path.table_lines(_cells("risk_path")),
-    "loss correction": lambda: loss_correction.table_lines(_cells("loss_correction"), _published("loss_correction")),
+    "loss correction": lambda: loss_correction.table_lines(
+        _cells("loss_correction"), read_published("loss_correction")
+    ),
     "growth": lambda: growth.table_lines(_cells("growth")),
     **{f"comparison {measure}": partial(_compared, measure, TABLES) for measure in comparison.MEASURES},
     **{f"held out {measure}": partial(_compared, measure, HELD_OUT) for measure in comparison.MEASURES},
@@ -92,8 +88,6 @@ def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.results", description=__doc__)
     parser.add_argument("--page", type=Path, default=PAGE, help="page whose tables are written")
     page = parser.parse_args(words).page
-    if not FOLDER.exists():
-        raise SystemExit(f"{FOLDER} does not exist; without it, the published results would be lost from the page.")
     page.write_text(expected_page(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -172,7 +172,7 @@ def table_lines(cells: list[Cell], content: Any, transition: str = "true") -> It
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
-    result = parser(__doc__, "loss_correction", "loss_correction.json")
+    result = parser(__doc__, "loss_correction")
     result.add_argument("--only", nargs="+", choices=list(MODELS), default=list(MODELS))
     result.add_argument("--sets", nargs="+", choices=DATA_SETS, default=DATA_SETS)
     result.add_argument("--rates", nargs="+", type=int, choices=RATES, default=RATES, help="percent of wrong labels")
@@ -193,7 +193,7 @@ def main(words: list[str] | None = None) -> None:
     if not arguments.print_only:
         file.fill(keys(arguments), partial(measure, arguments), "loss correction")
     print(f"Weighted F1 ({LEGEND})\n")
-    print("\n".join(table_lines(file.cells(), read_published(arguments.published), arguments.transition)))
+    print("\n".join(table_lines(file.cells(), read_published("loss_correction"), arguments.transition)))
 
 
 if __name__ == "__main__":

@@ -145,7 +145,7 @@ def _error(cell: Cell | None) -> str:
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
-    result = parser(__doc__, "minimax_boosting", "rmboost.json")
+    result = parser(__doc__, "minimax_boosting")
     result.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
     result.add_argument("--sets", nargs="+", choices=SMALL, default=list(SMALL), help="data sets of table 3")
     result.add_argument("--only", nargs="+", choices=METHODS, default=list(TABLE_METHODS))
@@ -164,7 +164,7 @@ def main(words: list[str] | None = None) -> None:
     if not arguments.print_only:
         core.RMBoostClassifier(n_rounds=2).fit(np.eye(20), np.arange(20) % 2)  # compiles
         file.fill(keys(arguments), partial(measure, arguments), "boosters")
-    cells, published = file.cells(), read_published(arguments.published)
+    cells, published = file.cells(), read_published("rmboost")
     tables = {
         "Table 3, errors in percent": table_lines("table3", cells, published),
         "Table 4, ours (published)": table4_lines(cells, published),

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import options
-from benchmarks.data import SHARED
 
-FOLDER = SHARED / "reference" / "published"
+#: Figures of the papers, one file per paper; each names its source.
+FOLDER = Path(__file__).with_name("figures")
 
 LEGEND = "= within the band around the published mean, + better, − worse, · one of the two is missing"
 _NOT_AVAILABLE = "–"
@@ -65,15 +65,12 @@ def counts(verdicts: Sequence[str]) -> str:
     return f"of {total} cells that both have, {within} are within the band, {better} are better, {worse} are worse."
 
 
-def read_published(path: Path) -> Any:
-    """Return the content of a file of published results; an empty dictionary if it does not exist."""
-    if not path.exists():
-        print(f"{path.name} does not exist; only our results are shown.")
-        return {}
-    return json.loads(path.read_text())
+def read_published(name: str) -> Any:
+    """Return the published results of a paper, by the name of their file."""
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def parser(documentation: str | None, name: str, published: str) -> argparse.ArgumentParser:
+def parser(documentation: str | None, name: str) -> argparse.ArgumentParser:
     """Return a parser with the options that all papers share."""
     result = argparse.ArgumentParser(
         prog=f"python -m benchmarks.papers.{name}",
@@ -81,6 +78,5 @@ def parser(documentation: str | None, name: str, published: str) -> argparse.Arg
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     options.add_data(result)
-    result.add_argument("--published", type=Path, default=FOLDER / published, help="file of the published results")
     options.add_cells(result, name)
     return result

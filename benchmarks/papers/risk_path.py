@@ -41,7 +41,7 @@ def table_lines(cells: list[Cell]) -> Iterator[str]:
 
 
 def parse_arguments(words: list[str] | None = None) -> Any:
-    result = parser(__doc__, "risk_path", "rmboost.json")
+    result = parser(__doc__, "risk_path")
     result.add_argument("--sets", nargs="+", choices=SMALL, default=["german"])
     result.add_argument("--rounds", type=int, default=300)
     return result.parse_args(words)

@@ -51,7 +51,7 @@ def table_lines(cells: list[Cell]) -> Iterator[str]:
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
-    result = parser(__doc__, "running_times", "rmboost.json")
+    result = parser(__doc__, "running_times")
     result.add_argument("--sets", nargs="+", choices=SMALL, default=["credit"])
     result.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="numbers of training rows")
     result.add_argument("--repeats", type=int, default=20)

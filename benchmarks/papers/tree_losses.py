@@ -263,7 +263,7 @@ def _value_lines(name: str, cells: list[Cell], value: str, criteria: Iterable[st
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
-    result = parser(__doc__, "tree_losses", "robust_tree_losses.json")
+    result = parser(__doc__, "tree_losses")
     result.add_argument("--tables", nargs="+", choices=TASKS, default=list(TASKS))
     result.add_argument("--sets", nargs="+", choices=SOURCES, default=list(SOURCES))
     result.add_argument("--criteria", nargs="+", choices=CRITERIA | LAMBDAS, default=list(CRITERIA))
@@ -281,7 +281,7 @@ def main(words: list[str] | None = None) -> None:
         service_api.warm_up()
         file.fill(keys(arguments), partial(measure, arguments), "tree losses")
     cells = [cell for cell in file.cells() if cell["smallest_leaf"] == arguments.smallest_leaf]
-    published = read_published(arguments.published)
+    published = read_published("robust_tree_losses")
     for name, task in TASKS.items():
         lines = list(table_lines(name, cells, published))
         if lines:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from benchmarks.papers import loss_correction, minimax_boosting, running_times, tree_losses
+from benchmarks.papers import loss_correction, minimax_boosting, published, running_times, tree_losses
 from benchmarks.papers.published import Band, Estimate
 from benchmarks.papers.xgboost_objectives import focal_loss, focal_potential
 
@@ -24,8 +24,8 @@ def folder(tmp_path):
 
 
 def words(folder, *others):
-    """Return arguments that read the tables of the folder, and no published results."""
-    return ["--data", str(folder), "--published", str(folder / "none.json"), "--cells", str(folder / "cells"), *others]
+    """Return arguments that read the tables of the folder."""
+    return ["--data", str(folder), "--cells", str(folder / "cells"), *others]
 
 
 def stored(folder):
@@ -41,10 +41,11 @@ def test_tree_losses_are_measured_once_per_draw(folder, capsys):
     assert "| Covertype | CL |" in capsys.readouterr().out
 
 
-def test_published_tree_results_are_printed_beside_ours(folder, capsys):
+def test_published_tree_results_are_printed_beside_ours(folder, capsys, monkeypatch):
     rows = [{"data": "Covertype", "criterion": "CL", "mean": [0.0, 50.0], "two_sd": [1.0, 60.0]}]
     content = {"table2": {"noise": ["uniform 0", "uniform .1"], "rows": rows}}
-    (folder / "none.json").write_text(json.dumps(content))
+    (folder / "robust_tree_losses.json").write_text(json.dumps(content))
+    monkeypatch.setattr(published, "FOLDER", folder)
     tree_losses.main(words(folder, "--sets", "Covertype", "--tables", "table2", "--criteria", "CL", "--draws", "1"))
     line = next(text for text in capsys.readouterr().out.splitlines() if text.startswith("| Covertype | CL |"))
     assert "(0.0 ± 1.0) +" in line  # better than published
