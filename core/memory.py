@@ -128,7 +128,8 @@ def _search_memory(shape: TableShape, n_threads: int) -> FitMemory:
     searched = _largest_forest(TREES_PER_CANDIDATE, part, n_threads)
     n_votes = len(FAMILIES) * N_CHOSEN + 3
     searching = searched.model + n_votes * _table_of_classes(part) + searched.growing + part.table_bytes
-    ridge = 8 * part.n_rows * (_TABLES_OF_RIDGE * MAX_LANDMARKS + _COPIES_OF_RIDGE * MAX_FEATURES)
+    n_compared = min(MAX_FEATURES, shape.n_features)
+    ridge = 8 * part.n_rows * (_TABLES_OF_RIDGE * MAX_LANDMARKS + _COPIES_OF_RIDGE * n_compared)
     ridge += _TABLES_OF_VOTES * _table_of_classes(part)
     drawing = _TABLES_OF_DRAWING * _table_of_classes(shape) + shape.table_bytes
     return members._replace(growing=searching + ridge + members.growing + drawing)

@@ -7,7 +7,7 @@ from core.exceptions import ArtifactError
 
 
 def finite(value: Any) -> float:
-    if not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ArtifactError("a number is not finite.")
     return float(value)
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from core.artifact.numbers import finite
 from core.automatic.auto_classifier import AutoClassifier
 from core.exceptions import ArtifactError
+from core.kernel_ridge.fitting import MAX_FEATURES, MAX_LANDMARKS
 from core.kernel_ridge.model import KernelRidge
 from core.kernel_ridge.row_encoding import RowEncoding
 
@@ -20,6 +21,8 @@ _FEATURES, _SCALING, _LANDMARKS, _COEFFICIENTS, _PRIORS = RIDGE_ARRAYS = (
     "ridge_coefficients",
     "ridge_priors",
 )
+#: Least sum of the scores of a row over the classes. Those of a fit sum to 1 up to rounding.
+_LEAST_SUM = 0.5
 #: Limit on all numbers, so that scores are finite. Fits stay far below it, except for means and deviations.
 _LARGEST = 2.0**100
 
@@ -61,15 +64,24 @@ def restore_ridge(estimator: AutoClassifier, width: Any, arrays: Mapping[str, ND
 def _check_arrays(estimator: AutoClassifier, arrays: Mapping[str, NDArray[Any]]) -> None:
     features, n_classes = arrays[_FEATURES], len(estimator.classes_)
     n_coordinates, n_landmarks = len(features), arrays[_LANDMARKS].shape[-1]
-    if features.shape != (n_coordinates,) or features.dtype != np.int64 or n_landmarks < 1:
-        raise ArtifactError(f"array {_FEATURES!r} has the wrong shape or type, or there are no landmarks.")
-    if not ((features >= 0) & (features < estimator.n_features_in_)).all():
+    if features.shape != (n_coordinates,) or features.dtype != np.int64 or not (np.diff(features) > 0).all():
+        raise ArtifactError(f"array {_FEATURES!r} has the wrong shape or type, or is not ascending.")
+    if not (1 <= n_coordinates <= MAX_FEATURES and 1 <= n_landmarks <= MAX_LANDMARKS):
+        raise ArtifactError(f"there are {n_coordinates} features and {n_landmarks} landmarks of the regression.")
+    if features[0] < 0 or features[-1] >= estimator.n_features_in_:
         raise ArtifactError("the kernel ridge regression compares rows by a feature that does not exist.")
     shapes = ((2, n_coordinates), (n_coordinates, n_landmarks), (n_classes, n_landmarks), (n_classes,))
     for name, shape in zip(RIDGE_ARRAYS[1:], shapes, strict=True):
         _check_numbers(name, arrays[name], shape)
     if not (arrays[_SCALING][1] >= 0).all():
         raise ArtifactError(f"array {_SCALING!r} has a negative deviation.")
+    if _least_sum(arrays[_COEFFICIENTS], arrays[_PRIORS]) < _LEAST_SUM:
+        raise ArtifactError("scores of the kernel ridge regression may not be positive for any class.")
+
+
+def _least_sum(coefficients: NDArray[np.float64], priors: NDArray[np.float64]) -> float:
+    """Return a lower bound of the sum of scores of any row; its similarities to landmarks are in [0, 1]."""
+    return float(priors.sum() + np.minimum(coefficients.sum(axis=0), 0.0).sum())
 
 
 def _check_numbers(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:

@@ -44,8 +44,8 @@ TimeBudget = Annotated[
     float | None,
     Bounds(gt=0),
     Help(
-        "Seconds after which no further candidate is begun; the trees of the result are grown afterwards. Results then "
-        "depend on the speed of the machine. If unset, time is not limited."
+        "Seconds after which no further candidate is begun, nor a regression fitted; the trees of the result are grown "
+        "afterwards. Results then depend on the speed of the machine. If unset, time is not limited."
     ),
 ]
 NumberOfFits = Annotated[

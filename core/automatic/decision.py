@@ -49,9 +49,9 @@ class Choice(NamedTuple):
 
     def reason(self) -> str:
         """Return in a sentence what was chosen and why."""
-        best = self.leaderboard[0]
+        best, subject = self.leaderboard[0], "it" if len(self.leaderboard) == 1 else "the best"
         return (
-            f"{_members(self.n_chosen, len(self.leaderboard))}: the best is right on {best.score:.1%} "
+            f"{_members(self.n_chosen, len(self.leaderboard))}: {subject} is right on {best.score:.1%} "
             f"± {best.score_error:.1%} of the given labels out of bag; {self._ridge()}{self._noise()}."
         )
 
@@ -59,13 +59,13 @@ class Choice(NamedTuple):
         if self.kernel_ridge is None:
             return ""
         ridge = self.kernel_ridge
-        raised = f"raises the accuracy of the vote from {ridge.forests_score:.1%} to {ridge.score:.1%}"
-        return f"a kernel ridge regression has {ridge.share:.0%} of the vote, which {raised}; "
+        changed = f"which is then right on {ridge.score:.2%} of them instead of {ridge.forests_score:.2%}"
+        return f"a kernel ridge regression has {ridge.share:.0%} of the vote, {changed}; "
 
     def _noise(self) -> str:
         if self.not_estimated is not None:
             return f"{_OBSTACLES[self.not_estimated]}, so that trees are grown on the labels as they are"
-        estimate = f"about {self.noise_rate:.0%} ± {self.noise_rate_error:.0%} of the labels are estimated to be wrong"
+        estimate = f"about {self.noise_rate:.1%} ± {self.noise_rate_error:.1%} of the labels are estimated to be wrong"
         if not self.is_identified:
             estimate += ", although the features predict the labels too badly to identify the noise"
         if self.draws_labels:
@@ -104,8 +104,10 @@ class Choice(NamedTuple):
 
 
 def _members(n_chosen: int, n_candidates: int) -> str:
-    if n_chosen == 1:
-        return f"The best of {n_candidates} forests by out-of-bag accuracy predicts"
+    if n_candidates == 1:
+        return "Only one forest was grown in the search"
+    if n_chosen == n_candidates:
+        return f"All {n_candidates} forests of the search vote"
     return f"The {n_chosen} best of {n_candidates} forests by out-of-bag accuracy vote"
 
 
@@ -133,4 +135,4 @@ def noise_asymmetry(estimate: TransitionEstimate) -> float:
     transition = estimate.transition.rows
     mean_rate = float(estimate.priors @ (1 - np.diag(transition)))
     uniform = transition_rows(np.full(len(transition), mean_rate), even_pattern(len(transition)))
-    return float(np.abs(transition - uniform).max())
+    return round(float(np.abs(transition - uniform).max()), 12)  # without the rounding errors of equal matrices

@@ -27,7 +27,7 @@ class RidgeShare(NamedTuple):
 
     share: float
     forests_score: float  # accuracy of the mean vote of the best forests on the given labels, out of bag
-    score: float  # the same with the share of the regression, whose votes are those of fits without the row
+    score: float  # the same with the share of a regression of these labels, by fits without the label of the row
 
 
 class SharedRidge(NamedTuple):
@@ -42,34 +42,39 @@ def ridge_of_search(part: SearchedPart, result: SearchResult, true_classes: True
 
     It is fitted to the probabilities of the true classes if they are given, or else to the labels, and compares rows by
     the features that are most important to the trees. Rows of one group cannot be kept apart, so there is none with
-    groups. Raises FitStopped.
+    groups.
+
+    The probabilities of a row depend on the labels of similar rows. So votes of a regression of probabilities that
+    leaves a row out still know something of its label, and seem too accurate; those of a regression of the labels do
+    not. A share must not lower the accuracy with the second, and of these it is the best with the first, which varies
+    less. Raises FitStopped.
     """
     fit = part.fit
     if fit.data.groups is not None or not 2 <= len(fit.data.labels.classes) <= _MOST_CLASSES:
         return None
     generator = fit.seeds.generator(Purpose.LANDMARKS)
-    if true_classes is None:
-        targets = np.eye(len(fit.data.labels.classes))[fit.data.labels.codes]
-    else:
-        targets = true_classes.probabilities[part.rows]
+    labels = np.eye(len(fit.data.labels.classes))[fit.data.labels.codes]
+    targets = labels if true_classes is None else true_classes.probabilities[part.rows]
     features = result.most_important(fit.data.X.shape[1])
     fitted = fit_kernel_ridge(fit.data, targets, features, generator, fit.n_threads, fit.monitor.stop_flag)
     if fitted is None:
         return None
-    scores = _scores_by_share(part, result.mean_votes, fitted.left_out_scores)
-    best = int(np.argmax(scores))
-    share = RidgeShare(SHARES[best], scores[0], scores[best])
+    of_labels = fitted if true_classes is None else fitted.with_targets(labels)
+    on_labels = _scores_by_share(part, result.mean_votes, of_labels.left_out_scores)
+    by_targets = _scores_by_share(part, result.mean_votes, fitted.left_out_scores)
+    best = int(np.argmax(np.where(on_labels >= on_labels[0], by_targets, -np.inf)))
+    share = RidgeShare(SHARES[best], float(on_labels[0]), float(on_labels[best]))
     return SharedRidge(share, fitted.model) if share.share else None
 
 
-def _scores_by_share(part: SearchedPart, votes: NDArray[np.float64], ridge: NDArray[np.float64]) -> list[float]:
+def _scores_by_share(part: SearchedPart, votes: NDArray[np.float64], ridge: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the accuracy of `votes` with each share of `ridge`, both (row, class), on the rows that have votes."""
     has_votes = ~np.isnan(votes).any(axis=1)
     if not has_votes.any():
-        return [0.0]
+        return np.zeros(1)
     codes, weights = part.fit.data.labels.codes[has_votes], part.fit.data.weights[has_votes]
     mixed = (mixed_votes(votes[has_votes], ridge[has_votes], share) for share in SHARES)
-    return [float(np.average(winning_classes(one) == codes, weights=weights)) for one in mixed]
+    return np.array([np.average(winning_classes(one) == codes, weights=weights) for one in mixed])
 
 
 def mixed_votes(votes: NDArray[np.float64], ridge: NDArray[np.float64], share: float) -> NDArray[np.float64]:

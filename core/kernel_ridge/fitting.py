@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.kernel_ridge.model import KernelRidge, in_row_blocks, squared_distances
-from core.kernel_ridge.row_encoding import row_encoding
+from core.kernel_ridge.row_encoding import RowEncoding, row_encoding
 from core.kernels.ridge.linear_systems import ROWS_AT_ONCE, add_moments, divide_rows, factorize, solve, solve_upper
 from core.kernels.ridge.similarity import add_products, fill_similarities
 from core.monitoring import raise_if_stopped
@@ -27,8 +27,9 @@ Result = TypeVar("Result")
 MAX_LANDMARKS, MAX_FEATURES = 256, 128
 #: With fewer rows, there is no regression.
 _MIN_ROWS = 16
-#: Squared distances below it are rounding errors.
-_LEAST_DISTANCE = 1e-9
+#: Squared distances up to it, relative to the largest squared length of a landmark, may consist of rounding errors. If
+#: widths were as small, `_JITTER` would not make up for the errors of the similarities.
+_LEAST_RELATIVE_DISTANCE = 1e-7
 #: Rows that widths and penalties are compared on; then the best is fitted to all rows.
 _MAX_COMPARED_ROWS = 1024
 #: Squared distances with similarity 1 / e, as multiples of the median between landmarks.
@@ -42,28 +43,17 @@ _JITTER = 1e-8
 _MAX_LEVERAGE = 0.999
 
 
-class FittedRidge(NamedTuple):
-    """The best regression, and what it predicts of each training row without its label."""
-
-    model: KernelRidge
-    left_out_scores: NDArray[np.float64]  # (row, class)
-
-
-class _Problem(NamedTuple):
-    """Rows to fit, whose number is a multiple of `ROWS_AT_ONCE`; rows that fill it up have weight 0."""
+class _Distances(NamedTuple):
+    """Training rows compared with landmarks. Their number is a multiple of `ROWS_AT_ONCE`; rows that fill it up have
+    weight 0.
+    """
 
     between: NDArray[np.float64]  # (landmark, landmark), squared distances
-    distances: NDArray[np.float64]  # (row, landmark), squared
-    deviations: NDArray[np.float64]  # (row, class), targets minus priors
+    usual: float  # median of the squared distances of landmarks that differ
+    of_rows: NDArray[np.float64]  # (row, landmark), squared
     weights: NDArray[np.float64]  # (row,)
     n_threads: int
     stop_flag: NDArray[np.uint8] | None
-
-    def part(self, rows: NDArray[np.int64]) -> "_Problem":
-        """Return the problem with a part of the rows, whose number is a multiple of `ROWS_AT_ONCE`."""
-        return self._replace(
-            distances=self.distances[rows], deviations=self.deviations[rows], weights=self.weights[rows]
-        )
 
     def in_blocks(self, function: Callable[[slice], Result]) -> list[Result]:
         """Return the results of `function` for blocks of rows. Raises FitStopped."""
@@ -72,7 +62,27 @@ class _Problem(NamedTuple):
             raise_if_stopped(self.stop_flag)
             return function(rows)
 
-        return in_row_blocks(len(self.distances), self.n_threads, unless_stopped)
+        return in_row_blocks(len(self.of_rows), self.n_threads, unless_stopped)
+
+
+class _Problem(NamedTuple):
+    """Targets of the rows, as deviations from their weighted means."""
+
+    distances: _Distances
+    priors: NDArray[np.float64]  # (class,)
+    deviations: NDArray[np.float64]  # (row, class)
+
+    def part(self, rows: NDArray[np.int64]) -> "_Problem":
+        """Return the problem with a part of the rows, whose number is a multiple of `ROWS_AT_ONCE`."""
+        all_rows = self.distances
+        part = all_rows._replace(of_rows=all_rows.of_rows[rows], weights=all_rows.weights[rows])
+        return self._replace(distances=part, deviations=self.deviations[rows])
+
+
+def _problem(distances: _Distances, targets: NDArray[np.float64]) -> _Problem:
+    priors = np.average(targets, axis=0, weights=distances.weights[: len(targets)])
+    padding = (0, len(distances.weights) - len(targets))
+    return _Problem(distances, priors, np.pad(targets - priors, (padding, (0, 0))))
 
 
 class _Solution(NamedTuple):
@@ -81,6 +91,27 @@ class _Solution(NamedTuple):
     penalty: float
     coefficients: NDArray[np.float64]  # (class, landmark)
     residuals: NDArray[np.float64]  # (row, class), of left-out rows
+
+
+class FittedRidge(NamedTuple):
+    """The best regression of some targets, and what it predicts of each training row without its target."""
+
+    model: KernelRidge
+    targets: NDArray[np.float64]  # (row, class)
+    distances: _Distances
+    solution: _Solution
+
+    @property
+    def left_out_scores(self) -> NDArray[np.float64]:
+        """Score of each row by a fit without its target, (row, class)."""
+        return np.asarray(self.targets - self.solution.residuals[: len(self.targets)])
+
+    def with_targets(self, targets: NDArray[np.float64]) -> "FittedRidge":
+        """Return the regression of other targets (row, class) with the same width and penalty. Raises FitStopped."""
+        problem = _problem(self.distances, targets)
+        solution = _solution(problem, _features(problem, self.solution.width), self.solution.penalty)
+        model = self.model._replace(coefficients=solution.coefficients, priors=problem.priors)
+        return self._replace(model=model, targets=targets, solution=solution)
 
 
 def fit_kernel_ridge(
@@ -104,33 +135,42 @@ def fit_kernel_ridge(
     points = encoding.encode(data.X)
     chosen = generator.choice(len(points), min(len(points), MAX_LANDMARKS), replace=False)
     landmarks = np.ascontiguousarray(points[np.sort(chosen)].T)
-    between = squared_distances(np.ascontiguousarray(landmarks.T), landmarks, encoding)
-    if between.max() < _LEAST_DISTANCE:
+    distances = _distances(data, points, landmarks, encoding, n_threads, stop_flag)
+    if distances is None:
         return None
-    priors = np.average(targets, axis=0, weights=data.weights)
+    problem = _problem(distances, targets)
+    best = _best_solution(problem, generator)
+    model = KernelRidge(encoding, landmarks, best.coefficients, problem.priors, best.width)
+    return FittedRidge(model, targets, distances, best) if np.isfinite(best.error) else None
+
+
+def _distances(
+    data: TrainingData,
+    points: NDArray[np.float64],
+    landmarks: NDArray[np.float64],
+    encoding: RowEncoding,
+    n_threads: int,
+    stop_flag: NDArray[np.uint8] | None,
+) -> _Distances | None:
+    """Return the distances of points (row, coordinate) to landmarks (coordinate, landmark); None if all are alike."""
+    between = squared_distances(np.ascontiguousarray(landmarks.T), landmarks, encoding)
+    numbers = landmarks[encoding.is_categorical == 0]
+    distinct = between[between > _LEAST_RELATIVE_DISTANCE * np.sum(numbers**2, axis=0).max()]
+    if not len(distinct):
+        return None
     padding = (0, -len(points) % ROWS_AT_ONCE)
     points = np.pad(points, (padding, (0, 0)))
-    distances = in_row_blocks(len(points), n_threads, lambda rows: squared_distances(points[rows], landmarks, encoding))
-    problem = _Problem(
-        between,
-        np.concatenate(distances),
-        np.pad(targets - priors, (padding, (0, 0))),
-        np.pad(data.weights / data.weights.mean(), padding),
-        n_threads,
-        stop_flag,
-    )
-    best = _best_solution(problem, generator)
-    model = KernelRidge(encoding, landmarks, best.coefficients, priors, best.width)
-    return FittedRidge(model, targets - best.residuals[: len(targets)])
+    blocks = in_row_blocks(len(points), n_threads, lambda rows: squared_distances(points[rows], landmarks, encoding))
+    weights = np.pad(data.weights / data.weights.mean(), padding)
+    return _Distances(between, float(np.median(distinct)), np.concatenate(blocks), weights, n_threads, stop_flag)
 
 
 def _best_solution(problem: _Problem, generator: np.random.Generator) -> _Solution:
-    compared, n_rows = problem, len(problem.distances)
+    compared, n_rows = problem, len(problem.deviations)
     if n_rows > _MAX_COMPARED_ROWS:
         compared = problem.part(np.sort(generator.choice(n_rows, _MAX_COMPARED_ROWS, replace=False)))
-    median = float(np.median(problem.between[problem.between >= _LEAST_DISTANCE]))
-    solutions = [_with_best_penalty(compared, factor * median) for factor in _WIDTHS]
-    best = min(solutions, key=lambda one: one.error)
+    solutions = [_with_best_penalty(compared, factor * problem.distances.usual) for factor in _WIDTHS]
+    best = min(solutions, key=lambda one: np.nan_to_num(one.error, nan=np.inf))
     return best if compared is problem else _solution(problem, _features(problem, best.width), best.penalty)
 
 
@@ -141,7 +181,7 @@ def _with_best_penalty(problem: _Problem, width: float) -> _Solution:
     for penalties in (_PENALTIES[:_FIRST_PENALTY][::-1], _PENALTIES[_FIRST_PENALTY + 1 :]):
         for penalty in penalties:
             solution = _solution(problem, features, penalty)
-            if solution.error >= best.error:
+            if not solution.error < best.error:
                 break
             best = solution
     return best
@@ -158,29 +198,31 @@ class _Features(NamedTuple):
 
 
 def _features(problem: _Problem, width: float) -> _Features:
-    size, n_classes = len(problem.between), problem.deviations.shape[1]
-    factor, rows = np.empty((size, size)), np.empty_like(problem.distances)
+    distances, n_classes = problem.distances, problem.deviations.shape[1]
+    size = len(distances.between)
+    factor, rows = np.empty((size, size)), np.empty_like(distances.of_rows)
     squares, products = np.zeros((size, size)), np.zeros((size, n_classes))
-    fill_similarities(problem.between, width, factor)
+    fill_similarities(distances.between, width, factor)
     factor[np.diag_indices(size)] += _JITTER
     factorize(factor)
 
     def fill(block: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        fill_similarities(problem.distances[block], width, rows[block])
+        fill_similarities(distances.of_rows[block], width, rows[block])
         divide_rows(rows[block], factor)
         sums = np.zeros_like(squares), np.zeros_like(products)
-        add_moments(rows[block], problem.deviations[block], problem.weights[block], *sums)
+        add_moments(rows[block], problem.deviations[block], distances.weights[block], *sums)
         return sums
 
-    for of_block in problem.in_blocks(fill):
+    for of_block in distances.in_blocks(fill):
         squares += of_block[0]
         products += of_block[1]
     return _Features(width, factor, rows, squares, products)
 
 
 def _solution(problem: _Problem, features: _Features, penalty: float) -> _Solution:
+    weights = problem.distances.weights
     system, solved = features.squares.copy(), features.products.copy()
-    system[np.diag_indices(len(system))] += penalty * problem.weights.sum()
+    system[np.diag_indices(len(system))] += penalty * weights.sum()
     factorize(system)
     solve(system, solved)
     factors = np.ascontiguousarray(solved.T)
@@ -190,10 +232,10 @@ def _solution(problem: _Problem, features: _Features, penalty: float) -> _Soluti
         add_products(features.rows[block], factors, fitted)
         divided = features.rows[block].copy()
         divide_rows(divided, system)
-        leverages = np.minimum(problem.weights[block] * np.sum(divided**2, axis=1), _MAX_LEVERAGE)
+        leverages = np.minimum(weights[block] * np.sum(divided**2, axis=1), _MAX_LEVERAGE)
         return np.asarray((problem.deviations[block] - fitted) / (1.0 - leverages)[:, np.newaxis])
 
-    residuals = np.concatenate(problem.in_blocks(residuals_of))
-    error = float(np.average(np.sum(residuals**2, axis=1), weights=problem.weights))
+    residuals = np.concatenate(problem.distances.in_blocks(residuals_of))
+    error = float(np.average(np.sum(residuals**2, axis=1), weights=weights))
     solve_upper(features.factor, solved)
     return _Solution(error, features.width, penalty, np.ascontiguousarray(solved.T), residuals)

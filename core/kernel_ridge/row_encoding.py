@@ -37,7 +37,8 @@ def row_encoding(
 ) -> RowEncoding:
     """Return the encoding of rows like those of X (row, feature), NaN = missing, by some of the features.
 
-    A feature with one value, or whose squares are too large for a float, has the scale 0 and makes no difference.
+    A feature with one value, or whose squares are too large or too small for a float, has the scale 0 and makes no
+    difference.
     """
     centers, scales = np.zeros(len(features)), np.ones(len(features))
     for coordinate in np.flatnonzero(~is_categorical[features]):

@@ -60,6 +60,7 @@ def _difference(names: list[str], fitted: list[str]) -> str:
         message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
     if not unseen and not missing:
         message += "Feature names must be in the same order as they were in fit.\n"
+        message += "Select the columns by `feature_names_in_` to restore it.\n"
     return message
 
 

@@ -2,8 +2,6 @@
 below its diagonal is neither read nor written.
 """
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +16,7 @@ def factorize(matrix: NDArray[np.float64]) -> None:
     """Replace the upper triangle of a positive definite matrix by that of U with matrix = U' U."""
     size = len(matrix)
     for pivot in range(size):
-        root = math.sqrt(matrix[pivot, pivot])
+        root = np.sqrt(matrix[pivot, pivot])
         for column in range(pivot, size):
             matrix[pivot, column] /= root
         for row in range(pivot + 1, size):

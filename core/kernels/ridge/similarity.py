@@ -98,7 +98,9 @@ def _subtract_products_of_four(
     out_of_a: NDArray[np.float64],
     out_of_b: NDArray[np.float64],
 ) -> None:
-    """Do the same for four features of two rows at once, whose distances are then stored a quarter as often."""
+    """Subtract twice the products of four features of two rows, a and b, with those of the landmarks from the distances
+    of both rows, which are then stored a quarter as often as feature by feature.
+    """
     i, j, k, m = features[0], features[1], features[2], features[3]
     a_i, a_j, a_k, a_m = 2.0 * a[i], 2.0 * a[j], 2.0 * a[k], 2.0 * a[m]
     b_i, b_j, b_k, b_m = 2.0 * b[i], 2.0 * b[j], 2.0 * b[k], 2.0 * b[m]

@@ -6,6 +6,7 @@ import pytest
 import core
 from core.artifact.ridge import RIDGE_ARRAYS
 from core.artifact.state import estimator_state, rebuild
+from core.kernel_ridge.fitting import MAX_LANDMARKS
 
 
 @pytest.fixture(scope="module")
@@ -68,12 +69,32 @@ def test_numbers_whose_scores_would_be_infinite_are_refused(state):
         rebuild(state._replace(ridge={**state.ridge, "ridge_coefficients": state.ridge["ridge_coefficients"] + 1e200}))
 
 
-@pytest.mark.parametrize("feature", [-1, 3], ids=str)
-def test_features_that_do_not_exist_are_refused(state, feature):
+@pytest.mark.parametrize(("place", "feature"), [(0, -1), (2, 3)], ids=str)
+def test_features_that_do_not_exist_are_refused(state, place, feature):
     features = state.ridge["ridge_features"].copy()
-    features[0] = feature
+    features[place] = feature
     with pytest.raises(core.ArtifactError, match="does not exist"):
         rebuild(state._replace(ridge={**state.ridge, "ridge_features": features}))
+
+
+def test_repeated_features_are_refused(state):
+    with pytest.raises(core.ArtifactError, match="ascending"):
+        rebuild(state._replace(ridge={**state.ridge, "ridge_features": np.zeros(3, dtype=np.int64)}))
+
+
+def test_more_landmarks_than_any_fit_has_are_refused(state):
+    many = {name: np.tile(state.ridge[name], (1, 3)) for name in ("ridge_landmarks", "ridge_coefficients")}
+    assert many["ridge_landmarks"].shape[1] > MAX_LANDMARKS
+    with pytest.raises(core.ArtifactError, match="landmarks"):
+        rebuild(state._replace(ridge={**state.ridge, **many}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("ridge_priors", -1e6), ("ridge_priors", 0.0), ("ridge_coefficients", -(2.0**60))], ids=str
+)
+def test_scores_that_could_favor_no_class_are_refused(state, name, value):
+    with pytest.raises(core.ArtifactError, match="positive"):
+        rebuild(state._replace(ridge={**state.ridge, name: np.full_like(state.ridge[name], value)}))
 
 
 def test_negative_deviations_are_refused(state):
@@ -81,13 +102,15 @@ def test_negative_deviations_are_refused(state):
         rebuild(state._replace(ridge={**state.ridge, "ridge_scaling": -state.ridge["ridge_scaling"]}))
 
 
-@pytest.mark.parametrize("width", [None, 0.0, -1.0, float("inf"), "1"], ids=str)
+@pytest.mark.parametrize("width", [None, 0.0, -1.0, float("inf"), "1", True], ids=str)
 def test_impossible_widths_are_refused(state, width):
     with pytest.raises(core.ArtifactError):
         rebuild(state._replace(metadata={**state.metadata, "ridge_width": width}))
 
 
-@pytest.mark.parametrize("entry", [None, [0.0, 0.5, 0.5], [1.0, 0.5, 0.5], [0.5, 0.5], [0.5, 2.0, 0.5], 1], ids=str)
+@pytest.mark.parametrize(
+    "entry", [None, [0.0, 0.5, 0.5], [1.0, 0.5, 0.5], [0.5, 0.5], [0.5, 2.0, 0.5], [0.5, True, 0.5], 1], ids=str
+)
 def test_impossible_shares_are_refused(state, entry):
     choice = {**state.metadata["choice"], "kernel_ridge": entry}
     with pytest.raises(core.ArtifactError):
