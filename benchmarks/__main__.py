@@ -96,6 +96,8 @@ def main() -> None:
     folder = data_folder(arguments.data)
     names = arguments.names or [ALL_SUBJECTS, *PROGRAMS]
     subjects = list(SUBJECTS) if ALL_SUBJECTS in names else [name for name in SUBJECTS if name in names]
+    if arguments.quick:
+        print("Quick run on few rows: it shows that everything works. Its figures and verdicts mean nothing.\n")
     if subjects:
         print_ratios(subjects, Settings(folder, arguments.repeats, arguments.trees, arguments.jobs, arguments.rows))
     for name in PROGRAMS:

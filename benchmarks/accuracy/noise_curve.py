@@ -1,6 +1,6 @@
 """Noise curve of the README: test accuracy against the rate of wrong training labels.
 
-python -m benchmarks.accuracy.noise_curve               # fit, store the cells, plot; about two minutes on one core
+python -m benchmarks.accuracy.noise_curve               # fit, store the cells, plot; about five minutes on one core
 python -m benchmarks.accuracy.noise_curve --plot-only   # plot the stored cells again, without fitting
 
 The data are the handwritten digits that come with scikit-learn. In each draw, 30 % of the rows are held out for testing
@@ -49,6 +49,7 @@ def _lightgbm(seed: int) -> Any:
 
 
 ESTIMATORS: dict[str, Callable[[int], Any]] = {
+    "auto": lambda seed: core.AutoClassifier(random_state=seed),
     "forest, adaptive NE": lambda seed: core.ForestClassifier(loss="adaptive_ne", random_state=seed),
     "forest, Gini": lambda seed: core.ForestClassifier(random_state=seed),
     "scikit-learn forest": lambda seed: RandomForestClassifier(random_state=seed),

@@ -36,6 +36,7 @@ LINES = (
     Line("scikit-learn forest", "forest, scikit-learn", "others", "-", -13),
     Line("forest, Gini", "forest, Bristlecone (Gini)", "ours", (0, (4, 3)), 2),
     Line("forest, adaptive NE", "forest, Bristlecone (adaptive NE)", "ours", "-", 11),
+    Line("auto", "auto, Bristlecone (the default)", "ours", "-", 11),
 )
 
 
