@@ -13,7 +13,7 @@ from benchmarks.settings import Settings
 from benchmarks.speed.contenders import forests
 from benchmarks.speed.timing import TimedFit, Times, seconds_per_call, time_alternately
 
-#: More training rows change the ratios little.
+#: Training rows of a table, so that all tables take minutes.
 MAX_ROWS = 10_000
 NOISE_RATES = (0.0, 0.4)  # with much noise, trees are grown on drawn labels
 TARGET = Target(3.0, is_least=False)

@@ -127,7 +127,8 @@ def fit_kernel_ridge(
 
     features: numbers of the features that rows are compared by, ascending, (coordinate,).
 
-    Returns None for too few rows, and if all rows are alike. Raises FitStopped when `stop_flag` (1,) is set.
+    Returns None for too few rows, if all rows are alike, and if no solution is finite. Raises FitStopped when
+    `stop_flag` (1,) is set.
     """
     if len(data.X) < _MIN_ROWS:
         return None
