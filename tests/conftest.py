@@ -1,6 +1,7 @@
 """Shared fixtures: migrated databases, the broker, the context of the service and the application."""
 
 import gc
+import logging
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put files with slow tests first; otherwise a parallel run ends with one of them while processors are idle."""
     slow_files = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow_files)
+
+
+@pytest.fixture(autouse=True)
+def _logging_of_this_test_only() -> Iterator[None]:
+    """Take back the handler and the level of `configure_logging`: its handler writes to standard error as captured for
+    one test, which is closed for all later ones.
+    """
+    yield
+    root = logging.getLogger()
+    root.setLevel(logging.WARNING)
+    for handler in [handler for handler in root.handlers if type(handler) is logging.StreamHandler]:
+        root.removeHandler(handler)
 
 
 def make_settings(home: Path, database_url: str, broker_url: str = "redis+socket:///nowhere.sock") -> Settings:
