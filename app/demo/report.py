@@ -24,11 +24,16 @@ def print_models(contenders: Sequence[Labeled], models: Sequence[Any]) -> None:
             f"{metrics['train_noisy']['accuracy']:>15.1%}{model['fit_seconds']:>7.2f} s"
         )
     print("NE: negative exponential loss; λ = 0 fits the training labels closely, λ = 1 is most robust to label noise.")
+    for contender, model in zip(contenders, models, strict=True):
+        if choice := model["fitted"].get("choice"):
+            print(f"{contender.label}: {choice['reason']}")
 
 
 def _loss(model: Any) -> str:
     """Return the loss as `ne, λ = 0.5`, with the λ that an adaptive loss chose."""
-    loss = model["parameters"]["loss"]
+    loss = model["parameters"].get("loss")
+    if loss is None:
+        return "chosen on the labels"
     lambda_ = model["fitted"].get("lambda", loss.get("lambda"))
     return str(loss["kind"]) if lambda_ is None else f"{loss['kind']}, λ = {lambda_:g}"
 

@@ -37,19 +37,21 @@ class Contender:
     model: dict[str, Any]
 
 
+ENTROPY = {"kind": "entropy"}
 #: The values of λ leave out 0, which fits wrong labels most closely, to keep the demo short.
 CONTENDERS = (
-    Contender("entropy tree", "digits-entropy-tree", {"kind": "tree", "loss": {"kind": "entropy"}}),
+    Contender("entropy tree", "digits-entropy-tree", {"kind": "tree", "loss": ENTROPY}),
     Contender("NE tree", "digits-ne-tree", {"kind": "tree", "loss": {"kind": "ne", "lambda": 0.75}}),
-    Contender("entropy forest", "digits-entropy-forest", {"kind": "forest", "loss": {"kind": "entropy"}}),
+    Contender("entropy forest", "digits-entropy-forest", {"kind": "forest", "loss": ENTROPY}),
     Contender(
         "NE forest",
         "digits-ne-forest",
         {"kind": "forest", "loss": {"kind": "adaptive_ne", "grid": [0.25, 0.5, 0.75, 1.0]}},
     ),
+    Contender("auto", "digits-auto", {"kind": "auto"}),
 )
 #: The model whose predictions are shown.
-BEST = "digits-ne-forest"
+BEST = "digits-auto"
 AUDIT_LABEL = "label audit"
 
 
@@ -138,8 +140,8 @@ def _tell_story(client: DemoClient) -> None:
         f"Training {len(CONTENDERS)} models on the wrong labels, and auditing the labels.\n"
     )
     audit_job = client.post_json("/audits", {"dataset_id": train_id, "seed": 0})
-    # In this order the worker compiles one criterion while the process beside it compiles the other.
-    by_loss = sorted(CONTENDERS, key=lambda contender: contender.model["loss"]["kind"] == "entropy")
+    # In this order the worker compiles one criterion while the processes beside it compile those of the last models.
+    by_loss = sorted(CONTENDERS, key=lambda contender: contender.model.get("loss", ENTROPY) == ENTROPY)
     queued = {contender.name: _train(client, contender, train_id, test_id) for contender in by_loss}
     *jobs, audit_job = _watch(client, [*(queued[contender.name] for contender in CONTENDERS), audit_job])
     print_models(CONTENDERS, [client.get(f"/models/{job['model_id']}") for job in jobs])

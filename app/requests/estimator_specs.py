@@ -36,9 +36,14 @@ def _loss_spec(kind: str, loss: type[Loss]) -> type[BaseModel]:
     return create_spec(name, DerivedSpec, loss.help, parameters, kind=kind_field(kind, required=False))
 
 
+def _as_object(spec: Any) -> Any:
+    """Return a spec that is given by its kind alone as an object."""
+    return {"kind": spec} if isinstance(spec, str) else spec
+
+
 def _canonical_form(loss: Any) -> Any:
     """Return a loss that is given by its name as an object, and an alias as the name that it stands for."""
-    spec = {"kind": loss} if isinstance(loss, str) else loss
+    spec = _as_object(loss)
     if isinstance(spec, Mapping) and isinstance(spec.get("kind"), str):
         return {**spec, "kind": _ALIASES.get(spec["kind"], spec["kind"])}
     return spec
@@ -77,4 +82,4 @@ else:
         BeforeValidator(_canonical_form),
         AfterValidator(_checked),
     ]
-    ModelSpec = union_by_kind([_model_spec(kind) for kind in ESTIMATORS])
+    ModelSpec = Annotated[union_by_kind([_model_spec(kind) for kind in ESTIMATORS]), BeforeValidator(_as_object)]

@@ -36,7 +36,8 @@ class TrainRequest(RequestModel):
         {"kind": "auto"},
         validate_default=True,
         description=(
-            "Kind and parameters of the model. Default: `auto`, which chooses forests by their accuracy on the data."
+            "Kind and parameters of the model, or the kind alone. Default: `auto`, which chooses forests by their "
+            "accuracy on the data."
         ),
     )
     noise: NoiseSpec = NoiseSpec(inject=None, correction=None)

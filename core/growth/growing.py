@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from core.exceptions import InvalidParameter
 from core.groups import Groups, bootstrap_row_counts
 from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_growth import TreeGrowth
@@ -115,11 +116,16 @@ def bootstrap_weights(
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Return the number of threads for `n_jobs`, as joblib counts them: -1 = all processors, -2 = all but one."""
+    """Return the number of threads for `n_jobs`, as joblib counts them: -1 = all processors, -2 = all but one.
+
+    Raises InvalidParameter for 0, which joblib refuses too.
+    """
+    if n_jobs == 0:
+        raise InvalidParameter("n_jobs is 0; it must be a number of threads from 1 on, -1 for all processors, or None.")
     if n_jobs is None or n_jobs > 0:
         return n_jobs or 1
     n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, n_processors + 1 + n_jobs) if n_jobs else 1
+    return max(1, n_processors + 1 + n_jobs)
 
 
 def grow_in_threads(grow_one: GrowOne, states: NDArray[np.uint64], n_threads: int) -> Trees:

@@ -170,7 +170,7 @@ class TestServing:
         completed = make(ROOT, "demo", "EXIT=1", env=service_environment(home, port))
         output = completed.stdout
         assert completed.returncode == 0, output + completed.stderr
-        for model in ("entropy tree", "NE tree", "entropy forest", "NE forest"):
+        for model in ("entropy tree", "NE tree", "entropy forest", "NE forest", "auto"):
             assert re.search(rf"^{model} .*\d\.\d%.*\d\.\d%.* s$", output, re.MULTILINE), output
         assert re.search(r"estimates that (29|30|31)\.\d% ± \d\.\d% of them are wrong", output), output
         assert re.search(r"found 1,[23]\d\d of the 1,349 changed ones", output), output
@@ -192,7 +192,7 @@ class TestServing:
             start_new_session=True,
         ) as terminal:
             wait_until(lambda: responds(f"http://127.0.0.1:{port}/readyz"), START_SECONDS, "the service being ready")
-            wait_until(lambda: _n_jobs(port) == 10, 60, "as many jobs again being queued")
+            wait_until(lambda: _n_jobs(port) == 12, 60, "as many jobs again being queued")
             os.killpg(terminal.pid, signal.SIGINT)
             terminal.communicate(timeout=60)
         wait_until(lambda: service_processes(home) == [], 10, "every process ending")

@@ -54,6 +54,11 @@ class TestAccepted:
             "class_weight": None,
         }
 
+    def test_a_model_may_be_given_by_its_kind(self, client: TestClient, dataset_id: str) -> None:
+        bodies = [{"dataset_id": dataset_id, "model": model} for model in ("forest", {"kind": "forest"})]
+        by_kind, as_object = (client.post("/train", json=body).json()["request"] for body in bodies)
+        assert by_kind == as_object
+
     def test_inline_data_becomes_a_data_set(self, client: TestClient) -> None:
         columns = {"x": [0.5, None, 1.5, 2.5], "colour": ["red", "blue", None, "red"], "y": [1, 0, 1, 0]}
         body = {"name": "small", "model": TREE, "data": {"columns": columns, "target": "y"}}
@@ -91,6 +96,7 @@ class TestRefused:
             ({"kind": "tree", "max_features": "most"}, ["/model/max_features"]),
             ({"kind": "tree", "max_bins": 1}, ["/model/max_bins"]),
             ({"kind": "tree", "depth": 3}, ["/model/depth"]),
+            ("automatic", ["/model"]),
             ({"kind": "tree", "random_state": 3}, ["/model/random_state"]),
             ({"kind": "tree", "n_jobs": 64}, ["/model/n_jobs"]),
             ({"kind": "tree", "loss": "hinge"}, ["/model/loss"]),

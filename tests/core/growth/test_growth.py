@@ -266,3 +266,8 @@ def test_stop_flag_stops_best_first_growth():
     monitor.stop_flag[0] = 1
     with pytest.raises(core.FitStopped):
         core.TreeClassifier(max_leaf_nodes=50).fit(X, y, monitor=monitor)
+
+
+def test_zero_threads_are_refused():
+    with pytest.raises(core.InvalidParameter, match="n_jobs is 0"):
+        core.ForestClassifier(n_jobs=0).fit([[0.0], [1.0]], [0, 1])
