@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 DATA_FILE = Path(__file__).parent / "data" / "optdigits.parquet"
 TARGET = "target"
-NOISE_RATE = 0.3
+NOISE_RATE = 0.4
 TEST_FRACTION = 0.2
 N_CLASSES = 10
 _SEED = 0

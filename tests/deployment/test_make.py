@@ -172,8 +172,8 @@ class TestServing:
         assert completed.returncode == 0, output + completed.stderr
         for model in ("entropy tree", "NE tree", "entropy forest", "NE forest", "auto"):
             assert re.search(rf"^{model} .*\d\.\d%.*\d\.\d%.* s$", output, re.MULTILINE), output
-        assert re.search(r"estimates that (29|30|31)\.\d% ± \d\.\d% of them are wrong", output), output
-        assert re.search(r"found 1,[23]\d\d of the 1,349 changed ones", output), output
+        assert re.search(r"estimates that (39|40|41)\.\d% ± \d\.\d% of them are wrong", output), output
+        assert re.search(r"found 1,7\d\d of the 1,798 changed ones", output), output
         assert "GET  /predict?model=" in output
         assert "POST /predict" in output
         assert f"http://127.0.0.1:{port}/docs" in output
