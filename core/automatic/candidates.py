@@ -1,5 +1,6 @@
 """Candidates of the search: ways to grow a forest that differ in how trees are randomized and how much they smooth."""
 
+import math
 from typing import Literal, NamedTuple
 
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
@@ -8,6 +9,10 @@ from core.growth.growth_problem import GrowthSettings
 #: Trees of one candidate in the search; each row then has about 18 out-of-bag votes.
 TREES_PER_CANDIDATE = 50
 
+#: Share of the features that half of the families draw at each node, and its limit in tables of many features, as a
+#: multiple of their square root: half of them would take most of the time of a search and be no more accurate.
+_HALF = 0.5
+_MOST_SQUARE_ROOTS = 8
 
 ForestKind = Literal["forest", "extra_trees"]
 
@@ -52,10 +57,16 @@ def _in_order_of_search() -> tuple[Candidate, ...]:
 
 #: Ways to randomize trees.
 FAMILIES = (
-    Candidate("extra_trees", 0.5, 1),
-    Candidate("forest", 0.5, 1),
+    Candidate("extra_trees", _HALF, 1),
+    Candidate("forest", _HALF, 1),
     Candidate("forest", "sqrt", 1),
     Candidate("extra_trees", "sqrt", 1),
 )
-#: All candidates in the order in which they are grown.
+#: All candidates in the order in which they are grown, for a table of few features.
 CANDIDATES = _in_order_of_search()
+
+
+def candidates_for(n_features: int) -> tuple[Candidate, ...]:
+    """Return all candidates in the order in which they are grown, for a table of `n_features` features."""
+    share = min(_HALF, round(_MOST_SQUARE_ROOTS / math.sqrt(n_features), 3))
+    return tuple(one._replace(max_features=share) if one.max_features == _HALF else one for one in CANDIDATES)
