@@ -113,7 +113,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         data = training_data(self, X, y, sample_weight, self.class_weight, groups)
         fit = Fit(data, SeedTree(self.random_state), monitor or NullMonitor(), thread_count(self.n_jobs))
         part = part_to_search(fit)
-        result = search(part, candidates_for(data.X.shape[1])[: self.n_fits], deadline)
+        result = search(part, candidates_for(*part.fit.data.X.shape)[: self.n_fits], deadline)
         noise = noise_of_search(part.fit, result, self.class_weight is not None)
         choice, true_classes = decide(result, noise), None
         if choice.draws_labels and not isinstance(noise, str):
