@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE, Candidate, candidates_for
+from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE, Candidate
 from core.automatic.decision import Choice, decide
 from core.automatic.members import (
     N_TREES,
@@ -113,7 +113,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         data = training_data(self, X, y, sample_weight, self.class_weight, groups)
         fit = Fit(data, SeedTree(self.random_state), monitor or NullMonitor(), thread_count(self.n_jobs))
         part = part_to_search(fit)
-        result = search(part, candidates_for(*part.fit.data.X.shape)[: self.n_fits], deadline)
+        result = search(part, self._candidates(), deadline)
         noise = noise_of_search(part.fit, result, self.class_weight is not None)
         choice, true_classes = decide(result, noise), None
         if choice.draws_labels and not isinstance(noise, str):
@@ -134,7 +134,10 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         Raises InvalidParameter for parameters that `fit` would refuse before it reads any data.
         """
         self._check_parameters()
-        return {SEARCHING: len(CANDIDATES[: self.n_fits]) * TREES_PER_CANDIDATE, GROWING: N_TREES}
+        return {SEARCHING: len(self._candidates()) * TREES_PER_CANDIDATE, GROWING: N_TREES}
+
+    def _candidates(self) -> tuple[Candidate, ...]:
+        return CANDIDATES[: self.n_fits]
 
     def explain(self) -> str:
         """Return what was chosen and why, and the leaderboard, as text."""

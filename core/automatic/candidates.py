@@ -1,6 +1,5 @@
 """Candidates of the search: ways to grow a forest that differ in how trees are randomized and how much they smooth."""
 
-import math
 from typing import Literal, NamedTuple
 
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
@@ -9,13 +8,6 @@ from core.growth.growth_problem import GrowthSettings
 #: Trees of one candidate in the search; each row then has about 18 out-of-bag votes.
 TREES_PER_CANDIDATE = 50
 
-#: Share of the features that half of the families draw at each node.
-_HALF = 0.5
-#: Its limit in large tables, as a multiple of the square root of the number of features. Half of many features takes
-#: most of the time of a search, and is more accurate only if rows are few.
-_MOST_SQUARE_ROOTS = 8
-#: Numbers (rows times features) of a table from which on it is large.
-_MANY_NUMBERS = 2_000_000
 
 ForestKind = Literal["forest", "extra_trees"]
 
@@ -60,18 +52,10 @@ def _in_order_of_search() -> tuple[Candidate, ...]:
 
 #: Ways to randomize trees.
 FAMILIES = (
-    Candidate("extra_trees", _HALF, 1),
-    Candidate("forest", _HALF, 1),
+    Candidate("extra_trees", 0.5, 1),
+    Candidate("forest", 0.5, 1),
     Candidate("forest", "sqrt", 1),
     Candidate("extra_trees", "sqrt", 1),
 )
-#: All candidates in the order in which they are grown, for a small table.
+#: All candidates in the order in which they are grown.
 CANDIDATES = _in_order_of_search()
-
-
-def candidates_for(n_rows: int, n_features: int) -> tuple[Candidate, ...]:
-    """Return all candidates in the order in which they are grown, for a search in a table of this size."""
-    if n_rows * n_features < _MANY_NUMBERS:
-        return CANDIDATES
-    share = min(_HALF, round(_MOST_SQUARE_ROOTS / math.sqrt(n_features), 3))
-    return tuple(one._replace(max_features=share) if one.max_features == _HALF else one for one in CANDIDATES)
