@@ -40,9 +40,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _logging_of_this_test_only() -> Iterator[None]:
-    """Take back the handler and the level of `configure_logging`: its handler writes to standard error as captured for
-    one test, which is closed for all later ones.
+def _root_logger_as_before() -> Iterator[None]:
+    """Take back the handler and the level that `configure_logging` gave the root logger: the handler writes to standard
+    error as captured for one test, which is closed for all later ones.
     """
     yield
     root = logging.getLogger()

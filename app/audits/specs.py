@@ -18,7 +18,8 @@ class AuditSpec(JobSpec):
     model: ModelSpec = Field(
         default={"kind": "forest", **DEFAULT_AUDIT_PARAMETERS},
         validate_default=True,
-        description="Model whose out-of-sample votes the labels are compared with.",
+        description="Kind and parameters, or the kind alone, of the model whose out-of-sample votes the labels are "
+        "compared with.",
     )
     folds: Annotated[int, Field(ge=2, le=MAX_FOLDS, strict=True)] | None = Field(
         None,

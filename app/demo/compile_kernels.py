@@ -1,7 +1,7 @@
 """Compilation of kernels that the demo's jobs need, in a process of its own beside the starting service.
 
-The API compiles what predictions need, and the worker compiles the default criterion when it starts and the negative
-exponential one for its first models. This process compiles the rest at the same time.
+The API compiles what predictions need, and the worker compiles what the automatic model needs when it starts and the
+negative exponential criterion for its first models. This process compiles entropy at the same time.
 """
 
 import logging

@@ -31,9 +31,7 @@ def print_models(contenders: Sequence[Labeled], models: Sequence[Any]) -> None:
 
 def _loss(model: Any) -> str:
     """Return the loss as `ne, λ = 0.5`, with the λ that an adaptive loss chose."""
-    loss = model["parameters"].get("loss")
-    if loss is None:
-        return "chosen on the labels"
+    loss = model["parameters"].get("loss", model["fitted"]["loss"])
     lambda_ = model["fitted"].get("lambda", loss.get("lambda"))
     return str(loss["kind"]) if lambda_ is None else f"{loss['kind']}, λ = {lambda_:g}"
 

@@ -38,6 +38,7 @@ class Contender:
 
 
 ENTROPY = {"kind": "entropy"}
+NE_KINDS = ("ne", "adaptive_ne")
 #: The values of λ leave out 0, which fits wrong labels most closely, to keep the demo short.
 CONTENDERS = (
     Contender("entropy tree", "digits-entropy-tree", {"kind": "tree", "loss": ENTROPY}),
@@ -140,8 +141,8 @@ def _tell_story(client: DemoClient) -> None:
         f"Training {len(CONTENDERS)} models on the wrong labels, and auditing the labels.\n"
     )
     audit_job = client.post_json("/audits", {"dataset_id": train_id, "seed": 0})
-    # In this order the worker compiles one criterion while the processes beside it compile those of the last models.
-    by_loss = sorted(CONTENDERS, key=lambda contender: contender.model.get("loss", ENTROPY) == ENTROPY)
+    # In this order the worker compiles one criterion while other processes compile what the last models need.
+    by_loss = sorted(CONTENDERS, key=lambda contender: contender.model.get("loss", {}).get("kind") not in NE_KINDS)
     queued = {contender.name: _train(client, contender, train_id, test_id) for contender in by_loss}
     *jobs, audit_job = _watch(client, [*(queued[contender.name] for contender in CONTENDERS), audit_job])
     print_models(CONTENDERS, [client.get(f"/models/{job['model_id']}") for job in jobs])

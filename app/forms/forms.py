@@ -123,7 +123,8 @@ def _values(schema: Mapping[str, Any]) -> Iterator[Form]:
     if "discriminator" in schema:
         yield {"type": "loss", "href": "/schema/losses"}
     elif "anyOf" in schema:
-        for member in schema["anyOf"]:
+        # A loss has a form of its own, which lists the names that it may be given by.
+        for member in [one for one in schema["anyOf"] if "discriminator" in one] or schema["anyOf"]:
             yield from _values(member)
     elif "const" in schema or "enum" in schema:
         yield {"type": "choice", "choices": schema.get("enum", [schema.get("const")])}

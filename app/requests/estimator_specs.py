@@ -1,7 +1,8 @@
 """Request fields of estimators and losses, derived from their signatures in `core`."""
 
+import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
@@ -38,6 +39,8 @@ def _loss_spec(kind: str, loss: type[Loss]) -> type[BaseModel]:
 
 def _as_object(spec: Any) -> Any:
     """Return a spec that is given by its kind alone as an object."""
+    if spec is None or isinstance(spec, bool | int | float | list):
+        raise ValueError(f'{json.dumps(spec)[:80]} is neither an object with a kind nor a kind alone, such as "forest"')
     return {"kind": spec} if isinstance(spec, str) else spec
 
 
@@ -77,9 +80,11 @@ if TYPE_CHECKING:
     LossSpec = BaseModel
     ModelSpec = EstimatorSpec
 else:
+    _Loss = union_by_kind([_loss_spec(kind, loss) for kind, loss in LOSSES.items()])
     LossSpec = Annotated[
-        union_by_kind([_loss_spec(kind, loss) for kind, loss in LOSSES.items()]),
-        BeforeValidator(_canonical_form),
+        _Loss,
+        BeforeValidator(_canonical_form, json_schema_input_type=_Loss | Literal[*LOSSES, *_ALIASES]),
         AfterValidator(_checked),
     ]
-    ModelSpec = Annotated[union_by_kind([_model_spec(kind) for kind in ESTIMATORS]), BeforeValidator(_as_object)]
+    _Model = union_by_kind([_model_spec(kind) for kind in ESTIMATORS])
+    ModelSpec = Annotated[_Model, BeforeValidator(_as_object, json_schema_input_type=_Model | Literal[*ESTIMATORS])]

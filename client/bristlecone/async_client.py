@@ -18,6 +18,7 @@ from bristlecone.transport import AsyncTransport
 T = TypeVar("T")
 Result = TypeVar("Result")
 Spec = Mapping[str, Any]
+ModelSpec = Spec | str
 _bar = progress.chosen
 
 
@@ -51,7 +52,7 @@ class AsyncClient:
     async def train(
         self,
         data: Any,
-        model: Spec | None = None,
+        model: ModelSpec | None = None,
         *,
         target: str | None = None,
         name: str | None = None,
@@ -68,7 +69,7 @@ class AsyncClient:
         data: Any,
         *,
         target: str | None = None,
-        model: Spec | None = None,
+        model: ModelSpec | None = None,
         folds: int | None = None,
         seed: int = 0,
     ) -> "AsyncJob[AuditReport]":
@@ -79,7 +80,7 @@ class AsyncClient:
     async def sweep(
         self,
         data: Any,
-        models: Sequence[Spec],
+        models: Sequence[ModelSpec],
         noise: Sequence[Spec],
         *,
         target: str | None = None,

@@ -18,6 +18,7 @@ from bristlecone.transport import Transport
 T = TypeVar("T")
 Result = TypeVar("Result")
 Spec = Mapping[str, Any]
+ModelSpec = Spec | str
 _bar = progress.chosen
 
 
@@ -67,7 +68,7 @@ class Client:
     def train(
         self,
         data: Any,
-        model: Spec | None = None,
+        model: ModelSpec | None = None,
         *,
         target: str | None = None,
         name: str | None = None,
@@ -75,8 +76,8 @@ class Client:
         evaluation: Spec | None = None,
         seed: int = 0,
     ) -> "Job[Model]":
-        """Queue the training of a model, for example `{"kind": "forest", "loss": "adaptive_ne"}`; by default of `auto`,
-        which chooses forests by their accuracy on the data.
+        """Queue the training of a model, for example `{"kind": "forest", "loss": "adaptive_ne"}` or `"forest"`; by
+        default of `auto`, which chooses forests by their accuracy on the data.
 
         data: an uploaded data set, its id or name, or with `target` a path or a frame to upload first.
         """
@@ -88,7 +89,7 @@ class Client:
         data: Any,
         *,
         target: str | None = None,
-        model: Spec | None = None,
+        model: ModelSpec | None = None,
         folds: int | None = None,
         seed: int = 0,
     ) -> "Job[AuditReport]":
@@ -99,7 +100,7 @@ class Client:
     def sweep(
         self,
         data: Any,
-        models: Sequence[Spec],
+        models: Sequence[ModelSpec],
         noise: Sequence[Spec],
         *,
         target: str | None = None,

@@ -121,7 +121,9 @@ def thread_count(n_jobs: int | None) -> int:
     Raises InvalidParameter for 0, which joblib refuses too.
     """
     if n_jobs == 0:
-        raise InvalidParameter("n_jobs is 0; it must be a number of threads from 1 on, -1 for all processors, or None.")
+        raise InvalidParameter(
+            "n_jobs is 0; it must be at least 1, negative (-1: all processors, -2: all but one), or None (one thread)."
+        )
     if n_jobs is None or n_jobs > 0:
         return n_jobs or 1
     n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

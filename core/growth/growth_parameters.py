@@ -70,7 +70,10 @@ RandomState = Annotated[Seed, SELF_CHECKED, SERVER_SIDE, Help("Seed of all rando
 Jobs = Annotated[
     int | None,
     SERVER_SIDE,
-    Help("Number of threads; -1 uses all processors. If unset, one thread is used. Results do not depend on it."),
+    Help(
+        "Number of threads; -1 uses all processors, -2 all but one, and 0 is refused. If unset, one thread is used. "
+        "Results do not depend on it."
+    ),
 ]
 
 

@@ -59,5 +59,8 @@ def warm_up_later_fits() -> None:
 
 
 def warm_up_demo() -> None:
-    """Compile the growth of trees with one of the two losses of the demo; the worker begins with the other one."""
+    """Compile the growth of trees with entropy, one of the three losses of the demo.
+
+    The worker begins with another one, and compiles what the automatic model needs when it starts.
+    """
     warm_up_fit(ForestClassifier(loss="entropy"))

@@ -173,6 +173,7 @@ class TestServing:
         for model in ("entropy tree", "NE tree", "entropy forest", "NE forest", "auto"):
             assert re.search(rf"^{model} .*\d\.\d%.*\d\.\d%.* s$", output, re.MULTILINE), output
         assert re.search(r"estimates that (39|40|41)\.\d% ± \d\.\d% of them are wrong", output), output
+        assert "auto: The 4 best of 28 forests" in output
         assert re.search(r"found 1,7\d\d of the 1,798 changed ones", output), output
         assert "GET  /predict?model=" in output
         assert "POST /predict" in output

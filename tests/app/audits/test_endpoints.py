@@ -166,6 +166,10 @@ def _text(value: Any) -> str:
 
 
 class TestSubmission:
+    def test_the_model_may_be_given_by_its_kind(self, client: TestClient, context: ServiceContext) -> None:
+        dataset_id = store(context, table())
+        assert submitted(client, dataset_id, model="extra_trees")["request"]["model"]["kind"] == "extra_trees"
+
     def test_fills_in_the_default_forest(self, client: TestClient) -> None:
         dataset_id = str(make_dataset(client.app.state.context))
         request = client.post("/audits", json={"dataset_id": dataset_id}).json()["request"]

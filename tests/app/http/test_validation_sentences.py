@@ -114,6 +114,8 @@ def test_fields_of_an_upload(client: TestClient) -> None:
         ({"seed": "0"}, "/seed", "seed is '0'; it must be an integer"),
         ({"colour": 1}, "/colour", "colour is not a known key here; remove it or correct its spelling"),
         ({"model": {"kind": "stump"}}, "/model", "kind is 'stump'; it must be one of 'tree', 'forest', "),
+        ({"model": "stump"}, "/model", "kind is 'stump'; it must be one of 'tree', 'forest', "),
+        ({"model": 3}, "/model", '3 is neither an object with a kind nor a kind alone, such as "forest"'),
         (
             {"model": {"kind": "tree", "max_features": -1}},
             "/model/max_features",

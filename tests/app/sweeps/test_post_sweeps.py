@@ -49,6 +49,10 @@ class TestAccepted:
         assert response.headers["Location"] == f"/jobs/{job['id']}"
         assert client.get(f"/jobs/{job['id']}").json()["id"] == job["id"]
 
+    def test_models_may_be_given_by_their_kinds(self, client: TestClient, dataset_id: str) -> None:
+        request = client.post("/sweeps", json=body(dataset_id, models=["tree", "forest"])).json()["request"]
+        assert [model["kind"] for model in request["models"]] == ["tree", "forest"]
+
     def test_fills_in_the_defaults(self, client: TestClient, dataset_id: str) -> None:
         request = client.post("/sweeps", json=body(dataset_id)).json()["request"]
         assert {key: request[key] for key in ("repeats", "test_fraction", "seed")} == {

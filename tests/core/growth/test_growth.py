@@ -268,6 +268,7 @@ def test_stop_flag_stops_best_first_growth():
         core.TreeClassifier(max_leaf_nodes=50).fit(X, y, monitor=monitor)
 
 
-def test_zero_threads_are_refused():
-    with pytest.raises(core.InvalidParameter, match="n_jobs is 0"):
-        core.ForestClassifier(n_jobs=0).fit([[0.0], [1.0]], [0, 1])
+@pytest.mark.parametrize("kind", core.ESTIMATORS)
+def test_zero_threads_are_refused(kind):
+    with pytest.raises(core.InvalidParameter, match="n_jobs is 0; it must be at least 1"):
+        core.ESTIMATORS[kind](n_jobs=0).fit([[0.0], [1.0]], [0, 1])
