@@ -13,12 +13,11 @@ from bristlecone.connection import connection_options
 from bristlecone.frames import Columns
 from bristlecone.handles import JobHandle, ModelHandle
 from bristlecone.results import AuditReport, Dataset, SweepReport
+from bristlecone.steps import ModelSpec, Spec
 from bristlecone.transport import Transport
 
 T = TypeVar("T")
 Result = TypeVar("Result")
-Spec = Mapping[str, Any]
-ModelSpec = Spec | str
 _bar = progress.chosen
 
 

@@ -16,6 +16,9 @@ from bristlecone.progress import Progress
 from bristlecone.results import AuditReport, Dataset, SweepReport
 
 T = TypeVar("T")
+Spec = Mapping[str, Any]
+#: Kind and parameters of a model, or the kind alone.
+ModelSpec = Spec | str
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 #: Seconds of one long poll; the bar is drawn anew after each.
 _POLL_SECONDS = 1
