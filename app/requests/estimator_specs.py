@@ -37,16 +37,22 @@ def _loss_spec(kind: str, loss: type[Loss]) -> type[BaseModel]:
     return create_spec(name, DerivedSpec, loss.help, parameters, kind=kind_field(kind, required=False))
 
 
-def _as_object(spec: Any) -> Any:
-    """Return a spec that is given by its kind alone as an object."""
-    if spec is None or isinstance(spec, bool | int | float | list):
-        raise ValueError(f'{json.dumps(spec)[:80]} is neither an object with a kind nor a kind alone, such as "forest"')
+def _as_object(spec: Any, example: str) -> Any:
+    """Return a spec that is given by its kind alone as an object. `example` is a kind, for the error."""
+    if isinstance(spec, int | float | list | None):
+        rule = f'neither an object with a kind nor a kind alone, such as "{example}"'
+        raise ValueError(f"{json.dumps(spec)[:80]} is {rule}")
     return {"kind": spec} if isinstance(spec, str) else spec
+
+
+def _model_as_object(model: Any) -> Any:
+    """Return a model that is given by its kind alone as an object."""
+    return _as_object(model, "forest")
 
 
 def _canonical_form(loss: Any) -> Any:
     """Return a loss that is given by its name as an object, and an alias as the name that it stands for."""
-    spec = _as_object(loss)
+    spec = _as_object(loss, "gini")
     if isinstance(spec, Mapping) and isinstance(spec.get("kind"), str):
         return {**spec, "kind": _ALIASES.get(spec["kind"], spec["kind"])}
     return spec
@@ -87,4 +93,6 @@ else:
         AfterValidator(_checked),
     ]
     _Model = union_by_kind([_model_spec(kind) for kind in ESTIMATORS])
-    ModelSpec = Annotated[_Model, BeforeValidator(_as_object, json_schema_input_type=_Model | Literal[*ESTIMATORS])]
+    ModelSpec = Annotated[
+        _Model, BeforeValidator(_model_as_object, json_schema_input_type=_Model | Literal[*ESTIMATORS])
+    ]

@@ -115,6 +115,11 @@ def test_fields_of_an_upload(client: TestClient) -> None:
         ({"colour": 1}, "/colour", "colour is not a known key here; remove it or correct its spelling"),
         ({"model": {"kind": "stump"}}, "/model", "kind is 'stump'; it must be one of 'tree', 'forest', "),
         ({"model": "stump"}, "/model", "kind is 'stump'; it must be one of 'tree', 'forest', "),
+        (
+            {"model": {"kind": "tree", "loss": 3}},
+            "/model/loss",
+            '3 is neither an object with a kind nor a kind alone, such as "gini"',
+        ),
         ({"model": 3}, "/model", '3 is neither an object with a kind nor a kind alone, such as "forest"'),
         (
             {"model": {"kind": "tree", "max_features": -1}},
