@@ -8,7 +8,7 @@ from core.artifact.format import load, save
 from core.automatic.auto_classifier import AutoClassifier
 from core.automatic.candidates import Candidate
 from core.automatic.decision import Choice
-from core.automatic.search import ScoredCandidate
+from core.automatic.scores import ScoredCandidate
 from core.boosting.additive import AdaBoostClassifier, GentleBoostClassifier, LogitBoostClassifier
 from core.boosting.brownboost import BrownBoostClassifier
 from core.boosting.certificate import Certificate

@@ -8,7 +8,7 @@ measured; `benchmarks.service.job_memory` compares the estimates with jobs.
 from typing import Any, NamedTuple
 
 from core.automatic.auto_classifier import AutoClassifier
-from core.automatic.candidates import FAMILIES, TREES_PER_CANDIDATE
+from core.automatic.candidates import TREES_PER_CANDIDATE
 from core.automatic.members import N_TREES
 from core.automatic.search import MAX_SEARCH_ROWS, N_CHOSEN
 from core.boosting.boosted_classifier import BoostedClassifier
@@ -120,13 +120,13 @@ def _search_memory(shape: TableShape, n_threads: int) -> FitMemory:
     """Return the memory of an automatic classifier. Which leaves its members have is not known before the search.
 
     The search holds a copy of the rows that it compares, the trees of one candidate, its votes and those of its halves,
-    and the votes of the best of each family; then the members grow on labels that are drawn from probabilities
-    (row, class).
+    and trees and votes of the best, which have no more trees than the members; then the members grow on labels that are
+    drawn from probabilities (row, class).
     """
     members = _largest_forest(N_TREES, shape, n_threads)
     part = shape.with_rows(min(shape.n_rows, MAX_SEARCH_ROWS))
     searched = _largest_forest(TREES_PER_CANDIDATE, part, n_threads)
-    n_votes = len(FAMILIES) * N_CHOSEN + 3
+    n_votes = N_CHOSEN + 4
     searching = searched.model + n_votes * _table_of_classes(part) + searched.growing + part.table_bytes
     n_compared = min(MAX_FEATURES, shape.n_features)
     ridge = 8 * part.n_rows * (_TABLES_OF_RIDGE * MAX_LANDMARKS + _COPIES_OF_RIDGE * n_compared)

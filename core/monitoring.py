@@ -89,9 +89,10 @@ class Progress:
         self.stop_flag = monitor.stop_flag
         monitor.begin(phase, n_trees, "trees")
 
-    def tree_done(self) -> None:
+    def advance(self, n_trees: int = 1) -> None:
+        """Report that `n_trees` more trees are grown."""
         with self._lock:
-            self._completed += 1
+            self._completed += n_trees
             self._monitor.advance(self._completed)
 
 

@@ -16,13 +16,12 @@ from typing import Any
 
 from benchmarks import options
 from benchmarks.cells import Cell, CellFile
-from benchmarks.comparison.methods import METHODS, measure, missing_packages
+from benchmarks.comparison.methods import METHODS, installed, measure
 from benchmarks.comparison.noise import NOISES, suits
 from benchmarks.comparison.ranking import KEY
 from benchmarks.comparison.report import report
 from benchmarks.comparison.tables import HELD_OUT, TABLES, read_split
 from benchmarks.data import data_folder
-from benchmarks.settings import skip
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -53,15 +52,12 @@ def keys(arguments: argparse.Namespace) -> Iterator[tuple[str, str, int, int, st
 
 def fill(file: CellFile, arguments: argparse.Namespace) -> None:
     """Measure the cells that are missing, of the methods whose packages are installed."""
-    folder = data_folder(arguments.data)
-    absent = {method: packages for method in arguments.methods if (packages := missing_packages(method))}
-    for method, packages in absent.items():
-        skip(method, f"not installed: {', '.join(packages)}; run `pip install -e '.[benchmarks]'`")
+    folder, methods = data_folder(arguments.data), installed(arguments.methods)
 
     def measure_cell(table: str, noise: str, draw: int, rows: int, method: str) -> dict[str, Any]:
         return measure(method, read_split(folder, table, noise, draw, rows), draw)
 
-    file.fill([key for key in keys(arguments) if key[-1] not in absent], measure_cell, "comparison")
+    file.fill([key for key in keys(arguments) if key[-1] in methods], measure_cell, "comparison")
 
 
 def chosen_cells(file: CellFile, arguments: argparse.Namespace) -> list[Cell]:

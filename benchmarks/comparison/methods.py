@@ -6,7 +6,7 @@ codes as numbers. Methods of packages that are not installed are skipped.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 import core
 from benchmarks.comparison.tables import Split
+from benchmarks.settings import skip
 
 LEAF_SIZES = (1, 2, 4, 8, 16, 32, 64)
 CATBOOST_ROUNDS = 300  # the default of 1,000 takes three times as long
@@ -112,6 +113,14 @@ OURS = ("forest", "forest, adaptive NE", "RMBoost", "auto")
 def missing_packages(method: str) -> list[str]:
     """Return the optional packages of a method that are not installed."""
     return [package for package in METHODS[method].packages if find_spec(package) is None]
+
+
+def installed(methods: Sequence[str]) -> list[str]:
+    """Return the methods whose packages are installed, and report the others as skipped."""
+    absent = {method: packages for method in methods if (packages := missing_packages(method))}
+    for method, packages in absent.items():
+        skip(method, f"not installed: {', '.join(packages)}; run `pip install -e '.[benchmarks]'`")
+    return [method for method in methods if method not in absent]
 
 
 def measure(method: str, split: Split, seed: int) -> dict[str, float]:

@@ -8,7 +8,7 @@ from core.automatic.candidates import Candidate, ForestKind
 from core.automatic.decision import Choice
 from core.automatic.noise import NotEstimated
 from core.automatic.ridge import RidgeShare
-from core.automatic.search import ScoredCandidate
+from core.automatic.scores import ScoredCandidate
 from core.exceptions import ArtifactError
 
 

@@ -19,7 +19,8 @@ from core.automatic.members import (
 from core.automatic.noise import noise_of_search
 from core.automatic.report import leaderboard_table
 from core.automatic.ridge import mixed_votes, ridge_of_search
-from core.automatic.search import SEARCHING, ScoredCandidate, is_over, part_to_search, search
+from core.automatic.scores import ScoredCandidate
+from core.automatic.search import SEARCHING, is_over, part_to_search, search
 from core.compilation import announce_compilation
 from core.fit_summary import FitSummary, growth_summary
 from core.forests.fitting import Fit
@@ -119,7 +120,10 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         if choice.draws_labels and not isinstance(noise, str):
             true_classes = true_classes_of_rows(fit, part, result, noise)
         ridge = None if is_over(deadline) else ridge_of_search(part, result, true_classes)
-        trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes)
+        is_known = part.is_all_of(fit) and true_classes is None
+        known = {one.scored.number: one.trees for one in result.best} if is_known else {}
+        del result  # and the trees of the search, unless they are those of members
+        trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes, known)
         rescale_node_weights(trees, data.weight_unit)
         self.trees_, self.loss_ = trees, SquaredError()
         self.choice_ = choice._replace(kernel_ridge=ridge and ridge.share)

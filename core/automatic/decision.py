@@ -12,7 +12,8 @@ import numpy as np
 
 from core.automatic.noise import NotEstimated, SearchedNoise
 from core.automatic.ridge import RidgeShare
-from core.automatic.search import ScoredCandidate, SearchResult
+from core.automatic.scores import ScoredCandidate
+from core.automatic.search import SearchResult
 from core.noise.estimation import TransitionEstimate
 from core.noise.noise_models import even_pattern, transition_rows
 

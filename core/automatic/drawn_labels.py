@@ -51,7 +51,7 @@ def grow_on_drawn_labels(
         labels = true_classes.draw(fit.seeds.member_generator(Purpose.DRAWN_LABELS, member, number))
         rows = np.flatnonzero(weights > 0).astype(np.uint32)
         nodes = grow_on_rows(problem, TreeRows(rows, labels[rows], weights[rows]), criterion, states[number], progress)
-        progress.tree_done()
+        progress.advance()
         return nodes
 
     return grow_in_threads(grow_one, np.arange(len(states), dtype=np.uint64)[:, np.newaxis], fit.n_threads)

@@ -1,19 +1,18 @@
 """Members of the automatic classifier: the trees of the chosen candidates, grown on all rows."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.automatic.candidates import TREES_PER_CANDIDATE, Candidate
+from core.automatic.candidates import Candidate
 from core.automatic.drawn_labels import TrueClasses, grow_on_drawn_labels
 from core.automatic.noise import SearchedNoise, true_class_probabilities
+from core.automatic.scores import ScoredCandidate
 from core.automatic.search import (
-    SEARCHING,
-    ScoredCandidate,
     SearchedPart,
     SearchResult,
-    grow_candidate,
     member_bootstrap,
 )
 from core.forests.fitting import Fit
@@ -23,7 +22,7 @@ from core.growth.growth_problem import GrowthProblem
 from core.growth.tree_structure import Trees
 from core.growth.voting import votes
 from core.losses.catalog import SquaredError
-from core.monitoring import NullMonitor, Progress, stopping_with
+from core.monitoring import Progress, raise_if_stopped, stopping_with
 
 #: Trees of all members together: with a regression, predictions take no longer than those of three usual forests.
 N_TREES = 200
@@ -44,15 +43,24 @@ def candidate_for_drawn_labels(candidate: Candidate) -> Candidate:
 
 
 def grow_members(
-    fit: Fit, problem: GrowthProblem, chosen: tuple[ScoredCandidate, ...], true_classes: TrueClasses | None
+    fit: Fit,
+    problem: GrowthProblem,
+    chosen: tuple[ScoredCandidate, ...],
+    true_classes: TrueClasses | None,
+    known: Mapping[int, Trees],
 ) -> Trees:
-    """Grow the trees of all members, in their order: on the labels as they are, or on labels drawn from
+    """Return the trees of all members, in their order: on the labels as they are, or on labels drawn from
     `true_classes`. Raises FitStopped.
+
+    known: number of a candidate -> its first trees, if they were grown before on the same rows and labels.
     """
     progress = Progress(fit.monitor, GROWING, N_TREES)
     trees: list[Trees] = []
     for member, (first, stop) in zip(chosen, pairwise(member_bounds(len(chosen), N_TREES)), strict=True):
-        bootstrap = member_bootstrap(fit, member.number, stop - first)
+        trees.append(known.get(member.number, ()))
+        progress.advance(len(trees[-1]))
+        raise_if_stopped(progress.stop_flag)
+        bootstrap = member_bootstrap(fit, member.number, stop - first).of_trees(slice(len(trees[-1]), None))
         if true_classes is None:
             own_problem = problem.with_settings(member.candidate.settings)
             trees.append(grow_gini_forest(own_problem, bootstrap, fit.n_threads, progress))
@@ -65,8 +73,8 @@ def grow_members(
 def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noise: SearchedNoise) -> TrueClasses:
     """Return the probabilities of the true class of every row of the fit. Raises FitStopped.
 
-    Rows that the search has left out have the votes of all trees of its best candidates. These were grown without them
-    and are grown again, because the search keeps no trees. A row of a group that is in the search in part has no votes.
+    Rows that the search has left out have the votes of all trees of its best candidates, which were grown without them.
+    A row of a group that is in the search in part has no votes.
     """
     table = np.full((len(fit.data.X), len(fit.data.labels.classes)), np.nan)
     others = np.ones(len(table), dtype=bool)
@@ -74,19 +82,13 @@ def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noi
     if fit.data.groups is not None:
         others &= ~np.isin(fit.data.groups, np.unique(fit.data.groups[part.rows]))
     if others.any():
-        table[others] = _votes_on(fit, part, others, result)
+        table[others] = _votes_on(fit, others, result)
     table[part.rows] = result.mean_votes
     return TrueClasses(true_class_probabilities(noise, table, fit.data.labels.codes.astype(np.int64)))
 
 
-def _votes_on(fit: Fit, part: SearchedPart, rows: NDArray[np.bool_], result: SearchResult) -> NDArray[np.float64]:
+def _votes_on(fit: Fit, rows: NDArray[np.bool_], result: SearchResult) -> NDArray[np.float64]:
     """Return the mean vote of the best candidates on rows that they were grown without, (row, class)."""
     X, vote = np.ascontiguousarray(fit.data.X[rows]), SquaredError().vote
-    progress = Progress(NullMonitor(fit.monitor.stop_flag), SEARCHING, len(result.best) * TREES_PER_CANDIDATE)
-    total = np.zeros((len(X), len(fit.data.labels.classes)))
     with stopping_with(fit.monitor):
-        for one in result.best:
-            bootstrap = member_bootstrap(part.fit, one.scored.number, TREES_PER_CANDIDATE)
-            trees = grow_candidate(part, one.scored.candidate, bootstrap, progress)
-            total += votes(X, trees, vote, fit.n_threads)
-    return total / len(result.best)
+        return np.asarray(np.mean([votes(X, one.trees, vote, fit.n_threads) for one in result.best], axis=0))

@@ -7,7 +7,6 @@ approximate.
 """
 
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.automatic.candidates import TREES_PER_CANDIDATE, Candidate
+from core.automatic.scores import ScoredCandidate, with_expected_increases
 from core.class_votes import winning_classes
 from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
@@ -25,7 +25,7 @@ from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, accuracy, merge_vot
 from core.growth.tree_structure import Trees, mean_importances
 from core.kernel_ridge.fitting import MAX_FEATURES
 from core.losses.catalog import SquaredError
-from core.monitoring import Progress
+from core.monitoring import NullMonitor, Progress
 from core.randomness import Purpose
 
 SEARCHING = "searching"  # phase of the growth of the candidates
@@ -35,30 +35,11 @@ MAX_SEARCH_ROWS = 20_000
 N_CHOSEN = 4
 
 
-class ScoredCandidate(NamedTuple):
-    """A candidate of the search, with the accuracy of its out-of-bag votes on the labels as they are."""
-
-    number: int  # in the order of the search
-    candidate: Candidate
-    score: float  # weighted like the fit
-    score_error: float  # standard error of the score; rows of a group count as far as they agree
-    expected_increase: float = 0.0  # of the score with many trees, see `expected_increases`
-
-    @property
-    def expected_score(self) -> float:
-        """Score that is expected of many trees."""
-        return min(1.0, max(0.0, self.score + self.expected_increase))
-
-    @property
-    def rank(self) -> tuple[float, int, int]:
-        """Sort key: best first, and of equally good candidates the one that smooths more."""
-        return (-self.expected_score, -self.candidate.min_samples_leaf, self.number)
-
-
 class VotedCandidate(NamedTuple):
-    """A candidate that may be chosen, with what its trees voted on the rows that they left out."""
+    """A candidate that may be chosen, with its trees and what they voted on the rows that they left out."""
 
     scored: ScoredCandidate
+    trees: Trees
     votes: OutOfBagVotes
     importances: NDArray[np.float64] | None  # (feature,), mean over the trees; None if there are few features
 
@@ -90,9 +71,13 @@ class SearchedPart(NamedTuple):
     rows: NDArray[np.int64]  # (row of the part,), numbers of the rows in the whole fit, ascending
     problem: GrowthProblem  # of the rows of the part
 
+    def is_all_of(self, whole: Fit) -> bool:
+        """Return whether the part has all rows of the fit that it is a part of."""
+        return len(self.rows) == len(whole.data.X)
+
     def problem_of(self, whole: Fit) -> GrowthProblem:
         """Return the problem of growing trees on all rows of the fit that this is a part of."""
-        return self.problem if len(self.rows) == len(whole.data.X) else _problem(whole)
+        return self.problem if self.is_all_of(whole) else _problem(whole)
 
 
 def part_to_search(fit: Fit) -> SearchedPart:
@@ -119,39 +104,27 @@ def _problem(fit: Fit) -> GrowthProblem:
 def search(part: SearchedPart, candidates: tuple[Candidate, ...], deadline: float | None) -> SearchResult:
     """Grow and score `candidates` until the clock of `time.monotonic` reaches `deadline`, but at least one of them.
 
-    Only the votes of the best of each family are in memory at a time. Raises InvalidInput if all rows are in one group,
-    and FitStopped.
+    Only the trees and votes of the candidates that lead so far are in memory. One that leads again later, because the
+    expected increases have changed, is grown again. Raises InvalidInput if all rows are in one group, and FitStopped.
     """
-    fit = part.fit
-    check_separable(fit.data.groups, "the search of the best model")
-    progress = Progress(fit.monitor, SEARCHING, len(candidates) * TREES_PER_CANDIDATE)
+    check_separable(part.fit.data.groups, "the search of the best model")
+    progress = Progress(part.fit.monitor, SEARCHING, len(candidates) * TREES_PER_CANDIDATE)
     scores: list[ScoredCandidate] = []
-    best: dict[Candidate, list[VotedCandidate]] = {}
+    kept: dict[int, VotedCandidate] = {}
     for number, candidate in _until(deadline, candidates):
-        one = _voted(part, number, candidate, progress)
-        scores.append(one.scored)
-        others = best.get(candidate.family, [])
-        best[candidate.family] = sorted([*others, one], key=lambda one: _rank_in_family(one.scored))[:N_CHOSEN]
-    increases = expected_increases(scores)
-    expected = [one._replace(expected_increase=own) for one, own in zip(scores, increases, strict=True)]
-    finalists = [one._replace(scored=expected[one.scored.number]) for family in best.values() for one in family]
-    return SearchResult(tuple(expected), tuple(sorted(finalists, key=lambda one: one.scored.rank)[:N_CHOSEN]))
+        kept[number] = _voted(part, number, candidate, progress)
+        scores.append(kept[number].scored)
+        kept = {one.number: kept[one.number] for one in _leaders(scores) if one.number in kept}
+    unreported = Progress(NullMonitor(part.fit.monitor.stop_flag), SEARCHING, 0)
+    best = []
+    for leader in _leaders(scores):
+        voted = kept.get(leader.number) or _voted(part, leader.number, leader.candidate, unreported)
+        best.append(voted._replace(scored=leader))
+    return SearchResult(tuple(with_expected_increases(scores)), tuple(best))
 
 
-def _rank_in_family(scored: ScoredCandidate) -> tuple[float, int, int]:
-    return scored._replace(expected_increase=0.0).rank
-
-
-def expected_increases(scores: Sequence[ScoredCandidate]) -> list[float]:
-    """Return how much more accurate each candidate is expected to be with many trees, given its own estimate of that.
-
-    The estimates are averaged over each family, because that of one candidate is as uncertain as the differences
-    between candidates. Trees that see few features at a node are less similar, and profit more from being many.
-    """
-    own = defaultdict(list)
-    for one in scores:
-        own[one.candidate.family].append(one.expected_increase)
-    return [float(np.mean(own[one.candidate.family])) for one in scores]
+def _leaders(scores: Sequence[ScoredCandidate]) -> list[ScoredCandidate]:
+    return sorted(with_expected_increases(scores), key=lambda one: one.rank)[:N_CHOSEN]
 
 
 def _until(deadline: float | None, candidates: tuple[Candidate, ...]) -> Iterator[tuple[int, Candidate]]:
@@ -166,20 +139,15 @@ def is_over(deadline: float | None) -> bool:
     return deadline is not None and time.monotonic() >= deadline
 
 
-def grow_candidate(part: SearchedPart, candidate: Candidate, bootstrap: Bootstrap, progress: Progress) -> Trees:
-    """Grow the trees of a candidate on the rows of the search. Raises FitStopped."""
-    return grow_gini_forest(part.problem.with_settings(candidate.settings), bootstrap, part.fit.n_threads, progress)
-
-
 def _voted(part: SearchedPart, number: int, candidate: Candidate, progress: Progress) -> VotedCandidate:
-    """Return the candidate with its votes, its score, and its own estimate of the increase with more trees.
+    """Return the candidate with its trees, votes and score, and its own estimate of the increase with more trees.
 
     The excess of the error over that of infinitely many trees falls as the inverse of their number (Cannings and
     Samworth 2017, "Random-projection ensemble classification"). So the increase from all trees to many is as large as
     that from half of them to all.
     """
     fit, bootstrap = part.fit, member_bootstrap(part.fit, number, TREES_PER_CANDIDATE)
-    trees = grow_candidate(part, candidate, bootstrap, progress)
+    trees = _grow(part, candidate, bootstrap, progress)
     middle = TREES_PER_CANDIDATE // 2
     halves = [_votes(fit, trees, bootstrap, half) for half in (slice(None, middle), slice(middle, None))]
     votes = merge_votes(halves)
@@ -187,12 +155,17 @@ def _voted(part: SearchedPart, number: int, candidate: Candidate, progress: Prog
     increase = score - float(np.mean([_score(fit, half) for half in halves]))
     scored = ScoredCandidate(number, candidate, score, _error(fit, votes, score), increase)
     n_features = fit.data.X.shape[1]
-    return VotedCandidate(scored, votes, mean_importances(trees, n_features) if n_features > MAX_FEATURES else None)
+    importances = mean_importances(trees, n_features) if n_features > MAX_FEATURES else None
+    return VotedCandidate(scored, trees, votes, importances)
+
+
+def _grow(part: SearchedPart, candidate: Candidate, bootstrap: Bootstrap, progress: Progress) -> Trees:
+    return grow_gini_forest(part.problem.with_settings(candidate.settings), bootstrap, part.fit.n_threads, progress)
 
 
 def _votes(fit: Fit, trees: Trees, bootstrap: Bootstrap, part: slice) -> OutOfBagVotes:
-    states = bootstrap._replace(states=bootstrap.states[part])
-    return out_of_bag_votes(fit.data.X, trees[part], SquaredError().vote, states, fit.n_threads, fit.monitor.stop_flag)
+    samples, flag = bootstrap.of_trees(part), fit.monitor.stop_flag
+    return out_of_bag_votes(fit.data.X, trees[part], SquaredError().vote, samples, fit.n_threads, flag)
 
 
 def _score(fit: Fit, votes: OutOfBagVotes) -> float:

@@ -114,7 +114,7 @@ class BaseLearner:
             self._problem, tree_rows, self._criterion, next(self._states), self._progress, rows_per_weight
         )
         if is_new:
-            self._progress.tree_done()
+            self._progress.advance()
         leaves = leaf_nodes(nodes)
         firsts = np.concatenate([[0], np.cumsum(nodes.n_node_samples[leaves])[:-1]])
         signed = np.where(tree_rows.labels == _POSITIVE, tree_rows.weights, -tree_rows.weights)

@@ -47,7 +47,7 @@ def grow_tree(
     rows = np.flatnonzero(weights > 0).astype(np.uint32)
     tree_rows = TreeRows(rows, problem.labels[rows], weights[rows])
     nodes = grow_on_rows(problem, tree_rows, criterion, random_state, progress, n_threads=n_threads)
-    progress.tree_done()
+    progress.advance()
     return nodes
 
 
@@ -132,7 +132,7 @@ def thread_count(n_jobs: int | None) -> int:
 
 def grow_in_threads(grow_one: GrowOne, states: NDArray[np.uint64], n_threads: int) -> Trees:
     """Grow one tree for each row of `states` and return them in that order. After an error no further tree is begun."""
-    pool = ThreadPoolExecutor(min(n_threads, len(states)))
+    pool = ThreadPoolExecutor(max(1, min(n_threads, len(states))))
     try:
         return tuple(pool.map(grow_one, states))
     finally:

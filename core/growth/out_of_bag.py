@@ -31,6 +31,10 @@ class Bootstrap(NamedTuple):
     states: NDArray[np.uint64]  # (tree, 1), before the trees have drawn from them
     groups: Groups | None = None  # that are drawn instead of rows
 
+    def of_trees(self, trees: slice) -> "Bootstrap":
+        """Return the samples of some of the trees."""
+        return self._replace(states=self.states[trees])
+
 
 class OutOfBagVotes(NamedTuple):
     """Out-of-bag votes of each row of X."""

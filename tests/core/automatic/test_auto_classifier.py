@@ -9,15 +9,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import core
 from core.automatic import search as search_module
-from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE, Candidate
+from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE
 from core.automatic.decision import ASYMMETRIC_NOISE, HEAVY_NOISE
 from core.automatic.drawn_labels import TrueClasses
 from core.automatic.members import N_TREES
-from core.automatic.search import N_CHOSEN, ScoredCandidate, expected_increases, part_to_search, search
-from core.forests.fitting import Fit
-from core.monitoring import NullMonitor
-from core.randomness import SeedTree
-from core.validation.training_data import training_data
 
 with warnings.catch_warnings():
     # The estimators follow the contract without scikit-learn's base class; the checks verify this.
@@ -56,7 +51,7 @@ def blobs(n_rows=300, n_classes=2, seed=0):
 @pytest.fixture(scope="module")
 def under_heavy_noise(digits):
     X, y, _, _ = digits
-    return core.AutoClassifier(random_state=0, n_fits=8, n_jobs=2).fit(X, noisy(y, 0.4))
+    return core.AutoClassifier(random_state=1, n_fits=8, n_jobs=2).fit(X, noisy(y, 0.4))
 
 
 def test_heavy_noise_is_seen_and_answered(digits, under_heavy_noise):
@@ -182,8 +177,9 @@ def test_progress_is_what_the_phases_announce():
     assert all(total == completed for total, completed in received.values())
 
 
+@pytest.mark.parametrize("n_fits", [1, 4])  # with four, the search has grown all trees of the members
 @pytest.mark.parametrize("phase", ["searching", "growing"])
-def test_a_stopped_fit_leaves_nothing(phase):
+def test_a_stopped_fit_leaves_nothing(phase, n_fits):
     class Monitor:
         stop_flag = np.zeros(1, dtype=np.uint8)
 
@@ -193,7 +189,7 @@ def test_a_stopped_fit_leaves_nothing(phase):
         def advance(self, completed):
             pass
 
-    model = core.AutoClassifier(random_state=0, n_fits=1)
+    model = core.AutoClassifier(random_state=0, n_fits=n_fits)
     with pytest.raises(core.FitStopped):
         model.fit(*blobs(60), monitor=Monitor())
     assert not hasattr(model, "trees_")
@@ -302,16 +298,6 @@ def test_groups_larger_than_the_searched_part_are_searched_in_part(monkeypatch):
     assert model.score(X, y) > 0.8
 
 
-def test_the_expected_increase_is_the_mean_of_a_family():
-    scores = [
-        ScoredCandidate(number, Candidate(kind, "sqrt", leaf), 0.5, 0.1, increase)
-        for number, (kind, leaf, increase) in enumerate(
-            [("forest", 1, 0.05), ("extra_trees", 1, -0.04), ("forest", 8, 0.01), ("extra_trees", 64, 0.02)]
-        )
-    ]
-    np.testing.assert_allclose(expected_increases(scores), [0.03, -0.01, 0.03, -0.01])
-
-
 def test_the_expected_score_is_nearer_to_that_of_many_trees():
     """Each tree sees few of many noisy features, so that many trees are far better than few."""
     rng = np.random.default_rng(0)
@@ -332,13 +318,6 @@ def test_the_expected_score_is_an_accuracy():
     worst = leaderboard[-1]._replace(score=0.9, expected_increase=0.2)
     assert worst.expected_score == 1
     assert worst._replace(score=0.1, expected_increase=-0.2).expected_score == 0
-
-
-def test_the_best_candidates_of_the_search_are_those_of_its_ranking():
-    X, y = blobs(200, n_classes=3)
-    data = training_data(core.AutoClassifier(), X, noisy(y, 0.3), None, None)
-    result = search(part_to_search(Fit(data, SeedTree(0), NullMonitor(), 1)), CANDIDATES, None)
-    assert [one.scored for one in result.best] == sorted(result.scores, key=lambda one: one.rank)[:N_CHOSEN]
 
 
 def test_labels_are_drawn_with_their_probabilities():

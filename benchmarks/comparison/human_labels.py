@@ -1,0 +1,129 @@
+"""Accuracy after training on the labels of people who were wrong, not on injected noise: CIFAR-10N.
+
+python -m benchmarks.comparison.human_labels                   # some hours on one core; continues where it stopped
+python -m benchmarks.comparison.human_labels --rows 1000 --draws 1
+python -m benchmarks.comparison.human_labels --print-only
+
+Wei et al. 2022 ("Learning with noisy labels revisited: a study using real-world human annotations") had three people
+label each of the 50,000 training images of CIFAR-10. In each draw, `--rows` images are drawn for training and 5,000
+others for testing, with 192 features that were learned without labels. All methods of the comparison, with the same
+defaults, learn from the correct labels, the majority of three people, one person, or the worst of three, and are tested
+on correct labels. Wrong labels depend on the image: they are frequent where two classes look alike.
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import options
+from benchmarks.cells import Cell, CellFile
+from benchmarks.comparison.methods import METHODS, installed, measure
+from benchmarks.comparison.tables import Split
+from benchmarks.data import data_folder, read
+
+IMAGES = "cifar10n_kmeans.train"
+#: Columns of labels and their headings, from the fewest wrong labels to the most.
+LABELS = {
+    "target_clean": "correct labels",
+    "target_aggre": "majority of three people",
+    "target": "one person",
+    "target_worse": "the worst of three people",
+}
+KEY = ("labels", "rows", "draw", "method")
+N_TEST_ROWS = 5_000
+
+
+@lru_cache(maxsize=len(LABELS))
+def _images(folder: Path, labels: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    return read(folder, IMAGES, labels)
+
+
+def read_split(folder: Path, labels: str, n_rows: int, draw: int) -> Split:
+    """Return `n_rows` training images with the labels of a column, and test images with the correct ones.
+
+    Raises MissingData.
+    """
+    X, y = _images(folder, labels)
+    order = np.random.default_rng(draw).permutation(len(X))
+    train, test = order[:n_rows], order[-N_TEST_ROWS:]
+    return Split(X[train].astype(np.float64), y[train], X[test].astype(np.float64), _correct(folder)[test], [])
+
+
+def _correct(folder: Path) -> NDArray[np.int64]:
+    return _images(folder, "target_clean")[1]
+
+
+def fill(file: CellFile, arguments: argparse.Namespace) -> None:
+    """Measure the cells that are missing, of the methods whose packages are installed."""
+    folder, methods = data_folder(arguments.data), installed(arguments.methods)
+
+    def measure_cell(labels: str, rows: int, draw: int, method: str) -> dict[str, float]:
+        return measure(method, read_split(folder, labels, rows, draw), draw)
+
+    file.fill([key for key in keys(arguments) if key[-1] in methods], measure_cell, "human labels")
+
+
+def keys(arguments: argparse.Namespace) -> list[tuple[str, int, int, str]]:
+    """Return the keys of the cells in the order of measurement."""
+    return [
+        (labels, rows, draw, method)
+        for draw in range(arguments.draws)
+        for rows in arguments.rows
+        for labels in LABELS
+        for method in arguments.methods
+    ]
+
+
+def table_lines(cells: Sequence[Cell], n_rows: int) -> Iterator[str]:
+    """Yield the lines of the table of training parts of `n_rows` rows; nothing without cells.
+
+    Each value is the mean accuracy over the draws in percent, with its standard error.
+    """
+    of_size = [cell for cell in cells if cell["rows"] == n_rows]
+    if not of_size:
+        return
+    yield f"| method | {' | '.join(LABELS.values())} |"
+    yield "|" + " --- |" * (1 + len(LABELS))
+    for method in METHODS:
+        own = [cell for cell in of_size if cell["method"] == method]
+        if own:
+            yield f"| {method} | {' | '.join(_mean(own, labels) for labels in LABELS)} |"
+
+
+def _mean(cells: Sequence[Cell], labels: str) -> str:
+    values = np.array([100 * cell["accuracy"] for cell in cells if cell["labels"] == labels])
+    if len(values) < 2:
+        return f"{values[0]:.1f}" if len(values) else "–"
+    return f"{values.mean():.1f} ± {values.std(ddof=1) / np.sqrt(len(values)):.1f}"
+
+
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.comparison.human_labels",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS), metavar="METHOD")
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 3_000], help="numbers of training images")
+    parser.add_argument("--draws", type=int, default=5, help="draws of training and test images")
+    options.add_data(parser)
+    options.add_cells(parser, "human_labels")
+    return parser.parse_args(words)
+
+
+def main(words: list[str] | None = None) -> None:
+    arguments = parse_arguments(words)
+    file = CellFile(arguments.cells, KEY)
+    if not arguments.print_only:
+        fill(file, arguments)
+    for n_rows in arguments.rows:
+        print(f"## {n_rows:,} images\n")
+        print("\n".join(table_lines(file.cells(), n_rows)) + "\n")
+
+
+if __name__ == "__main__":
+    main()
