@@ -40,6 +40,9 @@ PROGRAMS = {
     "comparison": Program(
         "benchmarks.comparison", ("--draws", "1", "--rows", "300", "--tables", "iris", "--noise", "uniform_20")
     ),
+    "human_labels": Program(
+        "benchmarks.comparison.human_labels", ("--rows", "200", "--draws", "1", "--methods", "forest", "auto")
+    ),
     "noise_curve": Program("benchmarks.accuracy.noise_curve", ("--repeats", "2", "--rates", "0.2"), scratch="--folder"),
     "audit": Program("benchmarks.accuracy.audit", _ONE_TABLE, scratch=None),
     "reliability": Program("benchmarks.accuracy.reliability", ("--rows", "1000", "--tables", "vehicle"), scratch=None),

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.cells import Cell
+from benchmarks.comparison import human_labels
 from benchmarks.comparison import report as comparison
 from benchmarks.comparison.differences import difference_lines
 from benchmarks.comparison.tables import HELD_OUT, TABLES
@@ -46,6 +47,10 @@ def _significance(tables: Collection[str]) -> Iterator[str]:
     return comparison.significance_lines(_cells("comparison"), tuple(tables))
 
 
+def _human_labels(n_rows: int) -> Iterator[str]:
+    return human_labels.table_lines(_cells("human_labels"), n_rows)
+
+
 #: Name in the markers of the page -> the lines between them.
 SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     "trees of two classes": partial(_tree_losses, "table2"),
@@ -69,6 +74,7 @@ SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     **{f"held out {measure}": partial(_compared, measure, HELD_OUT) for measure in comparison.MEASURES},
     "comparison significance": partial(_significance, TABLES),
     "held out significance": partial(_significance, HELD_OUT),
+    **{f"human labels of {n_rows} images": partial(_human_labels, n_rows) for n_rows in human_labels.NUMBERS_OF_ROWS},
     "auto without noise": lambda: difference_lines(_cells("comparison"), "uniform_0", "forest", "auto"),
 }
 NOT_MEASURED = "*Not measured yet; the command above measures it.*"

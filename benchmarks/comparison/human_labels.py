@@ -34,6 +34,7 @@ LABELS = {
     "target_worse": "the worst of three people",
 }
 KEY = ("labels", "rows", "draw", "method")
+NUMBERS_OF_ROWS = (1_000, 3_000)
 N_TEST_ROWS = 5_000
 
 
@@ -108,7 +109,7 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS), metavar="METHOD")
-    parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 3_000], help="numbers of training images")
+    parser.add_argument("--rows", type=int, nargs="+", default=NUMBERS_OF_ROWS, help="numbers of training images")
     parser.add_argument("--draws", type=int, default=5, help="draws of training and test images")
     options.add_data(parser)
     options.add_cells(parser, "human_labels")
