@@ -119,9 +119,9 @@ def _forest_memory(estimator: Any, shape: TableShape, n_threads: int) -> FitMemo
 def _search_memory(shape: TableShape, n_threads: int) -> FitMemory:
     """Return the memory of an automatic classifier. Which leaves its members have is not known before the search.
 
-    The search holds a copy of the rows that it compares, the trees of one candidate, its votes and those of its halves,
-    and trees and votes of the best, which have no more trees than the members; then the members grow on labels that are
-    drawn from probabilities (row, class).
+    The search holds a copy of the rows that it compares, the trees of one candidate, its votes, those of its halves and
+    their sum, and the trees and votes of the best. Trees of the best are counted as the model, which is grown when they
+    are freed, or consists of them. The members may grow on labels that are drawn from probabilities (row, class).
     """
     members = _largest_forest(N_TREES, shape, n_threads)
     part = shape.with_rows(min(shape.n_rows, MAX_SEARCH_ROWS))

@@ -90,7 +90,7 @@ class Progress:
         monitor.begin(phase, n_trees, "trees")
 
     def advance(self, n_trees: int = 1) -> None:
-        """Report that `n_trees` more trees are grown."""
+        """Report `n_trees` more trees."""
         with self._lock:
             self._completed += n_trees
             self._monitor.advance(self._completed)

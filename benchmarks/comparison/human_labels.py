@@ -15,6 +15,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,24 +39,34 @@ NUMBERS_OF_ROWS = (1_000, 3_000)
 N_TEST_ROWS = 5_000
 
 
-@lru_cache(maxsize=len(LABELS))
-def _images(folder: Path, labels: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    return read(folder, IMAGES, labels)
+class Images(NamedTuple):
+    """All images, with each kind of labels."""
+
+    X: NDArray[np.float64]  # (row, feature)
+    labels: dict[str, NDArray[np.int64]]  # column of labels -> class numbers (row,)
 
 
-def read_split(folder: Path, labels: str, n_rows: int, draw: int) -> Split:
+@lru_cache(maxsize=1)
+def read_images(folder: Path) -> Images:
+    """Raises MissingData."""
+    labels = {column: read(folder, IMAGES, column)[1] for column in LABELS}
+    return Images(read(folder, IMAGES, dtype=np.float64)[0], labels)
+
+
+def split_images(images: Images, label_column: str, n_rows: int, draw: int) -> Split:
     """Return `n_rows` training images with the labels of a column, and test images with the correct ones.
 
-    Raises MissingData.
+    Raises ValueError if too few images are left for testing.
     """
-    X, y = _images(folder, labels)
+    X, y = images.X, images.labels[label_column]
+    if n_rows > len(X) - N_TEST_ROWS:
+        raise ValueError(
+            f"--rows is {n_rows}; {N_TEST_ROWS} of the {len(X)} images are for testing, so it must be at most "
+            f"{len(X) - N_TEST_ROWS}."
+        )
     order = np.random.default_rng(draw).permutation(len(X))
     train, test = order[:n_rows], order[-N_TEST_ROWS:]
-    return Split(X[train].astype(np.float64), y[train], X[test].astype(np.float64), _correct(folder)[test], [])
-
-
-def _correct(folder: Path) -> NDArray[np.int64]:
-    return _images(folder, "target_clean")[1]
+    return Split(X[train], y[train], X[test], images.labels["target_clean"][test], [])
 
 
 def fill(file: CellFile, arguments: argparse.Namespace) -> None:
@@ -63,7 +74,7 @@ def fill(file: CellFile, arguments: argparse.Namespace) -> None:
     folder, methods = data_folder(arguments.data), installed(arguments.methods)
 
     def measure_cell(labels: str, rows: int, draw: int, method: str) -> dict[str, float]:
-        return measure(method, read_split(folder, labels, rows, draw), draw)
+        return measure(method, split_images(read_images(folder), labels, rows, draw), draw)
 
     file.fill([key for key in keys(arguments) if key[-1] in methods], measure_cell, "human labels")
 
@@ -84,19 +95,19 @@ def table_lines(cells: Sequence[Cell], n_rows: int) -> Iterator[str]:
 
     Each value is the mean accuracy over the draws in percent, with its standard error.
     """
-    of_size = [cell for cell in cells if cell["rows"] == n_rows]
-    if not of_size:
+    size_cells = [cell for cell in cells if cell["rows"] == n_rows]
+    if not size_cells:
         return
     yield f"| method | {' | '.join(LABELS.values())} |"
     yield "|" + " --- |" * (1 + len(LABELS))
     for method in METHODS:
-        own = [cell for cell in of_size if cell["method"] == method]
-        if own:
-            yield f"| {method} | {' | '.join(_mean(own, labels) for labels in LABELS)} |"
+        method_cells = [cell for cell in size_cells if cell["method"] == method]
+        if method_cells:
+            yield f"| {method} | {' | '.join(_mean(method_cells, column) for column in LABELS)} |"
 
 
-def _mean(cells: Sequence[Cell], labels: str) -> str:
-    values = np.array([100 * cell["accuracy"] for cell in cells if cell["labels"] == labels])
+def _mean(cells: Sequence[Cell], label_column: str) -> str:
+    values = np.array([100 * cell["accuracy"] for cell in cells if cell["labels"] == label_column])
     if len(values) < 2:
         return f"{values[0]:.1f}" if len(values) else "–"
     return f"{values.mean():.1f} ± {values.std(ddof=1) / np.sqrt(len(values)):.1f}"

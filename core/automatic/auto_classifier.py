@@ -45,7 +45,7 @@ TimeBudget = Annotated[
     float | None,
     Bounds(gt=0),
     Help(
-        "Seconds after which no further candidate is begun, nor a regression fitted; the trees of the result are grown "
+        "Seconds after which no new candidate is begun, nor a regression fitted; the trees of the result are grown "
         "afterwards. Results then depend on the speed of the machine. If unset, time is not limited."
     ),
 ]
@@ -120,10 +120,10 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         if choice.draws_labels and not isinstance(noise, str):
             true_classes = true_classes_of_rows(fit, part, result, noise)
         ridge = None if is_over(deadline) else ridge_of_search(part, result, true_classes)
-        is_known = part.is_all_of(fit) and true_classes is None
-        known = {one.scored.number: one.trees for one in result.best} if is_known else {}
-        del result  # and the trees of the search, unless they are those of members
-        trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes, known)
+        reuses_trees = part.is_all_of(fit) and true_classes is None
+        searched_trees = {one.scored.number: one.trees for one in result.best} if reuses_trees else {}
+        del result  # frees the trees of the search before others are grown
+        trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes, searched_trees)
         rescale_node_weights(trees, data.weight_unit)
         self.trees_, self.loss_ = trees, SquaredError()
         self.choice_ = choice._replace(kernel_ridge=ridge and ridge.share)
@@ -133,7 +133,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         return self
 
     def phases(self) -> dict[str, int]:
-        """Return the phases that a monitor of `fit` receives, in order, with the number of trees that each grows.
+        """Return the phases that a monitor of `fit` receives, in order, with the number of trees of each.
 
         Raises InvalidParameter for parameters that `fit` would refuse before it reads any data.
         """

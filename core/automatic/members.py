@@ -10,15 +10,12 @@ from core.automatic.candidates import Candidate
 from core.automatic.drawn_labels import TrueClasses, grow_on_drawn_labels
 from core.automatic.noise import SearchedNoise, true_class_probabilities
 from core.automatic.scores import ScoredCandidate
-from core.automatic.search import (
-    SearchedPart,
-    SearchResult,
-    member_bootstrap,
-)
+from core.automatic.search import SearchedPart, SearchResult, member_bootstrap
 from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
 from core.forests.tuning import GROWING
 from core.growth.growth_problem import GrowthProblem
+from core.growth.out_of_bag import Bootstrap
 from core.growth.tree_structure import Trees
 from core.growth.voting import votes
 from core.losses.catalog import SquaredError
@@ -47,27 +44,36 @@ def grow_members(
     problem: GrowthProblem,
     chosen: tuple[ScoredCandidate, ...],
     true_classes: TrueClasses | None,
-    known: Mapping[int, Trees],
+    searched_trees: Mapping[int, Trees],
 ) -> Trees:
     """Return the trees of all members, in their order: on the labels as they are, or on labels drawn from
     `true_classes`. Raises FitStopped.
 
-    known: number of a candidate -> its first trees, if they were grown before on the same rows and labels.
+    searched_trees: number of a candidate -> trees that the search has grown on the same rows; the first of a member on
+    the labels as they are.
     """
     progress = Progress(fit.monitor, GROWING, N_TREES)
     trees: list[Trees] = []
     for member, (first, stop) in zip(chosen, pairwise(member_bounds(len(chosen), N_TREES)), strict=True):
-        trees.append(known.get(member.number, ()))
-        progress.advance(len(trees[-1]))
-        raise_if_stopped(progress.stop_flag)
-        bootstrap = member_bootstrap(fit, member.number, stop - first).of_trees(slice(len(trees[-1]), None))
+        bootstrap = member_bootstrap(fit, member.number, stop - first)
         if true_classes is None:
             own_problem = problem.with_settings(member.candidate.settings)
-            trees.append(grow_gini_forest(own_problem, bootstrap, fit.n_threads, progress))
+            first_trees = searched_trees.get(member.number, ())
+            trees.append(_with_more_trees(first_trees, own_problem, bootstrap, fit.n_threads, progress))
         else:
             own_problem = problem.with_settings(candidate_for_drawn_labels(member.candidate).settings)
             trees.append(grow_on_drawn_labels(fit, own_problem, true_classes, member.number, bootstrap, progress))
     return tuple(nodes for one in trees for nodes in one)
+
+
+def _with_more_trees(
+    first_trees: Trees, problem: GrowthProblem, bootstrap: Bootstrap, n_threads: int, progress: Progress
+) -> Trees:
+    """Return `first_trees`, which were grown on the first samples, and trees on the others."""
+    progress.advance(len(first_trees))
+    raise_if_stopped(progress.stop_flag)
+    others = bootstrap.of_trees(slice(len(first_trees), None))
+    return first_trees + grow_gini_forest(problem, others, n_threads, progress)
 
 
 def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noise: SearchedNoise) -> TrueClasses:
@@ -91,4 +97,7 @@ def _votes_on(fit: Fit, rows: NDArray[np.bool_], result: SearchResult) -> NDArra
     """Return the mean vote of the best candidates on rows that they were grown without, (row, class)."""
     X, vote = np.ascontiguousarray(fit.data.X[rows]), SquaredError().vote
     with stopping_with(fit.monitor):
-        return np.asarray(np.mean([votes(X, one.trees, vote, fit.n_threads) for one in result.best], axis=0))
+        total = np.zeros((len(X), len(fit.data.labels.classes)))
+        for one in result.best:
+            total += votes(X, one.trees, vote, fit.n_threads)
+    return total / len(result.best)

@@ -15,7 +15,7 @@ class ScoredCandidate(NamedTuple):
     candidate: Candidate
     score: float  # weighted like the fit
     score_error: float  # standard error of the score; rows of a group count as far as they agree
-    expected_increase: float = 0.0  # of the score with many trees, see `with_expected_increases`
+    expected_increase: float = 0.0  # of the score with many trees; smoothed in results, see `with_expected_increases`
 
     @property
     def expected_score(self) -> float:
@@ -29,19 +29,19 @@ class ScoredCandidate(NamedTuple):
 
 
 def with_expected_increases(scores: Sequence[ScoredCandidate]) -> list[ScoredCandidate]:
-    """Replace the estimate of each candidate of how much more accurate it would be with many trees.
+    """Return the candidates with smoothed increases: the least-squares fit to their own estimates.
 
-    That of one candidate is as uncertain as the differences between candidates. So it is replaced by the least-squares
-    fit of a mean for each family and one slope over the logarithm of the rows per leaf: trees that see few features at
-    a node, and trees with small leaves, are less similar, and profit more from being many.
+    An estimate from one candidate is as uncertain as the differences between candidates. The fit has an intercept for
+    each family (kind of forest and number of features) and one slope over the logarithm of the rows per leaf: trees
+    that see few features at a node, and trees with small leaves, are less similar, and profit more from being many.
     """
     sizes = np.log2([one.candidate.min_samples_leaf for one in scores])
-    own = np.array([one.expected_increase for one in scores])
+    estimates = np.array([one.expected_increase for one in scores])
     families = [one.candidate.family for one in scores]
-    members = [np.array([other == family for other in families]) for family in families]
-    means = np.array([own[of_family].mean() for of_family in members])
-    deviations = sizes - np.array([sizes[of_family].mean() for of_family in members])
+    family_masks = [np.array([other == family for other in families]) for family in families]
+    means = np.array([estimates[mask].mean() for mask in family_masks])
+    deviations = sizes - np.array([sizes[mask].mean() for mask in family_masks])
     spread = np.sum(deviations**2)
-    slope = np.sum(deviations * own) / spread if spread else 0.0
+    slope = np.sum(deviations * estimates) / spread if spread else 0.0
     fitted = means + slope * deviations
     return [one._replace(expected_increase=float(value)) for one, value in zip(scores, fitted, strict=True)]

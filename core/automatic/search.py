@@ -104,21 +104,22 @@ def _problem(fit: Fit) -> GrowthProblem:
 def search(part: SearchedPart, candidates: tuple[Candidate, ...], deadline: float | None) -> SearchResult:
     """Grow and score `candidates` until the clock of `time.monotonic` reaches `deadline`, but at least one of them.
 
-    Only the trees and votes of the candidates that lead so far are in memory. One that leads again later, because the
-    expected increases have changed, is grown again. Raises InvalidInput if all rows are in one group, and FitStopped.
+    Only the trees and votes of the candidates that lead so far are in memory. One that leads again at the end, because
+    the expected increases have changed, is grown again, after the deadline as well and without progress. Raises
+    InvalidInput if all rows are in one group, and FitStopped.
     """
     check_separable(part.fit.data.groups, "the search of the best model")
     progress = Progress(part.fit.monitor, SEARCHING, len(candidates) * TREES_PER_CANDIDATE)
     scores: list[ScoredCandidate] = []
-    kept: dict[int, VotedCandidate] = {}
+    leading: dict[int, VotedCandidate] = {}
     for number, candidate in _until(deadline, candidates):
-        kept[number] = _voted(part, number, candidate, progress)
-        scores.append(kept[number].scored)
-        kept = {one.number: kept[one.number] for one in _leaders(scores) if one.number in kept}
-    unreported = Progress(NullMonitor(part.fit.monitor.stop_flag), SEARCHING, 0)
+        leading[number] = _voted(part, number, candidate, progress)
+        scores.append(leading[number].scored)
+        leading = {one.number: leading[one.number] for one in _leaders(scores) if one.number in leading}
+    silent_progress = Progress(NullMonitor(part.fit.monitor.stop_flag), SEARCHING, 0)
     best = []
     for leader in _leaders(scores):
-        voted = kept.get(leader.number) or _voted(part, leader.number, leader.candidate, unreported)
+        voted = leading.get(leader.number) or _voted(part, leader.number, leader.candidate, silent_progress)
         best.append(voted._replace(scored=leader))
     return SearchResult(tuple(with_expected_increases(scores)), tuple(best))
 

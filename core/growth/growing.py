@@ -132,6 +132,7 @@ def thread_count(n_jobs: int | None) -> int:
 
 def grow_in_threads(grow_one: GrowOne, states: NDArray[np.uint64], n_threads: int) -> Trees:
     """Grow one tree for each row of `states` and return them in that order. After an error no further tree is begun."""
+    # A pool needs a thread even if there is no tree to grow.
     pool = ThreadPoolExecutor(max(1, min(n_threads, len(states))))
     try:
         return tuple(pool.map(grow_one, states))

@@ -104,6 +104,7 @@ def test_clean_labels_are_taken_as_they_are(digits):
 
 def test_predictions_are_the_weighted_mean_of_the_members(digits, under_heavy_noise):
     X_test, ridge = digits[2], under_heavy_noise.choice_.kernel_ridge
+    assert ridge is not None
     members, weights = under_heavy_noise.estimators_, under_heavy_noise.weights_
     assert len(under_heavy_noise.trees_) == N_TREES == sum(len(member.trees_) for member in members)
     assert weights.sum() == pytest.approx(1.0 - ridge.share)
@@ -145,7 +146,7 @@ def test_same_seed_gives_the_same_file_for_any_number_of_threads(tmp_path, rate)
     y = noisy(y, rate) if rate else y
     files = [tmp_path / name for name in ("one", "two")]
     for n_jobs, file in zip((1, 3), files, strict=True):
-        core.save(core.AutoClassifier(random_state=7, n_fits=3, n_jobs=n_jobs).fit(X, y), file)
+        core.save(core.AutoClassifier(random_state=7, n_fits=8, n_jobs=n_jobs).fit(X, y), file)
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
@@ -222,6 +223,14 @@ def test_large_tables_are_searched_in_part_and_grown_in_whole(monkeypatch):
     drawn_rows = {int(nodes.weighted_n_node_samples[0]) for nodes in model.trees_}
     assert drawn_rows == {900}
     assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("n_fits", [2, 4])
+def test_trees_of_a_searched_part_are_not_those_of_the_result(monkeypatch, n_fits):
+    monkeypatch.setattr(search_module, "MAX_SEARCH_ROWS", 200)
+    model = core.AutoClassifier(random_state=0, n_fits=n_fits).fit(*blobs(900, n_classes=3))
+    assert not model.choice_.draws_labels
+    assert {int(nodes.weighted_n_node_samples[0]) for nodes in model.trees_} == {900}
 
 
 def test_rows_of_weight_zero_change_nothing():

@@ -36,14 +36,17 @@ def test_a_kernel_ridge_regression_that_does_not_help_has_no_vote():
 
 def test_shares_are_compared_by_votes_that_do_not_know_the_label():
     """Probabilities of the true classes know the label of the row, so that a regression of them seems too accurate."""
-    rng = np.random.default_rng(6)
-    X = rng.normal(size=(1800, 20))
-    y = (np.abs(X[:, 0]) > 0.7).astype(int)
-    given = core.inject_noise(y[:800], {"kind": "uniform", "rate": 0.4}, random_state=0).labels
-    model = core.AutoClassifier(random_state=0, n_fits=8).fit(X[:800], given)
-    assert model.choice_.draws_labels
-    forests = np.sum([member.predict_proba(X[800:]) for member in model.estimators_], axis=0)
-    assert model.score(X[800:], y[800:]) >= np.mean(forests.argmax(axis=1) == y[800:]) - 0.02
+    gains = []
+    for seed in (3, 4, 6):  # without the comparison with a regression of the labels, they lose 7, 14 and 22 points
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(1800, 20))
+        y = (np.abs(X[:, 0]) > 0.7).astype(int)
+        given = core.inject_noise(y[:800], {"kind": "uniform", "rate": 0.4}, random_state=0).labels
+        model = core.AutoClassifier(random_state=0, n_fits=8).fit(X[:800], given)
+        assert model.choice_.draws_labels
+        forests = np.sum([member.predict_proba(X[800:]) for member in model.estimators_], axis=0)
+        gains.append(model.score(X[800:], y[800:]) - np.mean(forests.argmax(axis=1) == y[800:]))
+    assert np.mean(gains) > -0.05
 
 
 def test_rows_of_a_group_are_not_judged_by_each_other():
