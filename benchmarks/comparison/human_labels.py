@@ -48,7 +48,7 @@ class Images(NamedTuple):
 
 @lru_cache(maxsize=1)
 def read_images(folder: Path) -> Images:
-    """Raises MissingData."""
+    """Return all images of the file. Raises MissingData."""
     labels = {column: read(folder, IMAGES, column)[1] for column in LABELS}
     return Images(read(folder, IMAGES, dtype=np.float64)[0], labels)
 
