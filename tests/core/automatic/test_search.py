@@ -10,11 +10,11 @@ import core
 import core.automatic.search as search_module
 from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE
 from core.automatic.members import N_TREES, grow_members
-from core.automatic.search import N_CHOSEN, member_bootstrap, part_to_search, search
+from core.automatic.search import N_CHOSEN, SEARCHING, member_bootstrap, part_to_search, search
 from core.forests import gini_forest
 from core.forests.fitting import Fit
 from core.growth.out_of_bag import accuracy
-from core.monitoring import NullMonitor
+from core.monitoring import NullMonitor, Progress
 from core.randomness import SeedTree
 from core.validation.training_data import training_data
 
@@ -30,6 +30,10 @@ def part_of(seed):
     labels = core.inject_noise(y, {"kind": "uniform", "rate": 0.3}, random_state=0).labels
     data = training_data(core.AutoClassifier(), X, labels, None, None)
     return part_to_search(Fit(data, SeedTree(seed), NullMonitor(), 1))
+
+
+def silent_progress():
+    return Progress(NullMonitor(), SEARCHING, 0)
 
 
 @pytest.fixture
@@ -78,11 +82,7 @@ def test_the_best_candidates_are_those_of_the_ranking_with_their_trees_and_votes
     for one in result.best:
         assert accuracy(one.votes, part.fit.data.labels.codes, part.fit.data.weights) == one.scored.score
         bootstrap = member_bootstrap(part.fit, one.scored.number, TREES_PER_CANDIDATE)
-        assert_equal_trees(one.trees, search_module._grow(part, one.scored.candidate, bootstrap, unreported()))
-
-
-def unreported():
-    return search_module.Progress(NullMonitor(), "searching", 0)
+        assert_equal_trees(one.trees, search_module._grow(part, one.scored.candidate, bootstrap, silent_progress()))
 
 
 @pytest.mark.parametrize("n_fits", [1, 3, 5])
