@@ -8,7 +8,7 @@ measured; `benchmarks.service.job_memory` compares the estimates with jobs.
 from typing import Any, NamedTuple
 
 from core.automatic.auto_classifier import AutoClassifier
-from core.automatic.candidates import TREES_PER_CANDIDATE
+from core.automatic.candidates import FAMILIES, TREES_PER_FAMILY
 from core.automatic.members import N_TREES
 from core.automatic.search import MAX_SEARCH_ROWS, N_CHOSEN
 from core.boosting.boosted_classifier import BoostedClassifier
@@ -41,6 +41,8 @@ _TABLES_OF_SCORES, _TABLES_OF_VOTES = 9, 4
 _TABLES_OF_DRAWING = 8
 #: Arrays (row, landmark) and copies of the rows that a kernel ridge regression takes.
 _TABLES_OF_RIDGE, _COPIES_OF_RIDGE = 3, 3
+#: Number and leaf of a row that a tree leaves out, for every row of the table.
+_LEFT_OUT_BYTES = 5
 #: Share of the rows that a bootstrap sample contains.
 _DRAWN = 0.64
 #: Leaves for each row of a leaf that `min_samples_leaf` allows: splits are rarely even.
@@ -119,15 +121,23 @@ def _forest_memory(estimator: Any, shape: TableShape, n_threads: int) -> FitMemo
 def _search_memory(shape: TableShape, n_threads: int) -> FitMemory:
     """Return the memory of an automatic classifier. Which leaves its members have is not known before the search.
 
-    The search holds a copy of the rows that it compares, the trees of one candidate, its votes, those of its halves and
-    their sum, and the trees and votes of the best. Trees of the best are counted as the model, which is grown when they
-    are freed, or consists of them. The members may grow on labels that are drawn from probabilities (row, class).
+    The search holds a copy of the rows that it compares, the trees of all families, and of one that leads again, with
+    the leaves of the rows that they leave out, the votes of one candidate, those of its halves and their sum, and the
+    votes of the best. Pruned trees of the best are counted as the model, which is grown when they are freed, or
+    consists of them. The members may grow on labels that are drawn from probabilities (row, class).
     """
     members = _largest_forest(N_TREES, shape, n_threads)
     part = shape.with_rows(min(shape.n_rows, MAX_SEARCH_ROWS))
-    searched = _largest_forest(TREES_PER_CANDIDATE, part, n_threads)
+    n_searched = (len(FAMILIES) + 1) * TREES_PER_FAMILY
+    searched = _largest_forest(n_searched, part, n_threads)
     n_votes = N_CHOSEN + 4
-    searching = searched.model + n_votes * _table_of_classes(part) + searched.growing + part.table_bytes
+    searching = (
+        searched.model
+        + _LEFT_OUT_BYTES * len(FAMILIES) * TREES_PER_FAMILY * part.n_rows
+        + n_votes * _table_of_classes(part)
+        + searched.growing
+        + part.table_bytes
+    )
     n_compared = min(MAX_FEATURES, shape.n_features)
     ridge = 8 * part.n_rows * (_TABLES_OF_RIDGE * MAX_LANDMARKS + _COPIES_OF_RIDGE * n_compared)
     ridge += _TABLES_OF_VOTES * _table_of_classes(part)

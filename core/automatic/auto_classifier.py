@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE, Candidate
+from core.automatic.candidates import CANDIDATES, FAMILIES, TREES_PER_FAMILY, Candidate
 from core.automatic.decision import Choice, decide
 from core.automatic.members import (
     N_TREES,
@@ -20,7 +20,7 @@ from core.automatic.noise import noise_of_search
 from core.automatic.report import leaderboard_table
 from core.automatic.ridge import mixed_votes, ridge_of_search
 from core.automatic.scores import ScoredCandidate
-from core.automatic.search import SEARCHING, is_over, part_to_search, search
+from core.automatic.search import SEARCHING, is_over, n_families, part_to_search, search
 from core.compilation import announce_compilation
 from core.fit_summary import FitSummary, growth_summary
 from core.forests.fitting import Fit
@@ -45,25 +45,28 @@ TimeBudget = Annotated[
     float | None,
     Bounds(gt=0),
     Help(
-        "Seconds after which no new candidate is begun, nor a regression fitted; the trees of the result are grown "
-        "afterwards. Results then depend on the speed of the machine. If unset, time is not limited."
+        "Seconds after which no further forest of the search is begun, nor a regression fitted; the trees of the "
+        "result are grown afterwards. Results then depend on the speed of the machine. If unset, time is not limited."
     ),
 ]
 NumberOfFits = Annotated[
     int | None,
     Bounds(ge=1, le=len(CANDIDATES)),
-    Help(f"Number of candidates that are grown and compared; if unset, all {len(CANDIDATES)}."),
+    Help(
+        f"Number of candidates that are compared; if unset, all {len(CANDIDATES)}. Forests are grown for the first "
+        f"{len(FAMILIES)}; the others are pruned from the same trees in little time."
+    ),
 ]
 
 
 class AutoClassifier(EnsemblePaths, VotingTrees):
     """The most accurate forests of a search, chosen on the given labels alone, which may be wrong.
 
-    Forests and extra trees with different numbers of features and rows per leaf are compared by the out-of-bag accuracy
-    that they are expected to have with many trees, and the trees of the four best vote together, with a kernel ridge
-    regression if that is more accurate out of bag. If about 30 % of the
-    labels or more are estimated to be wrong, or if the noise prefers some classes, the trees of these four are grown on
-    labels that are drawn from the estimated probabilities of the true classes. The same `random_state` gives the same
+    Forests and extra trees with different numbers of features, pruned to different numbers of rows per leaf, are
+    compared by the out-of-bag accuracy that they are expected to have with many trees, and the trees of the four best
+    vote together, with a kernel ridge regression if that is more accurate out of bag. If about 30 % of the labels or
+    more are estimated to be wrong, or if the noise prefers some classes, the trees of these four are grown on labels
+    that are drawn from the estimated probabilities of the true classes. The same `random_state` gives the same
     classifier for any `n_jobs`, unless `time_budget` is set.
 
     Fitted attributes:
@@ -138,7 +141,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         Raises InvalidParameter for parameters that `fit` would refuse before it reads any data.
         """
         self._check_parameters()
-        return {SEARCHING: len(self._candidates()) * TREES_PER_CANDIDATE, GROWING: N_TREES}
+        return {SEARCHING: n_families(self._candidates()) * TREES_PER_FAMILY, GROWING: N_TREES}
 
     def _candidates(self) -> tuple[Candidate, ...]:
         return CANDIDATES[: self.n_fits]

@@ -1,12 +1,16 @@
-"""Candidates of the search: ways to grow a forest that differ in how trees are randomized and how much they smooth."""
+"""Candidates of the search: ways to grow a forest that differ in how trees are randomized and how much they smooth.
+
+A family of candidates grows its trees in one way. Its candidates differ in the rows per leaf that its trees are pruned
+to, so that each family is grown once.
+"""
 
 from typing import Literal, NamedTuple
 
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.growth.growth_problem import GrowthSettings
 
-#: Trees of one candidate in the search; each row then has about 18 out-of-bag votes.
-TREES_PER_CANDIDATE = 50
+#: Trees of one family in the search; each row then has about 18 out-of-bag votes.
+TREES_PER_FAMILY = 50
 
 
 ForestKind = Literal["forest", "extra_trees"]
@@ -15,7 +19,8 @@ ForestKind = Literal["forest", "extra_trees"]
 class Candidate(NamedTuple):
     """Parameters of one forest of the search, with the names that they have in the classifiers.
 
-    `kind` is "forest" or "extra_trees", both with bootstrap samples, so that every row is left out by some trees.
+    Trees are pruned to leaves of at least `min_samples_leaf` rows. `kind` is "forest" or "extra_trees", both with
+    bootstrap samples, so that every row is left out by some trees.
     """
 
     kind: ForestKind
@@ -24,7 +29,7 @@ class Candidate(NamedTuple):
 
     @property
     def family(self) -> "Candidate":
-        """The candidate of the same kind and number of features with the smallest leaves."""
+        """The candidate of the same kind and number of features whose trees are not pruned."""
         return self._replace(min_samples_leaf=1)
 
     @property
@@ -45,7 +50,7 @@ class Candidate(NamedTuple):
 
 
 def _in_order_of_search() -> tuple[Candidate, ...]:
-    """Return the candidates so that a search that ends early has seen small and large leaves of each family."""
+    """Return the candidates so that the first few differ in family, and then in the rows per leaf."""
     leaf_sizes = (4, 1, 16, 2, 8, 32, 64)
     return tuple(family._replace(min_samples_leaf=size) for size in leaf_sizes for family in FAMILIES)
 
@@ -57,5 +62,5 @@ FAMILIES = (
     Candidate("forest", "sqrt", 1),
     Candidate("extra_trees", "sqrt", 1),
 )
-#: All candidates in the order in which they are grown.
+#: All candidates, in the order that `n_fits` takes the first of.
 CANDIDATES = _in_order_of_search()

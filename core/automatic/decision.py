@@ -106,7 +106,7 @@ class Choice(NamedTuple):
 
 def _members(n_chosen: int, n_candidates: int) -> str:
     if n_candidates == 1:
-        return "Only one forest was grown in the search"
+        return "Only one forest was compared in the search"
     if n_chosen == n_candidates:
         return f"All {n_candidates} forests of the search vote"
     return f"The {n_chosen} best of {n_candidates} forests by out-of-bag accuracy vote"

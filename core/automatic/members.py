@@ -10,7 +10,7 @@ from core.automatic.candidates import Candidate
 from core.automatic.drawn_labels import TrueClasses, grow_on_drawn_labels
 from core.automatic.noise import SearchedNoise, true_class_probabilities
 from core.automatic.scores import ScoredCandidate
-from core.automatic.search import SearchedPart, SearchResult, member_bootstrap
+from core.automatic.search import SearchedPart, SearchResult, family_bootstrap, positions_in_families
 from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
 from core.forests.tuning import GROWING
@@ -18,6 +18,7 @@ from core.growth.growth_problem import GrowthProblem
 from core.growth.out_of_bag import Bootstrap
 from core.growth.tree_structure import Trees
 from core.growth.voting import votes
+from core.kernels.growth.tree_nodes import TreeNodes
 from core.losses.catalog import SquaredError
 from core.monitoring import Progress, raise_if_stopped, stopping_with
 
@@ -49,31 +50,39 @@ def grow_members(
     """Return the trees of all members, in their order: on the labels as they are, or on labels drawn from
     `true_classes`. Raises FitStopped.
 
-    searched_trees: number of a candidate -> trees that the search has grown on the same rows; the first of a member on
-    the labels as they are.
+    searched_trees: number of a candidate -> its trees of the search, if that had the same rows and labels; the first
+    trees of the member.
     """
     progress = Progress(fit.monitor, GROWING, N_TREES)
-    trees: list[Trees] = []
-    for member, (first, stop) in zip(chosen, pairwise(member_bounds(len(chosen), N_TREES)), strict=True):
-        bootstrap = member_bootstrap(fit, member.number, stop - first)
+    trees: list[TreeNodes] = []
+    bounds = pairwise(member_bounds(len(chosen), N_TREES))
+    for member, position, (first, stop) in zip(chosen, positions_in_families(chosen), bounds, strict=True):
+        bootstrap = family_bootstrap(fit, member.candidate.family, position, stop - first)
         if true_classes is None:
-            own_problem = problem.with_settings(member.candidate.settings)
             first_trees = searched_trees.get(member.number, ())
-            trees.append(_with_more_trees(first_trees, own_problem, bootstrap, fit.n_threads, progress))
+            trees += _with_more_trees(first_trees, member.candidate, problem, bootstrap, fit.n_threads, progress)
         else:
             own_problem = problem.with_settings(candidate_for_drawn_labels(member.candidate).settings)
-            trees.append(grow_on_drawn_labels(fit, own_problem, true_classes, member.number, bootstrap, progress))
-    return tuple(nodes for one in trees for nodes in one)
+            trees += grow_on_drawn_labels(fit, own_problem, true_classes, member.number, bootstrap, progress)
+    return tuple(trees)
 
 
 def _with_more_trees(
-    first_trees: Trees, problem: GrowthProblem, bootstrap: Bootstrap, n_threads: int, progress: Progress
+    first_trees: Trees,
+    candidate: Candidate,
+    problem: GrowthProblem,
+    bootstrap: Bootstrap,
+    n_threads: int,
+    progress: Progress,
 ) -> Trees:
     """Return `first_trees`, which were grown on the first samples, and trees on the others."""
     progress.advance(len(first_trees))
     raise_if_stopped(progress.stop_flag)
-    others = bootstrap.of_trees(slice(len(first_trees), None))
-    return first_trees + grow_gini_forest(problem, others, n_threads, progress)
+    others, unpruned = (
+        bootstrap.of_trees(slice(len(first_trees), None)),
+        problem.with_settings(candidate.family.settings),
+    )
+    return first_trees + grow_gini_forest(unpruned, others, n_threads, progress, candidate.min_samples_leaf)
 
 
 def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noise: SearchedNoise) -> TrueClasses:

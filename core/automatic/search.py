@@ -1,4 +1,7 @@
-"""Search among the candidates: each is grown on the labels as they are, and scored by its out-of-bag accuracy on them.
+"""Search among the candidates: each is scored by its out-of-bag accuracy on the labels as they are.
+
+Each family is grown once, and its trees are pruned to the leaves of its candidates. Candidates of one family thus have
+the same bootstrap samples, and differences between their scores are less random.
 
 If labels of all classes are wrong equally often, less often than right, and wrong labels are spread evenly over the
 other classes, accuracy on noisy labels ranks classifiers as accuracy on clean labels does (Ghosh, Manwani and Sastry
@@ -7,25 +10,25 @@ approximate.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.automatic.candidates import TREES_PER_CANDIDATE, Candidate
+from core.automatic.candidates import FAMILIES, TREES_PER_FAMILY, Candidate
 from core.automatic.scores import ScoredCandidate, with_expected_increases
 from core.class_votes import winning_classes
 from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
 from core.groups import check_separable, design_effect, draw_rows
 from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
-from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, accuracy, merge_votes, out_of_bag_votes
+from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, accuracy, merge_votes
+from core.growth.pruning import LeavesOfRows, leaves_of_left_out_rows, prune, votes_of_pruned
 from core.growth.tree_structure import Trees, mean_importances
 from core.kernel_ridge.fitting import MAX_FEATURES
-from core.losses.catalog import SquaredError
-from core.monitoring import NullMonitor, Progress
+from core.monitoring import NullMonitor, Progress, raise_if_stopped
 from core.randomness import Purpose
 
 SEARCHING = "searching"  # phase of the growth of the candidates
@@ -36,12 +39,19 @@ N_CHOSEN = 4
 
 
 class VotedCandidate(NamedTuple):
-    """A candidate that may be chosen, with its trees and what they voted on the rows that they left out."""
+    """A candidate that is chosen, with its pruned trees and what they voted on the rows that they left out."""
 
     scored: ScoredCandidate
     trees: Trees
     votes: OutOfBagVotes
     importances: NDArray[np.float64] | None  # (feature,), mean over the trees; None if there are few features
+
+
+class GrownFamily(NamedTuple):
+    """Trees of a family before pruning, and the leaves of the rows that they leave out."""
+
+    trees: Trees
+    left_out: tuple[LeavesOfRows, ...]
 
 
 class SearchResult(NamedTuple):
@@ -102,37 +112,27 @@ def _problem(fit: Fit) -> GrowthProblem:
 
 
 def search(part: SearchedPart, candidates: tuple[Candidate, ...], deadline: float | None) -> SearchResult:
-    """Grow and score `candidates` until the clock of `time.monotonic` reaches `deadline`, but at least one of them.
-
-    Only the trees and votes of the candidates that lead so far are in memory. One that leads again at the end, because
-    the expected increases have changed, is grown again, after the deadline as well and without progress. Raises
-    InvalidInput if all rows are in one group, and FitStopped.
+    """Score `candidates`, family by family, until the clock of `time.monotonic` reaches `deadline`, but at least one
+    family. Raises InvalidInput if all rows are in one group, and FitStopped.
     """
     check_separable(part.fit.data.groups, "the search of the best model")
-    progress = Progress(part.fit.monitor, SEARCHING, len(candidates) * TREES_PER_CANDIDATE)
+    families = list(dict.fromkeys(candidate.family for candidate in candidates))
+    progress = Progress(part.fit.monitor, SEARCHING, len(families) * TREES_PER_FAMILY)
+    grown: dict[Candidate, GrownFamily] = {}
     scores: list[ScoredCandidate] = []
-    leading: dict[int, VotedCandidate] = {}
-    for number, candidate in _until(deadline, candidates):
-        leading[number] = _voted(part, number, candidate, progress)
-        scores.append(leading[number].scored)
-        leading = {one.number: leading[one.number] for one in _leaders(scores) if one.number in leading}
-    silent_progress = Progress(NullMonitor(part.fit.monitor.stop_flag), SEARCHING, 0)
-    best = []
-    for leader in _leaders(scores):
-        voted = leading.get(leader.number) or _voted(part, leader.number, leader.candidate, silent_progress)
-        best.append(voted._replace(scored=leader))
-    return SearchResult(tuple(with_expected_increases(scores)), tuple(best))
+    for family in families:
+        if grown and is_over(deadline):
+            break
+        grown[family] = _grow(part, family, progress)
+        own = ((number, one) for number, one in enumerate(candidates) if one.family == family)
+        scores += [_scored(part.fit, number, one, grown[family]) for number, one in own]
+    scores = with_expected_increases(scores)
+    return SearchResult(tuple(scores), _best(part, scores, grown))
 
 
-def _leaders(scores: Sequence[ScoredCandidate]) -> list[ScoredCandidate]:
-    return sorted(with_expected_increases(scores), key=lambda one: one.rank)[:N_CHOSEN]
-
-
-def _until(deadline: float | None, candidates: tuple[Candidate, ...]) -> Iterator[tuple[int, Candidate]]:
-    for number, candidate in enumerate(candidates):
-        if number and is_over(deadline):
-            return
-        yield number, candidate
+def n_families(candidates: tuple[Candidate, ...]) -> int:
+    """Return how many families `candidates` are of."""
+    return len({candidate.family for candidate in candidates})
 
 
 def is_over(deadline: float | None) -> bool:
@@ -140,44 +140,78 @@ def is_over(deadline: float | None) -> bool:
     return deadline is not None and time.monotonic() >= deadline
 
 
-def _voted(part: SearchedPart, number: int, candidate: Candidate, progress: Progress) -> VotedCandidate:
-    """Return the candidate with its trees, votes and score, and its own estimate of the increase with more trees.
+def _grow(part: SearchedPart, family: Candidate, progress: Progress, position: int = 0) -> GrownFamily:
+    fit, flag = part.fit, part.fit.monitor.stop_flag
+    bootstrap = family_bootstrap(fit, family, position, TREES_PER_FAMILY)
+    trees = grow_gini_forest(part.problem.with_settings(family.settings), bootstrap, fit.n_threads, progress)
+    return GrownFamily(trees, leaves_of_left_out_rows(fit.data.X, trees, bootstrap, fit.n_threads, flag))
+
+
+def family_bootstrap(fit: Fit, family: Candidate, position: int, n_trees: int) -> Bootstrap:
+    """Return the bootstrap samples of trees of a family; tree t has the same one for any `n_trees`.
+
+    position: number of better candidates of the family whose trees have samples of their own, see
+    `positions_in_families`.
+    """
+    number = position * len(FAMILIES) + FAMILIES.index(family)
+    return Bootstrap(fit.data.weights, fit.seeds.member_states(n_trees, Purpose.SEARCH, number), fit.data.groups)
+
+
+def positions_in_families(chosen: Sequence[ScoredCandidate]) -> list[int]:
+    """Return for each candidate how many before it are of the same family."""
+    families = [one.candidate.family for one in chosen]
+    return [families[:place].count(family) for place, family in enumerate(families)]
+
+
+def _scored(fit: Fit, number: int, candidate: Candidate, grown: GrownFamily) -> ScoredCandidate:
+    """Return the candidate with its score, and its own estimate of the increase with more trees.
 
     The excess of the error over that of infinitely many trees falls as the inverse of their number (Cannings and
     Samworth 2017, "Random-projection ensemble classification"). So the increase from all trees to many is as large as
     that from half of them to all.
     """
-    fit, bootstrap = part.fit, member_bootstrap(part.fit, number, TREES_PER_CANDIDATE)
-    trees = _grow(part, candidate, bootstrap, progress)
-    middle = TREES_PER_CANDIDATE // 2
-    halves = [_votes(fit, trees, bootstrap, half) for half in (slice(None, middle), slice(middle, None))]
+    raise_if_stopped(fit.monitor.stop_flag)
+    halves = _votes_of_halves(fit, candidate, grown)
     votes = merge_votes(halves)
     score = _score(fit, votes)
     increase = score - float(np.mean([_score(fit, half) for half in halves]))
-    scored = ScoredCandidate(number, candidate, score, _error(fit, votes, score), increase)
+    return ScoredCandidate(number, candidate, score, _error(fit, votes, score), increase)
+
+
+def _votes_of_halves(fit: Fit, candidate: Candidate, grown: GrownFamily) -> list[OutOfBagVotes]:
+    middle, size, n_rows = TREES_PER_FAMILY // 2, candidate.min_samples_leaf, len(fit.data.X)
+    halves = (slice(None, middle), slice(middle, None))
+    return [votes_of_pruned(grown.trees[half], grown.left_out[half], size, n_rows) for half in halves]
+
+
+def _best(
+    part: SearchedPart, scores: list[ScoredCandidate], grown: Mapping[Candidate, GrownFamily]
+) -> tuple[VotedCandidate, ...]:
+    """Return the candidates that lead, each with other trees; those of a family that leads twice are grown now.
+
+    If they shared trees, their mean vote would be that of few trees, and votes that are divided by chance look like
+    noise. This growth has no progress.
+    """
+    leaders = sorted(scores, key=lambda one: one.rank)[:N_CHOSEN]
+    silent_progress = Progress(NullMonitor(part.fit.monitor.stop_flag), SEARCHING, 0)
+    best = []
+    for leader, position in zip(leaders, positions_in_families(leaders), strict=True):
+        family = leader.candidate.family
+        own = _grow(part, family, silent_progress, position) if position else grown[family]
+        best.append(_voted(part.fit, leader, own))
+    return tuple(best)
+
+
+def _voted(fit: Fit, scored: ScoredCandidate, grown: GrownFamily) -> VotedCandidate:
+    trees = tuple(prune(nodes, scored.candidate.min_samples_leaf) for nodes in grown.trees)
     n_features = fit.data.X.shape[1]
     importances = mean_importances(trees, n_features) if n_features > MAX_FEATURES else None
-    return VotedCandidate(scored, trees, votes, importances)
-
-
-def _grow(part: SearchedPart, candidate: Candidate, bootstrap: Bootstrap, progress: Progress) -> Trees:
-    return grow_gini_forest(part.problem.with_settings(candidate.settings), bootstrap, part.fit.n_threads, progress)
-
-
-def _votes(fit: Fit, trees: Trees, bootstrap: Bootstrap, part: slice) -> OutOfBagVotes:
-    samples, flag = bootstrap.of_trees(part), fit.monitor.stop_flag
-    return out_of_bag_votes(fit.data.X, trees[part], SquaredError().vote, samples, fit.n_threads, flag)
+    return VotedCandidate(scored, trees, merge_votes(_votes_of_halves(fit, scored.candidate, grown)), importances)
 
 
 def _score(fit: Fit, votes: OutOfBagVotes) -> float:
     score = accuracy(votes, fit.data.labels.codes, fit.data.weights)
     return 0.0 if np.isnan(score) else score
-
-
-def member_bootstrap(fit: Fit, number: int, n_trees: int) -> Bootstrap:
-    """Return the bootstrap samples of the trees of candidate `number`; tree t has the same one for any `n_trees`."""
-    states = fit.seeds.member_states(n_trees, Purpose.SEARCH, number)
-    return Bootstrap(fit.data.weights, states, fit.data.groups)
 
 
 def _error(fit: Fit, votes: OutOfBagVotes, score: float) -> float:

@@ -21,7 +21,7 @@ from core.monitoring import raise_if_stopped
 from core.validation.labels import Codes
 
 #: Number of rows copied at a time, so that the copies are small compared to the training rows.
-_ROWS_PER_GATHER = 2**12
+ROWS_PER_GATHER = 2**12
 
 
 class Bootstrap(NamedTuple):
@@ -83,16 +83,17 @@ def out_of_bag_votes(
         for one in _in_batches(pool, tree_votes, len(bootstrap.states), n_threads):
             total[one.rows] += one.votes
             n_trees[one.rows] += 1
-    return _mean_votes(total, n_trees)
+    return mean_votes(total, n_trees)
 
 
 def merge_votes(parts: Sequence[OutOfBagVotes]) -> OutOfBagVotes:
     """Return the votes of all trees of a forest from those of its parts."""
     total = sum(np.nan_to_num(part.mean) * part.n_trees[:, np.newaxis] for part in parts)
-    return _mean_votes(np.asarray(total), np.asarray(sum(part.n_trees for part in parts)))
+    return mean_votes(np.asarray(total), np.asarray(sum(part.n_trees for part in parts)))
 
 
-def _mean_votes(total: NDArray[np.float64], n_trees: NDArray[np.int64]) -> OutOfBagVotes:
+def mean_votes(total: NDArray[np.float64], n_trees: NDArray[np.int64]) -> OutOfBagVotes:
+    """Return the votes of trees from their sums total (row, class) over n_trees (row,)."""
     n_votes = np.broadcast_to(n_trees[:, np.newaxis], total.shape)
     mean = np.divide(total, n_votes, out=np.full_like(total, np.nan), where=n_votes > 0)
     return OutOfBagVotes(mean, n_trees)
@@ -119,7 +120,7 @@ def _in_batches(pool: ThreadPoolExecutor, tree_votes: Any, n_trees: int, n_threa
 def _votes_on_rows(X: NDArray[Any], rows: NDArray[np.int64], tree: Layout) -> NDArray[np.float64]:
     """Return the votes of one tree on `rows`, (row, class)."""
     out = np.empty((len(rows), tree.dense_outputs.shape[1]), dtype=np.float64)
-    for first in range(0, len(rows), _ROWS_PER_GATHER):
-        block = slice(first, first + _ROWS_PER_GATHER)
+    for first in range(0, len(rows), ROWS_PER_GATHER):
+        block = slice(first, first + ROWS_PER_GATHER)
         out[block] = packed_votes(np.take(X, rows[block], axis=0), tree)
     return out

@@ -27,7 +27,7 @@ def test_a_kernel_ridge_regression_that_does_not_help_has_no_vote():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 20))
     y = (np.abs(X[:, 0]) > 0.7).astype(int)
-    model = core.AutoClassifier(random_state=0, n_fits=8).fit(X, y)
+    model = core.AutoClassifier(random_state=0).fit(X, y)
     assert model.kernel_ridge_ is None
     assert model.choice_.kernel_ridge is None
     assert "kernel ridge" not in model.reason_
@@ -37,7 +37,7 @@ def test_a_kernel_ridge_regression_that_does_not_help_has_no_vote():
 def test_shares_are_compared_by_votes_that_do_not_know_the_label():
     """Probabilities of the true classes know the label of the row, so that a regression of them seems too accurate."""
     gains = []
-    for seed in (3, 4, 6):  # without the comparison with a regression of the labels, they lose 7, 14 and 22 points
+    for seed in (3, 4, 5):  # without the comparison with a regression of the labels, they lose 13, 14 and 16 points
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(1800, 20))
         y = (np.abs(X[:, 0]) > 0.7).astype(int)
@@ -62,8 +62,8 @@ def test_a_regression_is_not_begun_after_the_deadline():
 
 def test_wide_tables_are_compared_by_their_most_important_features():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 200))
-    y = (X[:, 150] + X[:, 160] > 0).astype(int)
+    X, relevant = rng.normal(size=(300, 200)), [150, 160, 170, 180]
+    y = (X[:, relevant].sum(axis=1) > 0).astype(int)
     features = core.AutoClassifier(random_state=0, n_fits=4).fit(X, y).kernel_ridge_.encoding.features
     assert len(features) == MAX_FEATURES
-    assert {150, 160} <= set(features.tolist())
+    assert set(relevant) <= set(features.tolist())

@@ -8,12 +8,16 @@ import pytest
 
 import core
 import core.automatic.search as search_module
-from core.automatic.candidates import CANDIDATES, TREES_PER_CANDIDATE
+from core.automatic.candidates import CANDIDATES, FAMILIES, TREES_PER_FAMILY
+from core.automatic.drawn_labels import TrueClasses
 from core.automatic.members import N_TREES, grow_members
-from core.automatic.search import N_CHOSEN, SEARCHING, member_bootstrap, part_to_search, search
+from core.automatic.scores import ScoredCandidate
+from core.automatic.search import N_CHOSEN, SEARCHING, family_bootstrap, part_to_search, positions_in_families, search
 from core.forests import gini_forest
 from core.forests.fitting import Fit
-from core.growth.out_of_bag import accuracy
+from core.growth.out_of_bag import accuracy, out_of_bag_votes
+from core.growth.pruning import prune
+from core.losses.catalog import SquaredError
 from core.monitoring import NullMonitor, Progress
 from core.randomness import SeedTree
 from core.validation.training_data import training_data
@@ -38,15 +42,15 @@ def silent_progress():
 
 @pytest.fixture
 def grown(monkeypatch):
-    """Weak references to the first nodes of the candidates, in the order in which the search grows them."""
-    references, voted = [], search_module._voted
+    """Weak references to the first nodes of the families, in the order in which the search grows them."""
+    references, grow = [], search_module._grow
 
-    def recorded(part, number, candidate, progress):
-        one = voted(part, number, candidate, progress)
+    def recorded(*arguments):
+        one = grow(*arguments)
         references.append(weakref.ref(one.trees[0].threshold))
         return one
 
-    monkeypatch.setattr(search_module, "_voted", recorded)
+    monkeypatch.setattr(search_module, "_grow", recorded)
     return references
 
 
@@ -73,19 +77,33 @@ def assert_equal_trees(some, others):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-@pytest.mark.parametrize(("seed", "n_grown_again"), [(0, 1), (3, 0)])  # seeds of both cases
-def test_the_best_candidates_are_those_of_the_ranking_with_their_trees_and_votes(seed, n_grown_again, grown):
+@pytest.mark.parametrize(("seed", "n_repeated"), [(0, 0), (1, 2), (2, 1)])  # families that lead again
+def test_the_best_candidates_are_those_of_the_ranking_with_their_pruned_trees_and_votes(seed, n_repeated, grown):
     part = part_of(seed)
     result = search(part, CANDIDATES, None)
-    assert len(grown) == len(CANDIDATES) + n_grown_again
-    assert [one.scored for one in result.best] == sorted(result.scores, key=lambda one: one.rank)[:N_CHOSEN]
-    for one in result.best:
-        assert accuracy(one.votes, part.fit.data.labels.codes, part.fit.data.weights) == one.scored.score
-        bootstrap = member_bootstrap(part.fit, one.scored.number, TREES_PER_CANDIDATE)
-        assert_equal_trees(one.trees, search_module._grow(part, one.scored.candidate, bootstrap, silent_progress()))
+    best = [one.scored for one in result.best]
+    assert best == sorted(result.scores, key=lambda one: one.rank)[:N_CHOSEN]
+    assert any(one.candidate.min_samples_leaf > 1 for one in best)
+    positions = positions_in_families(best)
+    assert np.count_nonzero(positions) == n_repeated
+    assert len(grown) == len(FAMILIES) + n_repeated
+    for one, position in zip(result.best, positions, strict=True):
+        family, size = one.scored.candidate.family, one.scored.candidate.min_samples_leaf
+        unpruned = search_module._grow(part, family, silent_progress(), position).trees
+        assert_equal_trees(one.trees, tuple(prune(nodes, size) for nodes in unpruned))
+        bootstrap = family_bootstrap(part.fit, family, position, TREES_PER_FAMILY)
+        votes = out_of_bag_votes(part.fit.data.X, one.trees, SquaredError().vote, bootstrap)
+        np.testing.assert_allclose(one.votes.mean, votes.mean, atol=1e-12)
+        if not position:
+            assert accuracy(one.votes, part.fit.data.labels.codes, part.fit.data.weights) == one.scored.score
 
 
-@pytest.mark.parametrize("n_fits", [1, 3, 5])
+def test_candidates_have_the_numbers_of_the_order_that_they_are_given_in():
+    result = search(part_of(0), CANDIDATES[:6], None)
+    assert sorted((one.number, one.candidate) for one in result.scores) == list(enumerate(CANDIDATES[:6]))
+
+
+@pytest.mark.parametrize("n_fits", [1, 3, 5, 28])
 def test_members_have_the_same_trees_whether_the_search_has_grown_them_or_not(n_fits):
     part = part_of(0)
     result = search(part, CANDIDATES[:n_fits], None)
@@ -96,17 +114,37 @@ def test_members_have_the_same_trees_whether_the_search_has_grown_them_or_not(n_
     assert_equal_trees(trees, grow_members(part.fit, part.problem, chosen, None, {}))
 
 
-@pytest.mark.parametrize(("rate", "n_alive"), [(0.0, N_CHOSEN), (0.4, 0)])
-def test_only_trees_of_members_outlive_the_search(rate, n_alive, grown):
+@pytest.mark.parametrize("noise", [None, np.full((200, 3), 1 / 3)])
+def test_members_of_one_family_have_different_samples(noise):
+    part = part_of(0)
+    sizes = (1, 2, 4, 8)
+    chosen = tuple(
+        ScoredCandidate(i, FAMILIES[0]._replace(min_samples_leaf=size), 0.5, 0.1) for i, size in enumerate(sizes)
+    )
+    true_classes = None if noise is None else TrueClasses(noise)
+    trees = grow_members(part.fit, part.problem, chosen, true_classes, {})
+    grown = [nodes.threshold.tobytes() for nodes in trees if len(nodes.feature) > 1]
+    assert len(set(grown)) == len(grown) > 0.9 * N_TREES
+    for size, members in zip(sizes, np.split(np.arange(N_TREES), 4), strict=True):
+        leaves = np.concatenate([trees[i].n_node_samples[trees[i].feature < 0] for i in members])
+        assert leaves.min() >= min(size, 4)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+def test_only_trees_of_members_outlive_the_search(rate, grown):
+    """Members whose trees are not pruned have those of the search itself."""
     X, y = table(300)
     labels = core.inject_noise(y, {"kind": "uniform", "rate": rate}, random_state=0).labels if rate else y
     monitor = AtGrowth(grown)
     model = core.AutoClassifier(random_state=0, n_fits=6).fit(X, labels, monitor=monitor)
+    n_unpruned = sum(one.candidate.min_samples_leaf == 1 for one in model.choice_.chosen)
+    assert 0 < n_unpruned < len(FAMILIES)
     assert model.choice_.draws_labels == bool(rate)
-    assert monitor.n_alive == n_alive
+    assert monitor.n_alive == (0 if rate else n_unpruned)
 
 
-def test_members_on_the_given_labels_are_not_grown_again(monkeypatch):
+@pytest.mark.parametrize(("n_fits", "n_repeated"), [(len(FAMILIES), 0), (None, 3)])  # families that lead again
+def test_trees_of_the_search_are_not_grown_again(monkeypatch, n_fits, n_repeated):
     n_grown, grow = [], gini_forest.grow_on_bootstrap
 
     def counted(*arguments):
@@ -114,5 +152,6 @@ def test_members_on_the_given_labels_are_not_grown_again(monkeypatch):
         return grow(*arguments)
 
     monkeypatch.setattr(gini_forest, "grow_on_bootstrap", counted)
-    core.AutoClassifier(random_state=0, n_fits=N_CHOSEN).fit(*table(200))
-    assert len(n_grown) == N_TREES
+    model = core.AutoClassifier(random_state=0, n_fits=n_fits).fit(*table(200))
+    assert np.count_nonzero(positions_in_families(model.choice_.chosen)) == n_repeated
+    assert len(n_grown) == (len(FAMILIES) + n_repeated) * TREES_PER_FAMILY

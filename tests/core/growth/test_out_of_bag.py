@@ -138,7 +138,7 @@ def test_results_do_not_depend_on_threads_or_memory_layout(layout):
 def test_size_of_copied_blocks_does_not_change_the_votes(monkeypatch):
     X, y = noisy_blobs()
     whole = forest().fit(X, y).oob_decision_function_
-    monkeypatch.setattr("core.growth.out_of_bag._ROWS_PER_GATHER", 16)
+    monkeypatch.setattr("core.growth.out_of_bag.ROWS_PER_GATHER", 16)
     assert forest().fit(X, y).oob_decision_function_.tobytes() == whole.tobytes()
 
 
