@@ -31,6 +31,7 @@ from core.evaluation.metrics import evaluate
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.forests.tree import TreeClassifier
 from core.growth.binning import bin_features
+from core.growth.pruning import prune
 from core.kernel_ridge.fitting import fit_kernel_ridge
 from core.kernel_ridge.model import KernelRidge
 from core.kernel_ridge.row_encoding import row_encoding
@@ -101,6 +102,12 @@ def warm_up_kernel_ridge() -> None:
     labels = np.arange(_ROWS) % 2
     data = training_data(TreeClassifier(), _rows(), labels, None, None)
     fit_kernel_ridge(data, np.eye(2)[labels], np.arange(2), np.random.default_rng(0))
+
+
+def warm_up_pruning() -> None:
+    """Compile the pruning of trees to the candidates of automatic classifiers."""
+    measure_compilation()
+    prune(_stump().trees_[0], min_samples_leaf=2)
 
 
 def warm_up_category_ranking() -> None:

@@ -9,7 +9,13 @@ from core.boosting.rmboost import RMBoostClassifier
 from core.forests.forest import ExtraTreesClassifier, ForestClassifier
 from core.forests.tree import TreeClassifier
 from core.registry import AnyClassifier
-from core.warmup.kernels import warm_up_category_ranking, warm_up_fit, warm_up_kernel_ridge, warm_up_linear_programs
+from core.warmup.kernels import (
+    warm_up_category_ranking,
+    warm_up_fit,
+    warm_up_kernel_ridge,
+    warm_up_linear_programs,
+    warm_up_pruning,
+)
 
 #: Categories of the feature that has most of them, in data with categories; up to 255 need the same kernels.
 _FEW_CATEGORIES = 2
@@ -45,6 +51,7 @@ def warm_up_shared_kernels(are_programs_wanted: Callable[[], bool]) -> None:
     That is what the automatic model needs beside the default fit, which another process compiles at the same time, what
     all fits to categories need, and linear programs, which come before the ranking of categories if they are wanted.
     """
+    warm_up_pruning()
     warm_up_kernel_ridge()
     warm_up_fit(usual_fits()[1], _FEW_CATEGORIES)
     parts = (warm_up_linear_programs, warm_up_category_ranking)

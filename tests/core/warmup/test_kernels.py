@@ -90,6 +90,7 @@ def test_loaded_model_predicts_without_compiling_after_warm_up(newly_compiled, t
         "core.TreeClassifier(max_leaf_nodes=9, correction={'kind': 'forward', 'transition': 'estimate'})",
         "core.RMBoostClassifier(n_rounds=5)",
         "core.TreeClassifier(categorical_features=[False] * 5)",
+        "core.AutoClassifier(random_state=0)",
     ],
 )
 def test_fit_compiles_nothing_after_warm_up(newly_compiled, estimator):
