@@ -41,7 +41,7 @@ _TABLES_OF_SCORES, _TABLES_OF_VOTES = 9, 4
 _TABLES_OF_DRAWING = 8
 #: Arrays (row, landmark) and copies of the rows that a kernel ridge regression takes.
 _TABLES_OF_RIDGE, _COPIES_OF_RIDGE = 3, 3
-#: Number and leaf of a row that a tree leaves out, for every row of the table.
+#: Number and leaf of each row that a tree leaves out, 12 bytes for 37 % of the rows of the table.
 _LEFT_OUT_BYTES = 5
 #: Share of the rows that a bootstrap sample contains.
 _DRAWN = 0.64

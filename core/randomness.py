@@ -25,7 +25,7 @@ class Purpose(IntEnum):
     REPEATS = 6  #: with the number of a repeat, the seed of its holdout, noise and fit
     LABEL_NOISE = 7  #: rows and forest of the estimate that scores on noisy labels are corrected with
     PERMUTATION = 8  #: order of the values of a feature whose importance is measured
-    SEARCH = 9  #: with a number of trees of one family, their bootstrap and feature draws
+    SEARCH = 9  #: with the number of a family and of its repetition as one, bootstrap and feature draws of its trees
     SEARCH_ROWS = 10  #: rows that candidates are compared on
     DRAWN_LABELS = 11  #: with the numbers of a member and a tree, the labels that the tree is grown on
     LANDMARKS = 12  #: rows that a kernel ridge regression compares others with

@@ -45,16 +45,17 @@ TimeBudget = Annotated[
     float | None,
     Bounds(gt=0),
     Help(
-        "Seconds after which no further forest of the search is begun, nor a regression fitted; the trees of the "
-        "result are grown afterwards. Results then depend on the speed of the machine. If unset, time is not limited."
+        "Seconds after which no further kind of forest is tried, nor a regression fitted; what is missing of the trees "
+        "of the result is grown afterwards. Results then depend on the speed of the machine. If unset, time is not "
+        "limited."
     ),
 ]
 NumberOfFits = Annotated[
     int | None,
     Bounds(ge=1, le=len(CANDIDATES)),
     Help(
-        f"Number of candidates that are compared; if unset, all {len(CANDIDATES)}. Forests are grown for the first "
-        f"{len(FAMILIES)}; the others are pruned from the same trees in little time."
+        f"Number of candidates that are compared; if unset, all {len(CANDIDATES)}. A forest is grown for each of the "
+        f"first {len(FAMILIES)}; these and all others are pruned from its trees in little time."
     ),
 ]
 
@@ -138,6 +139,9 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
     def phases(self) -> dict[str, int]:
         """Return the phases that a monitor of `fit` receives, in order, with the number of trees of each.
 
+        After the search, up to 150 more trees are grown without progress if several of the best candidates are pruned
+        from one forest.
+
         Raises InvalidParameter for parameters that `fit` would refuse before it reads any data.
         """
         self._check_parameters()
@@ -183,7 +187,11 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
 
     @property
     def estimators_(self) -> list[ForestClassifier | ExtraTreesClassifier]:
-        """Members as fitted forests, which share the trees; their mean with `weights_` is their part of predictions."""
+        """Members as fitted forests, which share the trees; their mean with `weights_` is their part of predictions.
+
+        Unless labels are drawn, their trees are pruned to leaves of `min_samples_leaf` rows. Another fit of such a
+        forest grows trees with that minimum instead, which are finer.
+        """
         self._check_is_fitted("trees_")
         members = zip(self.choice_.chosen, self._trees_of_members(), strict=True)
         return [self._as_forest(scored.candidate, trees) for scored, trees in members]

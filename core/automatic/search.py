@@ -194,12 +194,14 @@ def _best(
     """
     leaders = sorted(scores, key=lambda one: one.rank)[:N_CHOSEN]
     silent_progress = Progress(NullMonitor(part.fit.monitor.stop_flag), SEARCHING, 0)
-    best = []
-    for leader, position in zip(leaders, positions_in_families(leaders), strict=True):
-        family = leader.candidate.family
-        own = _grow(part, family, silent_progress, position) if position else grown[family]
-        best.append(_voted(part.fit, leader, own))
-    return tuple(best)
+
+    def own_trees(family: Candidate, position: int) -> GrownFamily:
+        return _grow(part, family, silent_progress, position) if position else grown[family]
+
+    return tuple(
+        _voted(part.fit, leader, own_trees(leader.candidate.family, position))
+        for leader, position in zip(leaders, positions_in_families(leaders), strict=True)
+    )
 
 
 def _voted(fit: Fit, scored: ScoredCandidate, grown: GrownFamily) -> VotedCandidate:

@@ -199,6 +199,7 @@ def test_a_stopped_fit_leaves_nothing(phase, n_fits):
 def test_time_budget_ends_the_search_after_the_family_that_exceeds_it():
     model = core.AutoClassifier(random_state=0, time_budget=1e-9).fit(*blobs(60))
     assert {one.candidate for one in model.leaderboard_} == {one for one in CANDIDATES if one.family == FAMILIES[0]}
+    assert {(one.candidate.kind, one.candidate.max_features) for one in model.choice_.chosen} == {FAMILIES[0][:2]}
     assert len(model.trees_) == N_TREES
 
 

@@ -4,9 +4,18 @@ import numpy as np
 import pytest
 
 import core
-from core.growth.pruning import prune
+from core.forests.fitting import Fit
+from core.forests.gini_forest import grow_gini_forest
+from core.growth import pruning
+from core.growth.growth_problem import GrowthSettings, growth_problem
+from core.growth.out_of_bag import Bootstrap, out_of_bag_votes
+from core.growth.pruning import leaves_of_left_out_rows, prune, votes_of_pruned
 from core.growth.tree_structure import Tree
 from core.kernels.growth.tree_nodes import NO_FEATURE
+from core.losses.catalog import SquaredError
+from core.monitoring import NullMonitor, Progress
+from core.randomness import SeedTree
+from core.validation.training_data import training_data
 
 
 def grown(n_rows=300, n_classes=3, categorical=()):
@@ -33,6 +42,32 @@ def test_leaves_have_the_class_distribution_of_their_training_rows(min_samples_l
         np.testing.assert_allclose(tree.value[leaf, 0], np.bincount(y[rows], minlength=3) / rows.sum(), atol=1e-12)
     assert len(pruned.category_nodes) == np.count_nonzero(np.isnan(pruned.threshold))
     assert (len(pruned.category_nodes) > 0) == bool(categorical)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_per_group", [None, 3])
+def test_votes_are_those_of_the_pruned_trees(dtype, n_per_group, monkeypatch):
+    """With categories, missing values, groups, weights, and rows that are gathered in many blocks."""
+    monkeypatch.setattr(pruning, "ROWS_PER_GATHER", 16)
+    X, y, _ = grown()
+    weights = np.random.default_rng(1).integers(0, 4, len(y)) / 2.0
+    groups = None if n_per_group is None else np.arange(len(y)) // n_per_group
+    model = core.ForestClassifier(categorical_features=[0])
+    data = training_data(model, X.astype(dtype), y, weights, None, groups)
+    fit = Fit(data, SeedTree(0), NullMonitor(), 2)
+    bootstrap = Bootstrap(data.weights, fit.seeds.kernel_states(8), data.groups)
+    problem = growth_problem(data, GrowthSettings(), 1, fit.monitor.stop_flag)
+    trees = grow_gini_forest(problem, bootstrap, 1, Progress(NullMonitor(), "growing", 8))
+    left_out = leaves_of_left_out_rows(data.X, trees, bootstrap, 2, fit.monitor.stop_flag)
+    for size in (1, 4, 20):
+        pruned = tuple(prune(nodes, size) for nodes in trees)
+        expected = out_of_bag_votes(data.X, pruned, SquaredError().vote, bootstrap)
+        votes = votes_of_pruned(trees, left_out, size, len(data.X))
+        np.testing.assert_array_equal(votes.n_trees, expected.n_trees)
+        np.testing.assert_allclose(votes.mean, expected.mean, atol=1e-12)
+        again = grow_gini_forest(problem, bootstrap, 2, Progress(NullMonitor(), "growing", 8), size)
+        for one, other in zip(pruned, again, strict=True):
+            np.testing.assert_array_equal(one.threshold, other.threshold)
 
 
 def test_a_split_is_removed_if_and_only_if_a_child_at_or_above_it_is_too_small():
