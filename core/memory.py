@@ -133,7 +133,7 @@ def _search_memory(shape: TableShape, n_threads: int) -> FitMemory:
     n_votes = N_CHOSEN + 4
     searching = (
         searched.model
-        + _LEFT_OUT_BYTES * len(FAMILIES) * TREES_PER_FAMILY * part.n_rows
+        + _LEFT_OUT_BYTES * n_searched * part.n_rows
         + n_votes * _table_of_classes(part)
         + searched.growing
         + part.table_bytes

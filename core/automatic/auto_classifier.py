@@ -20,7 +20,7 @@ from core.automatic.noise import noise_of_search
 from core.automatic.report import leaderboard_table
 from core.automatic.ridge import mixed_votes, ridge_of_search
 from core.automatic.scores import ScoredCandidate
-from core.automatic.search import SEARCHING, is_over, n_families, part_to_search, search
+from core.automatic.search import SEARCHING, families_of, is_over, part_to_search, search
 from core.compilation import announce_compilation
 from core.fit_summary import FitSummary, growth_summary
 from core.forests.fitting import Fit
@@ -145,7 +145,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         Raises InvalidParameter for parameters that `fit` would refuse before it reads any data.
         """
         self._check_parameters()
-        return {SEARCHING: n_families(self._candidates()) * TREES_PER_FAMILY, GROWING: N_TREES}
+        return {SEARCHING: len(families_of(self._candidates())) * TREES_PER_FAMILY, GROWING: N_TREES}
 
     def _candidates(self) -> tuple[Candidate, ...]:
         return CANDIDATES[: self.n_fits]

@@ -20,8 +20,8 @@ class Candidate(NamedTuple):
     """Parameters of one forest of the search, with the names that they have in the classifiers.
 
     Trees are pruned to leaves of at least `min_samples_leaf` rows, which makes them coarser than trees that are grown
-    with this minimum. `kind` is "forest" or "extra_trees", both with
-    bootstrap samples, so that every row is left out by some trees.
+    with this minimum. `kind` is "forest" or "extra_trees", both with bootstrap samples, so that every row is left out
+    by some trees.
     """
 
     kind: ForestKind
@@ -51,10 +51,7 @@ class Candidate(NamedTuple):
 
 
 def _in_order_of_search() -> tuple[Candidate, ...]:
-    """Return the candidates so that the first few differ in family, and then in the rows per leaf.
-
-    Leaves of 4 rows come first: a single size is a compromise between clean and noisy labels.
-    """
+    """Return the candidates so that the first few differ in family, and then in the rows per leaf."""
     leaf_sizes = (4, 1, 16, 2, 8, 32, 64)
     return tuple(family._replace(min_samples_leaf=size) for size in leaf_sizes for family in FAMILIES)
 

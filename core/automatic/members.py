@@ -78,10 +78,8 @@ def _with_more_trees(
     """Return `first_trees`, which were grown on the first samples, and trees on the others."""
     progress.advance(len(first_trees))
     raise_if_stopped(progress.stop_flag)
-    others, unpruned = (
-        bootstrap.of_trees(slice(len(first_trees), None)),
-        problem.with_settings(candidate.family.settings),
-    )
+    others = bootstrap.of_trees(slice(len(first_trees), None))
+    unpruned = problem.with_settings(candidate.family.settings)
     return first_trees + grow_gini_forest(unpruned, others, n_threads, progress, candidate.min_samples_leaf)
 
 

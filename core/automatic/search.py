@@ -116,7 +116,7 @@ def search(part: SearchedPart, candidates: tuple[Candidate, ...], deadline: floa
     family. Raises InvalidInput if all rows are in one group, and FitStopped.
     """
     check_separable(part.fit.data.groups, "the search of the best model")
-    families = list(dict.fromkeys(candidate.family for candidate in candidates))
+    families = families_of(candidates)
     progress = Progress(part.fit.monitor, SEARCHING, len(families) * TREES_PER_FAMILY)
     grown: dict[Candidate, GrownFamily] = {}
     scores: list[ScoredCandidate] = []
@@ -130,9 +130,9 @@ def search(part: SearchedPart, candidates: tuple[Candidate, ...], deadline: floa
     return SearchResult(tuple(scores), _best(part, scores, grown))
 
 
-def n_families(candidates: tuple[Candidate, ...]) -> int:
-    """Return how many families `candidates` are of."""
-    return len({candidate.family for candidate in candidates})
+def families_of(candidates: tuple[Candidate, ...]) -> list[Candidate]:
+    """Return the families of `candidates`, in the order of their first candidates."""
+    return list(dict.fromkeys(candidate.family for candidate in candidates))
 
 
 def is_over(deadline: float | None) -> bool:

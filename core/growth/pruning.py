@@ -5,7 +5,6 @@ So one grown tree contains a tree for every minimum number of rows per leaf. It 
 minimum, which would look for another split of the same node first.
 """
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -37,16 +36,17 @@ def prune(nodes: TreeNodes, min_samples_leaf: int) -> TreeNodes:
     splits = np.flatnonzero(nodes.feature != NO_FEATURE)
     is_inner[splits] = is_kept[splits + 1]
     kept, sets = np.flatnonzero(is_kept), is_inner[nodes.category_nodes]
+    is_split = is_inner[kept]
     links, distributions = _links_of_leaves(class_distributions(nodes)[is_kept & ~is_inner])
     new_numbers = (np.cumsum(is_kept) - 1).astype(np.int32)
     link = np.empty(len(kept), dtype=np.int32)
-    link[is_inner[kept]] = new_numbers[nodes.link[is_inner]]
-    link[~is_inner[kept]] = links
+    link[is_split] = new_numbers[nodes.link[is_inner]]
+    link[~is_split] = links
     return TreeNodes(
-        feature=np.where(is_inner[kept], nodes.feature[kept], NO_FEATURE).astype(np.int32),
+        feature=np.where(is_split, nodes.feature[kept], NO_FEATURE).astype(np.int32),
         link=link,
-        threshold=np.where(is_inner[kept], nodes.threshold[kept], 0.0),
-        missing_go_to_left=nodes.missing_go_to_left[kept] * is_inner[kept],
+        threshold=np.where(is_split, nodes.threshold[kept], 0.0),
+        missing_go_to_left=nodes.missing_go_to_left[kept] * is_split,
         impurity=nodes.impurity[kept],
         n_node_samples=nodes.n_node_samples[kept],
         weighted_n_node_samples=nodes.weighted_n_node_samples[kept],
@@ -99,14 +99,8 @@ def votes_of_pruned(
     """
     total = np.zeros((n_rows, trees[0].impure_distributions.shape[1]))
     n_trees = np.zeros(n_rows, dtype=np.int64)
-    for one, votes in zip(left_out, _votes_of_trees(trees, left_out, min_samples_leaf), strict=True):
-        total[one.rows] += votes
+    for nodes, one in zip(trees, left_out, strict=True):
+        new_leaves = _remaining(nodes, min_samples_leaf)[one.leaves]
+        total[one.rows] += class_distributions(nodes)[new_leaves]
         n_trees[one.rows] += 1
     return mean_votes(total, n_trees)
-
-
-def _votes_of_trees(
-    trees: Trees, left_out: tuple[LeavesOfRows, ...], min_samples_leaf: int
-) -> Iterator[NDArray[np.float64]]:
-    for nodes, one in zip(trees, left_out, strict=True):
-        yield class_distributions(nodes)[_remaining(nodes, min_samples_leaf)[one.leaves]]
