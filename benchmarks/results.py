@@ -75,7 +75,7 @@ SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     "comparison significance": partial(_significance, TABLES),
     "held out significance": partial(_significance, HELD_OUT),
     **{f"human labels of {n_rows} images": partial(_human_labels, n_rows) for n_rows in human_labels.NUMBERS_OF_ROWS},
-    "auto without noise": lambda: difference_lines(_cells("comparison"), "uniform_0", "forest", "auto"),
+    "auto without noise": lambda: difference_lines(_cells("without_noise"), "uniform_0", "forest", "auto"),
 }
 NOT_MEASURED = "*Not measured yet; the command above measures it.*"
 
