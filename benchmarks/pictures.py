@@ -1,4 +1,4 @@
-"""Pictures of the results page, drawn from the measured cells, for light and for dark pages.
+"""Pictures of the pages of results, drawn from the measured cells, for light and for dark pages.
 
 python -m benchmarks.pictures
 python -m benchmarks.pictures --only growth

@@ -1,4 +1,4 @@
-"""Tables of docs/results.md, written from the measured cells in docs/measured: python -m benchmarks.results.
+"""Tables of the pages in docs/results, written from the measured cells in docs/measured: python -m benchmarks.results.
 
 A table is the text between `<!-- measured: NAME -->` and `<!-- end of measured -->`.
 """
@@ -20,7 +20,7 @@ from benchmarks.papers import loss_correction, minimax_boosting, risk_path, runn
 from benchmarks.papers.published import read_published
 from benchmarks.speed import growth
 
-PAGE = CHECKOUT / "docs" / "results.md"
+PAGES = CHECKOUT / "docs" / "results"
 MEASURED = CHECKOUT / "docs" / "measured"
 _SECTION = re.compile(r"(?<=<!-- measured: )(?P<name>[\w ]+)( -->\n).*?(?=<!-- end of measured -->)", re.DOTALL)
 
@@ -51,7 +51,7 @@ def _human_labels(n_rows: int) -> Iterator[str]:
     return human_labels.table_lines(_cells("human_labels"), n_rows)
 
 
-#: Name in the markers of the page -> the lines between them.
+#: Name in the markers of a page -> the lines between them.
 SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     "trees of two classes": partial(_tree_losses, "table2"),
     "trees of all classes": partial(_tree_losses, "table3"),
@@ -92,9 +92,9 @@ def _fill(section: re.Match[str]) -> str:
 
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.results", description=__doc__)
-    parser.add_argument("--page", type=Path, default=PAGE, help="page whose tables are written")
-    page = parser.parse_args(words).page
-    page.write_text(expected_page(page.read_text(encoding="utf-8")), encoding="utf-8")
+    parser.add_argument("--folder", type=Path, default=PAGES, help="folder of the pages whose tables are written")
+    for page in parser.parse_args(words).folder.glob("*.md"):
+        page.write_text(expected_page(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -161,7 +161,7 @@ def test_settings_table_lists_every_setting_once() -> None:
 
 
 def test_noise_curve_table_matches_the_picture() -> None:
-    page = (DOCS / "results.md").read_text()
+    page = (DOCS / "results" / "noise-curve.md").read_text()
     cells = json.loads((DOCS / "images" / "noise_curve.json").read_text())
     for name in {cell["estimator"] for cell in cells}:
         accuracies = [cell["accuracies"] for cell in cells if cell["estimator"] == name]
