@@ -40,7 +40,7 @@ from benchmarks.cells import Cell, CellFile
 from benchmarks.data import data_folder, read
 from benchmarks.papers.published import LEGEND, Band, Estimate, counts, parser, read_published, summary
 
-DATA_SETS = ("iris", "optdigits", "vehicle", "wdbc", "wine")
+DATA_SETS = ("iris", "optdigits", "pendigits", "vehicle", "wdbc", "wine")
 RATES = (0, 10, 20, 30, 40)
 KEY = ("data", "noise", "model", "correction", "transition", "repeat")
 BAND = Band(spreads=1.0)
