@@ -167,7 +167,9 @@ def draw_lambda(figure: Figure, cells: list[Any], theme: Theme) -> None:
     for number, data in enumerate(_LAMBDA_SETS):
         axes = _plain_axes(figure, (0.05 + 0.29 * number, 0.10, 0.24, 0.64), theme)
         for criterion, color in zip(LAMBDAS, colors, strict=True):
-            means = [found["table3", data, criterion, noise].mean for noise in _UNIFORM_RATES]
+            estimates = [found["table3", data, criterion, noise] for noise in _UNIFORM_RATES]
+            means, spreads = np.array([one.mean for one in estimates]), np.array([one.spread for one in estimates])
+            axes.fill_between(rates, means - spreads, means + spreads, color=color, alpha=0.2, linewidth=0)
             axes.plot(rates, means, color=color, marker="o", markersize=4, linewidth=2)
         axes.set_title(data, color=theme.text, fontsize=10.5, loc="left")
         axes.set_xticks(rates, [f"{rate} %" for rate in rates])
@@ -186,7 +188,7 @@ PICTURES = {
         "tree_losses",
         (9.6, 4.2),
         "Accuracy of single trees for each lambda of the loss NE",
-        "All classes, uniform noise on the horizontal axis, accuracy on correct test labels in percent; one draw",
+        "All classes, uniform noise, accuracy on correct labels in percent, ± two standard deviations of five draws",
         draw_lambda,
     ),
     "risk_against_error": Picture(
