@@ -67,6 +67,14 @@ def data_folder(chosen: Path | None) -> Path:
     return chosen or Path(os.environ.get(DATA_VARIABLE) or SHARED / "data")
 
 
+def existing_file(folder: Path, name: str) -> Path:
+    """Return the file of a data set. Raises MissingData."""
+    path = folder / f"{name}.parquet"
+    if not path.exists():
+        raise MissingData(f"{path.name} is not in {folder}")
+    return path
+
+
 def read(
     folder: Path, name: str, label: str = "target", dtype: type = np.float32
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -74,10 +82,7 @@ def read(
 
     Text labels are replaced by their position in the sorted list of classes. Raises MissingData.
     """
-    path = folder / f"{name}.parquet"
-    if not path.exists():
-        raise MissingData(f"{path.name} is not in {folder}")
-    columns = parquet.read_table(path)
+    columns = parquet.read_table(existing_file(folder, name))
     features = [n for n in columns.schema.names if not n.startswith(_NOT_FEATURES)]
     X = np.empty((columns.num_rows, len(features)), dtype=dtype)
     for j, feature in enumerate(features):

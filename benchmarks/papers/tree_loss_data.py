@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from benchmarks.data import MissingData, Table, mnist, read
+from benchmarks.data import Table, existing_file, mnist, read
 
 
 class Source(NamedTuple):
@@ -36,10 +36,7 @@ def _mushrooms(folder: Path) -> Table:
 
     Raises MissingData.
     """
-    path = folder / "mushroom.parquet"
-    if not path.exists():
-        raise MissingData(f"{path.name} is not in {folder}")
-    frame = pd.read_parquet(path)
+    frame = pd.read_parquet(existing_file(folder, "mushroom"))
     attributes = frame.drop(columns=["target", "stalk-root"])
     X = pd.get_dummies(attributes.astype(str)).to_numpy(np.float32)
     return _divided("Mushrooms", np.ascontiguousarray(X), frame["target"].to_numpy(np.int64))

@@ -16,9 +16,8 @@ Protocol (experiments section of the paper):
 - GCE with q = 0.7 and Credal-C4.5 with s = 1; CL is `misclassification`, MSE `gini`, CE `entropy`;
 - five noisy training sets; mean test accuracy in percent, and twice the standard deviation.
 
-Only MNIST has all rows of the paper. Covertype is a sample of 16 %, CIFAR-10 has 10,000 of 50,000 training images, and
-UNSW-NB15 is its test part, split at random. 20News is missing; Mushrooms is the data set `mushroom` of
-`benchmarks.openml`.
+MNIST and Mushrooms (`mushroom` of `benchmarks.openml`) have all rows of the paper. Covertype is a sample of 16 %,
+CIFAR-10 has 10,000 of 50,000 training images, and UNSW-NB15 is its test part, split at random. 20News is missing.
 
 Our choices where the paper defines none: equal gains select the lower feature, then the lower threshold; a tied
 majority selects the lower class. The first of two different rates is that of the positive class (odd digits, class 2 of

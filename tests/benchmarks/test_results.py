@@ -23,10 +23,9 @@ def test_the_tables_are_written_into_every_page_of_a_folder(tmp_path):
         (tmp_path / f"{name}.md").write_text("<!-- measured: growth -->\n<!-- end of measured -->\n")
     results.main(["--folder", str(tmp_path)])
     lines = "\n".join(results.SECTIONS["growth"]())
+    expected = f"<!-- measured: growth -->\n\n{lines}\n\n<!-- end of measured -->\n"
     for name in ("speed", "trees"):
-        assert (
-            tmp_path / f"{name}.md"
-        ).read_text() == f"<!-- measured: growth -->\n\n{lines}\n\n<!-- end of measured -->\n"
+        assert (tmp_path / f"{name}.md").read_text() == expected
 
 
 OF_COMPARISON = [name for name in results.SECTIONS if name.startswith(("comparison", "held out"))]
