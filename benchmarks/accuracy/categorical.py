@@ -21,7 +21,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import core
 from benchmarks import options
-from benchmarks.data import MissingData, data_folder
+from benchmarks.data import data_folder, existing_file
 
 #: Nominal columns of the data sets; None for those whose columns are text.
 NOMINAL: dict[str, tuple[str, ...] | None] = {
@@ -74,10 +74,7 @@ def mushrooms(seed: int, n_rows: int = 4_000) -> Table:
 
 def real(folder: Path, name: str) -> Table:
     """Return a data set with codes in its nominal columns. Raises MissingData."""
-    path = folder / f"{name}.parquet"
-    if not path.exists():
-        raise MissingData(f"{path.name} is not in {folder}")
-    frame = parquet.read_table(path).to_pandas()
+    frame = parquet.read_table(existing_file(folder, name)).to_pandas()
     features = [column for column in frame if not column.startswith(("target", "meta"))]
     nominal = NOMINAL[name] or tuple(features)
     columns = [np.unique(frame[f], return_inverse=True)[1] if f in nominal else frame[f] for f in features]

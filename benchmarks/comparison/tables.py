@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.accuracy.categorical import NOMINAL
 from benchmarks.comparison.noise import noisy_labels
-from benchmarks.data import MissingData
+from benchmarks.data import existing_file
 
 TEST_FRACTION = 0.3
 _NOT_FEATURES = ("target", "meta")
@@ -89,10 +89,7 @@ def read_split(folder: Path, name: str, noise: str, draw: int, n_rows: int) -> S
 
 def read_table(folder: Path, name: str, draw: int, n_rows: int) -> Table:
     """Return at most `n_rows` random rows. Raises MissingData."""
-    path = folder / f"{name}.parquet"
-    if not path.exists():
-        raise MissingData(f"{path.name} is not in {folder}")
-    rows = parquet.read_table(path)
+    rows = parquet.read_table(existing_file(folder, name))
     rows = rows.take(np.random.default_rng(draw).permutation(rows.num_rows)[:n_rows])
     features = [column for column in rows.schema.names if not column.startswith(_NOT_FEATURES)]
     nominal = (NOMINAL[name] or features) if name in NOMINAL else ()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedShuffleSplit
 
 import core
-from benchmarks.data import MissingData
+from benchmarks.data import existing_file
 
 CASES = ("clean", "uniform 10 %", "uniform 20 %", "adversarial 10 %", "adversarial 20 %")
 
@@ -71,10 +71,7 @@ def read(folder: Path, name: str) -> tuple[NDArray[np.float64], NDArray[np.int64
 
 
 def _read_file(folder: Path, file: str) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    path = folder / f"{file}.parquet"
-    if not path.exists():
-        raise MissingData(f"{path.name} is not in {folder}")
-    table = parquet.read_table(path)
+    table = parquet.read_table(existing_file(folder, file))
     features = [n for n in table.schema.names if not n.startswith(("target", "meta"))]
     return np.column_stack([numeric_column(table[n].to_pylist()) for n in features]), np.array(table["target"])
 
