@@ -32,7 +32,7 @@ def ridge_arrays(model: KernelRidge | None) -> dict[str, NDArray[Any]]:
     if model is None:
         return {}
     scaling = np.stack([model.encoding.centers, model.encoding.scales])
-    arrays = (model.encoding.features, scaling, model.landmarks, model.coefficients, model.priors)
+    arrays = (model.encoding.features, scaling, model.landmarks.astype(np.float64), model.coefficients, model.priors)
     return dict(zip(RIDGE_ARRAYS, arrays, strict=True))
 
 
@@ -57,7 +57,7 @@ def restore_ridge(estimator: AutoClassifier, width: Any, arrays: Mapping[str, ND
     features = arrays[_FEATURES]
     encoding = RowEncoding(features, categorical[features].astype(np.uint8), centers, scales)
     estimator.kernel_ridge_ = KernelRidge(
-        encoding, arrays[_LANDMARKS], arrays[_COEFFICIENTS], arrays[_PRIORS], finite(width)
+        encoding, arrays[_LANDMARKS].astype(np.float32), arrays[_COEFFICIENTS], arrays[_PRIORS], finite(width)
     )
 
 

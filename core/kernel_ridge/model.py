@@ -21,7 +21,7 @@ class KernelRidge(NamedTuple):
     """Scores of classes as sums of similarities to landmarks."""
 
     encoding: RowEncoding
-    landmarks: NDArray[np.float64]  # (coordinate, landmark), encoded training rows
+    landmarks: NDArray[np.float32]  # (coordinate, landmark), encoded training rows
     coefficients: NDArray[np.float64]  # (class, landmark)
     priors: NDArray[np.float64]  # (class,), scores of a row that is unlike all landmarks
     width: float  # squared distance at which similarity is 1 / e
@@ -46,7 +46,7 @@ class KernelRidge(NamedTuple):
 
 
 def squared_distances(
-    points: NDArray[np.float64], landmarks: NDArray[np.float64], encoding: RowEncoding
+    points: NDArray[np.float32], landmarks: NDArray[np.float32], encoding: RowEncoding
 ) -> NDArray[np.float64]:
     """Return the squared distances of points (row, coordinate) to landmarks (coordinate, landmark), (row, landmark)."""
     out = np.empty((len(points), landmarks.shape[1]))

@@ -19,8 +19,8 @@ class RowEncoding(NamedTuple):
     centers: NDArray[np.float64]  # (coordinate,), means; 0 for categories
     scales: NDArray[np.float64]  # (coordinate,), standard deviations; 0 if all numbers are equal, 1 for categories
 
-    def encode(self, X: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return X (row, feature) as points (row, coordinate), float64 in C order. A missing number is at the mean."""
+    def encode(self, X: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return X (row, feature) as points (row, coordinate), float32 in C order. A missing number is at the mean."""
         points = np.take(X, self.features, axis=1).astype(np.float64)
         is_category = self.is_categorical != 0
         limits = np.where(is_category, np.inf, _LARGEST)
@@ -29,7 +29,7 @@ class RowEncoding(NamedTuple):
             points *= np.where(self.scales > 0, 1.0 / self.scales, 0.0)
         np.clip(points, -limits, limits, out=points)
         np.copyto(points, np.where(is_category, _MISSING_CATEGORY, 0.0), where=np.isnan(points))
-        return points
+        return points.astype(np.float32)
 
 
 def row_encoding(

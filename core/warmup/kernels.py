@@ -227,7 +227,7 @@ def _rows(n_codes: int = 4) -> NDArray[np.float64]:
 def _ridge() -> KernelRidge:
     """Return a regression with one landmark, made without a fit."""
     encoding = row_encoding(_rows(), np.zeros(2, dtype=np.bool_), np.arange(2))
-    return KernelRidge(encoding, np.zeros((2, 1)), np.zeros((2, 1)), np.full(2, 0.5), 1.0)
+    return KernelRidge(encoding, np.zeros((2, 1), dtype=np.float32), np.zeros((2, 1)), np.full(2, 0.5), 1.0)
 
 
 def _stump(splits_categories: bool = False) -> TreeClassifier:

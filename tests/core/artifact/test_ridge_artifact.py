@@ -83,7 +83,7 @@ def test_repeated_features_are_refused(state):
 
 
 def test_more_landmarks_than_any_fit_has_are_refused(state):
-    many = {name: np.tile(state.ridge[name], (1, 3)) for name in ("ridge_landmarks", "ridge_coefficients")}
+    many = {name: np.tile(state.ridge[name], (1, 4)) for name in ("ridge_landmarks", "ridge_coefficients")}
     assert many["ridge_landmarks"].shape[1] > MAX_LANDMARKS
     with pytest.raises(core.ArtifactError, match="landmarks"):
         rebuild(state._replace(ridge={**state.ridge, **many}))

@@ -62,7 +62,7 @@ def test_a_regression_is_not_begun_after_the_deadline():
 
 def test_wide_tables_are_compared_by_their_most_important_features():
     rng = np.random.default_rng(0)
-    X, relevant = rng.normal(size=(300, 200)), [150, 160, 170, 180]
+    X, relevant = rng.normal(size=(300, MAX_FEATURES + 72)), [150, 220, 270, 320]
     y = (X[:, relevant].sum(axis=1) > 0).astype(int)
     features = core.AutoClassifier(random_state=0, n_fits=4).fit(X, y).kernel_ridge_.encoding.features
     assert len(features) == MAX_FEATURES
