@@ -22,7 +22,7 @@ from core.kernels.growth.tree_nodes import TreeNodes
 from core.losses.catalog import SquaredError
 from core.monitoring import Progress, raise_if_stopped, stopping_with
 
-#: Trees of all members together: with a regression, predictions take no longer than those of three usual forests.
+#: Trees of all members together: with a regression, predictions take two to four times as long as a usual forest's.
 N_TREES = 200
 #: Upper limit of the minimum number of rows per leaf of trees on drawn labels.
 _LARGEST_LEAF_OF_DRAWN_LABELS = 4
