@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from core.kernels.jit import inner_kernel, kernel
 from core.kernels.ridge.row_updates import subtract_multiples
 
-#: Numbers of rows are multiples of it.
+#: Rows whose moments are added at once. Numbers of rows are multiples of it.
 ROWS_AT_ONCE = 4
 
 

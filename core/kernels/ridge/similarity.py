@@ -65,7 +65,7 @@ def _fill_negative_products(
     out: NDArray[np.float32],
 ) -> None:
     """Fill the first rows of out (row, landmark), of which there is one more if the number of rows is odd."""
-    out[:] = 0.0
+    out[: len(rows) + len(rows) % 2] = 0.0  # a single row should not pay for a whole pass
     for number in range(len(numeric) // 4):
         i, j, k, m = numeric[4 * number], numeric[4 * number + 1], numeric[4 * number + 2], numeric[4 * number + 3]
         of_features = (landmarks[i], landmarks[j], landmarks[k], landmarks[m])
