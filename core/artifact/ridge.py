@@ -10,8 +10,8 @@ from core.artifact.numbers import finite
 from core.automatic.auto_classifier import AutoClassifier
 from core.exceptions import ArtifactError
 from core.kernel_ridge.fitting import MAX_FEATURES, MAX_LANDMARKS
-from core.kernel_ridge.model import KernelRidge
-from core.kernel_ridge.row_encoding import RowEncoding
+from core.kernel_ridge.model import KernelRidge, kernel_ridge
+from core.kernels.ridge.encoding import RowEncoding
 
 #: Names of the arrays: features, means and deviations of the coordinates, (2, coordinate), and those of `KernelRidge`.
 _FEATURES, _SCALING, _LANDMARKS, _COEFFICIENTS, _PRIORS = RIDGE_ARRAYS = (
@@ -56,7 +56,7 @@ def restore_ridge(estimator: AutoClassifier, width: Any, arrays: Mapping[str, ND
         categorical = estimator.is_categorical_
     features = arrays[_FEATURES]
     encoding = RowEncoding(features, categorical[features].astype(np.uint8), centers, scales)
-    estimator.kernel_ridge_ = KernelRidge(
+    estimator.kernel_ridge_ = kernel_ridge(
         encoding, arrays[_LANDMARKS].astype(np.float32), arrays[_COEFFICIENTS], arrays[_PRIORS], finite(width)
     )
 

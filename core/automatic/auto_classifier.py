@@ -11,6 +11,7 @@ from core.automatic.candidates import CANDIDATES, FAMILIES, TREES_PER_FAMILY, Ca
 from core.automatic.decision import Choice, decide
 from core.automatic.members import (
     N_TREES,
+    N_TREES_BESIDE_REGRESSION,
     candidate_for_drawn_labels,
     grow_members,
     member_bounds,
@@ -18,7 +19,7 @@ from core.automatic.members import (
 )
 from core.automatic.noise import noise_of_search
 from core.automatic.report import leaderboard_table
-from core.automatic.ridge import mixed_votes, ridge_of_search
+from core.automatic.ridge import ridge_of_search
 from core.automatic.scores import ScoredCandidate
 from core.automatic.search import SEARCHING, families_of, is_over, part_to_search, search
 from core.compilation import announce_compilation
@@ -127,7 +128,8 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         reuses_trees = part.is_all_of(fit) and true_classes is None
         searched_trees = {one.scored.number: one.trees for one in result.best} if reuses_trees else {}
         del result  # frees the trees of the search before others are grown
-        trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes, searched_trees)
+        n_trees = N_TREES_BESIDE_REGRESSION if ridge else N_TREES
+        trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes, searched_trees, n_trees)
         rescale_node_weights(trees, data.weight_unit)
         self.trees_, self.loss_ = trees, SquaredError()
         self.choice_ = choice._replace(kernel_ridge=ridge and ridge.share)
@@ -137,7 +139,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         return self
 
     def phases(self) -> dict[str, int]:
-        """Return the phases that a monitor of `fit` receives, in order, with the number of trees of each.
+        """Return the phases that a monitor of `fit` receives, in order, with the largest number of trees of each.
 
         After the search, up to 150 more trees are grown without progress if several of the best candidates are pruned
         from one forest.
@@ -160,8 +162,8 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         votes, share = super().probabilities_of_checked(rows), self.choice_.kernel_ridge
         if self.kernel_ridge_ is None or share is None:
             return votes
-        scores = self.kernel_ridge_.scores(rows, thread_count(self.n_jobs))
-        return clip_to_simplex(mixed_votes(votes, scores, share.share))
+        self.kernel_ridge_.mix_into(votes, rows, share.share, thread_count(self.n_jobs))
+        return clip_to_simplex(votes)
 
     @property
     def reason_(self) -> str:

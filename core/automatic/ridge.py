@@ -73,10 +73,5 @@ def _scores_by_share(part: SearchedPart, votes: NDArray[np.float64], ridge: NDAr
     if not has_votes.any():
         return np.zeros(1)
     codes, weights = part.fit.data.labels.codes[has_votes], part.fit.data.weights[has_votes]
-    mixed = (mixed_votes(votes[has_votes], ridge[has_votes], share) for share in SHARES)
+    mixed = ((1.0 - share) * votes[has_votes] + share * ridge[has_votes] for share in SHARES)
     return np.array([np.average(winning_classes(one) == codes, weights=weights) for one in mixed])
-
-
-def mixed_votes(votes: NDArray[np.float64], ridge: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """Return the votes of forests with a share of those of a regression, (row, class)."""
-    return (1.0 - share) * votes + share * ridge

@@ -26,6 +26,7 @@ from core.kernels.prediction.packed_trees import (
     write_output_nodes,
 )
 from core.kernels.prediction.traversal import mean_leaf_values
+from core.kernels.row_layout import as_kernel_rows
 from core.monitoring import raise_if_stopped, stop_flag_of_block, stop_point
 
 #: Function from class distributions (distribution, class) to the votes of leaves that have them, same shape.
@@ -187,7 +188,7 @@ def packed_votes(X: NDArray[Any], trees: Layout, n_threads: int = 1) -> NDArray[
     """
     out = np.empty((X.shape[0], trees.dense_outputs.shape[1]), dtype=np.float64)
     if X.shape[0] == 1:  # the rest takes longer than the kernel
-        mean_leaf_values(_for_kernel(X), trees, out)
+        mean_leaf_values(as_kernel_rows(X), trees, out)
         return out
     n_threads = min(n_threads, X.shape[0] // _MIN_ROWS_PER_THREAD)
     n_rows = _rows_per_block(X, trees, n_threads)
@@ -196,7 +197,7 @@ def packed_votes(X: NDArray[Any], trees: Layout, n_threads: int = 1) -> NDArray[
     def vote_on(first: int) -> None:
         raise_if_stopped(stop_flag)
         rows = slice(first, first + n_rows)
-        mean_leaf_values(_for_kernel(X[rows]), trees, out[rows])
+        mean_leaf_values(as_kernel_rows(X[rows]), trees, out[rows])
 
     blocks = range(0, X.shape[0], n_rows)
     if n_threads <= 1:
@@ -213,8 +214,3 @@ def _rows_per_block(X: NDArray[Any], trees: Layout, n_threads: int) -> int:
     in_cache = _BYTES_PER_BLOCK // max(1, X.shape[1] * X.itemsize)
     n_rows = max(_MIN_ROWS_PER_BLOCK, min(in_cache, _STEPS_PER_BLOCK // steps_per_row))
     return min(n_rows, -(-X.shape[0] // max(1, n_threads))) or 1
-
-
-def _for_kernel(X: NDArray[Any]) -> NDArray[Any]:
-    """Return X in C order and writeable, copied if needed: numba would compile a kernel anew for other arrays."""
-    return X if X.flags.carray else np.array(X, order="C")

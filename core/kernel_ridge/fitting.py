@@ -13,10 +13,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernel_ridge.model import KernelRidge, in_row_blocks, squared_distances
-from core.kernel_ridge.row_encoding import RowEncoding, row_encoding
+from core.kernel_ridge.model import KernelRidge, in_row_blocks, kernel_ridge, squared_distances
+from core.kernel_ridge.row_encoding import encode, row_encoding
+from core.kernels.ridge.encoding import RowEncoding
 from core.kernels.ridge.linear_systems import ROWS_AT_ONCE, divide_rows, factorize, solve, solve_upper, subtract_moments
-from core.kernels.ridge.similarity import add_products, fill_similarities
+from core.kernels.ridge.products import add_products
+from core.kernels.ridge.similarity import fill_similarities
 from core.monitoring import raise_if_stopped
 from core.validation.training_data import TrainingData
 
@@ -49,9 +51,9 @@ class _Distances(NamedTuple):
     weight 0.
     """
 
-    between: NDArray[np.float64]  # (landmark, landmark), squared distances
+    between: NDArray[np.float32]  # (landmark, landmark), squared distances
     usual: float  # median of the squared distances of landmarks that differ
-    of_rows: NDArray[np.float64]  # (row, landmark), squared
+    of_rows: NDArray[np.float32]  # (row, landmark), squared
     weights: NDArray[np.float64]  # (row,)
     n_threads: int
     stop_flag: NDArray[np.uint8] | None
@@ -134,7 +136,7 @@ def fit_kernel_ridge(
     if len(data.X) < _MIN_ROWS:
         return None
     encoding = row_encoding(data.X, data.is_categorical, features)
-    points = encoding.encode(data.X)
+    points = encode(data.X, encoding)
     chosen = generator.choice(len(points), min(len(points), MAX_LANDMARKS), replace=False)
     landmarks = np.ascontiguousarray(points[np.sort(chosen)].T)
     distances = _distances(data, points, landmarks, encoding, n_threads, stop_flag)
@@ -142,7 +144,7 @@ def fit_kernel_ridge(
         return None
     problem = _problem(distances, targets)
     best = _best_solution(problem, generator)
-    model = KernelRidge(encoding, landmarks, best.coefficients, problem.priors, best.width)
+    model = kernel_ridge(encoding, landmarks, best.coefficients, problem.priors, best.width)
     return FittedRidge(model, targets, distances, best) if np.isfinite(best.error) else None
 
 
@@ -202,7 +204,7 @@ class _Features(NamedTuple):
 def _features(problem: _Problem, width: float) -> _Features:
     distances, n_classes = problem.distances, problem.deviations.shape[1]
     size = len(distances.between)
-    factor, rows = np.empty((size, size)), np.empty_like(distances.of_rows)
+    factor, rows = np.empty((size, size)), np.empty(distances.of_rows.shape)
     squares, products = np.zeros((size, size)), np.zeros((size, n_classes))
     fill_similarities(distances.between, width, factor)
     factor[np.diag_indices(size)] = 1.0 + _JITTER

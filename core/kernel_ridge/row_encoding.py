@@ -1,35 +1,17 @@
-"""Rows as points whose distances mean the same in every feature."""
-
-from typing import NamedTuple
+"""Standardization that suits the rows of a table."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Largest distance from the mean, in standard deviations: an outlier is far from all rows, and squares stay finite.
-_LARGEST = 8.0
-#: Code of a missing category, which is a category of its own.
-_MISSING_CATEGORY = -1.0
+from core.kernels.ridge.encoding import RowEncoding, encode_rows
+from core.kernels.row_layout import as_kernel_rows
 
 
-class RowEncoding(NamedTuple):
-    """Standardization of the numeric features among some features; categories keep their codes."""
-
-    features: NDArray[np.int64]  # (coordinate,), numbers of the features, ascending
-    is_categorical: NDArray[np.uint8]  # (coordinate,)
-    centers: NDArray[np.float64]  # (coordinate,), means; 0 for categories
-    scales: NDArray[np.float64]  # (coordinate,), standard deviations; 0 if all numbers are equal, 1 for categories
-
-    def encode(self, X: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return X (row, feature) as points (row, coordinate), float32 in C order. A missing number is at the mean."""
-        points = np.take(X, self.features, axis=1).astype(np.float64)
-        is_category = self.is_categorical != 0
-        limits = np.where(is_category, np.inf, _LARGEST)
-        with np.errstate(all="ignore"):
-            points -= self.centers
-            points *= np.where(self.scales > 0, 1.0 / self.scales, 0.0)
-        np.clip(points, -limits, limits, out=points)
-        np.copyto(points, np.where(is_category, _MISSING_CATEGORY, 0.0), where=np.isnan(points))
-        return points.astype(np.float32)
+def encode(X: NDArray[np.float32] | NDArray[np.float64], encoding: RowEncoding) -> NDArray[np.float32]:
+    """Return the points (row, coordinate) of X (row, feature)."""
+    out = np.empty((len(X), len(encoding.features)), dtype=np.float32)
+    encode_rows(as_kernel_rows(X), encoding, out)
+    return out
 
 
 def row_encoding(

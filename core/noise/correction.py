@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from core.exceptions import InvalidNoise, InvalidParameter
 from core.growth.voting import Vote
 from core.kernels.criteria.gini import SignedGini
+from core.kernels.row_scans import clip_rows_to_simplex
 from core.losses.base import Loss
 from core.losses.catalog import SquaredError
 from core.noise.transition import TransitionMatrix, to_transition_matrix
@@ -193,8 +194,9 @@ def clip_to_simplex(values: NDArray[np.float64]) -> NDArray[np.float64]:
     The largest entry stays the largest. Values are rounded to multiples of 2**-40, about 1e-12, so that classes whose
     votes tie before a correction that treats them equally also tie after it.
     """
-    positive = np.maximum(np.rint(values * _STEPS_PER_UNIT) / _STEPS_PER_UNIT, 0.0)
-    return np.asarray(positive / positive.sum(axis=1, keepdims=True))
+    clipped = np.array(values, order="C")
+    clip_rows_to_simplex(clipped, _STEPS_PER_UNIT)
+    return clipped
 
 
 def parse_corrected_labels(kind: Any, rows: Any, n_classes: int) -> CorrectedLabels:

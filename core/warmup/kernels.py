@@ -33,14 +33,14 @@ from core.forests.tree import TreeClassifier
 from core.growth.binning import bin_features
 from core.growth.pruning import prune
 from core.kernel_ridge.fitting import fit_kernel_ridge
-from core.kernel_ridge.model import KernelRidge
+from core.kernel_ridge.model import kernel_ridge
 from core.kernel_ridge.row_encoding import row_encoding
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 from core.kernels.search.search_workspace import new_search_workspace
 from core.losses.catalog import LOSSES
 from core.losses.parsing import parse_loss
 from core.monitoring import FitMonitor, NullMonitor
-from core.noise.correction import is_estimated, two_class_correction
+from core.noise.correction import clip_to_simplex, is_estimated, two_class_correction
 from core.registry import AnyClassifier
 from core.validation.categories import CategoricalFeatures
 from core.validation.training_data import training_data
@@ -77,7 +77,7 @@ def warm_up_predictions() -> None:
         for tree in (_stump(), _stump(splits_categories=True)):
             tree.predict_proba(X)
             tree.tree_.apply(X)
-    _ridge().scores(_rows())
+        _vote_with_ridge(X)
 
 
 def warm_up_linear_programs() -> None:
@@ -215,6 +215,8 @@ def _warm_up_fit(
     )
     y = np.arange(_ROWS) % 2
     evaluate(small.fit(X, y, monitor=monitor), X, y)
+    if isinstance(small, AutoClassifier):  # whether its regression votes depends on the data
+        _vote_with_ridge(X)
 
 
 def _rows(n_codes: int = 4) -> NDArray[np.float64]:
@@ -224,10 +226,13 @@ def _rows(n_codes: int = 4) -> NDArray[np.float64]:
     return X
 
 
-def _ridge() -> KernelRidge:
-    """Return a regression with one landmark, made without a fit."""
+def _vote_with_ridge(X: NDArray[Any]) -> None:
+    """Mix the scores of a regression with one landmark, made without a fit, into votes."""
     encoding = row_encoding(_rows(), np.zeros(2, dtype=np.bool_), np.arange(2))
-    return KernelRidge(encoding, np.zeros((2, 1), dtype=np.float32), np.zeros((2, 1)), np.full(2, 0.5), 1.0)
+    ridge = kernel_ridge(encoding, np.zeros((2, 1), dtype=np.float32), np.zeros((2, 1)), np.full(2, 0.5), 1.0)
+    votes = np.full((len(X), 2), 0.5)
+    ridge.mix_into(votes, X, 0.5)
+    clip_to_simplex(votes)
 
 
 def _stump(splits_categories: bool = False) -> TreeClassifier:

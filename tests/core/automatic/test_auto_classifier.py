@@ -12,7 +12,7 @@ from core.automatic import search as search_module
 from core.automatic.candidates import CANDIDATES, FAMILIES, TREES_PER_FAMILY
 from core.automatic.decision import ASYMMETRIC_NOISE, HEAVY_NOISE
 from core.automatic.drawn_labels import TrueClasses
-from core.automatic.members import N_TREES
+from core.automatic.members import N_TREES, N_TREES_BESIDE_REGRESSION
 
 with warnings.catch_warnings():
     # The estimators follow the contract without scikit-learn's base class; the checks verify this.
@@ -106,7 +106,7 @@ def test_predictions_are_the_weighted_mean_of_the_members(digits, under_heavy_no
     X_test, ridge = digits[2], under_heavy_noise.choice_.kernel_ridge
     assert ridge is not None
     members, weights = under_heavy_noise.estimators_, under_heavy_noise.weights_
-    assert len(under_heavy_noise.trees_) == N_TREES == sum(len(member.trees_) for member in members)
+    assert len(under_heavy_noise.trees_) == N_TREES_BESIDE_REGRESSION == sum(len(member.trees_) for member in members)
     assert weights.sum() == pytest.approx(1.0 - ridge.share)
     mean = sum(weight * member.predict_proba(X_test) for weight, member in zip(weights, members, strict=True))
     mean += ridge.share * under_heavy_noise.kernel_ridge_.scores(X_test)
@@ -173,9 +173,13 @@ def test_progress_is_what_the_phases_announce():
             received[self.phase][1] = completed
 
     model = core.AutoClassifier(random_state=0, n_fits=2)
-    model.fit(*blobs(60), monitor=Monitor())
+    X, y = blobs(60)
+    model.fit(X, y, monitor=Monitor(), groups=np.arange(60))  # with groups, there is no regression
     assert {phase: total for phase, (total, _) in received.items()} == model.phases()
     assert all(total == completed for total, completed in received.values())
+    model.fit(X, y, monitor=Monitor())
+    assert model.kernel_ridge_ is not None
+    assert received["growing"] == [N_TREES_BESIDE_REGRESSION] * 2
 
 
 @pytest.mark.parametrize("n_fits", [1, 4])  # with four, the search has grown all trees of the members

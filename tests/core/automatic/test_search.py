@@ -10,7 +10,7 @@ import core
 import core.automatic.search as search_module
 from core.automatic.candidates import CANDIDATES, FAMILIES, TREES_PER_FAMILY
 from core.automatic.drawn_labels import TrueClasses
-from core.automatic.members import N_TREES, grow_members
+from core.automatic.members import N_TREES, N_TREES_BESIDE_REGRESSION, grow_members
 from core.automatic.scores import ScoredCandidate
 from core.automatic.search import N_CHOSEN, SEARCHING, family_bootstrap, part_to_search, positions_in_families, search
 from core.forests import gini_forest
@@ -103,15 +103,16 @@ def test_candidates_have_the_numbers_of_the_order_that_they_are_given_in():
     assert sorted((one.number, one.candidate) for one in result.scores) == list(enumerate(CANDIDATES[:6]))
 
 
+@pytest.mark.parametrize("n_trees", [N_TREES, N_TREES_BESIDE_REGRESSION])
 @pytest.mark.parametrize("n_fits", [1, 3, 5, 28])
-def test_members_have_the_same_trees_whether_the_search_has_grown_them_or_not(n_fits):
+def test_members_have_the_same_trees_whether_the_search_has_grown_them_or_not(n_fits, n_trees):
     part = part_of(0)
     result = search(part, CANDIDATES[:n_fits], None)
     chosen = tuple(one.scored for one in result.best)
     searched_trees = {one.scored.number: one.trees for one in result.best}
-    trees = grow_members(part.fit, part.problem, chosen, None, searched_trees)
-    assert len(trees) == N_TREES
-    assert_equal_trees(trees, grow_members(part.fit, part.problem, chosen, None, {}))
+    trees = grow_members(part.fit, part.problem, chosen, None, searched_trees, n_trees)
+    assert len(trees) == n_trees
+    assert_equal_trees(trees, grow_members(part.fit, part.problem, chosen, None, {}, n_trees))
 
 
 @pytest.mark.parametrize("noise", [None, np.full((200, 3), 1 / 3)])
@@ -122,7 +123,7 @@ def test_members_of_one_family_have_different_samples(noise):
         ScoredCandidate(i, FAMILIES[0]._replace(min_samples_leaf=size), 0.5, 0.1) for i, size in enumerate(sizes)
     )
     true_classes = None if noise is None else TrueClasses(noise)
-    trees = grow_members(part.fit, part.problem, chosen, true_classes, {})
+    trees = grow_members(part.fit, part.problem, chosen, true_classes, {}, N_TREES)
     grown = [nodes.threshold.tobytes() for nodes in trees if len(nodes.feature) > 1]
     assert len(set(grown)) == len(grown) > 0.9 * N_TREES
     for size, members in zip(sizes, np.split(np.arange(N_TREES), 4), strict=True):

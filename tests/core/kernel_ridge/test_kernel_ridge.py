@@ -8,7 +8,7 @@ import pytest
 import core
 from core.kernel_ridge import fitting
 from core.kernel_ridge.fitting import MAX_LANDMARKS, fit_kernel_ridge
-from core.kernel_ridge.row_encoding import row_encoding
+from core.kernel_ridge.row_encoding import encode, row_encoding
 from core.validation.training_data import training_data
 
 
@@ -120,7 +120,7 @@ def test_a_missing_number_is_at_the_mean_and_a_missing_category_is_a_category():
     X[5] = np.nan
     data = checked(X, y, categorical_features=[1])
     encoding = row_encoding(data.X, data.is_categorical, np.arange(2))
-    points = encoding.encode(data.X)
+    points = encode(data.X, encoding)
     assert points[5].tolist() == [0.0, -1.0]
     assert points[[0, 1, 2, 3], 1].tolist() == [0.0, 1.0, 2.0, 3.0]
     known = points[np.arange(60) != 5, 0]
