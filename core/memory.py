@@ -39,7 +39,7 @@ _THRESHOLD_BYTES = 8
 _TABLES_OF_SCORES, _TABLES_OF_VOTES = 9, 4
 #: Arrays (row, class) that the probabilities of true classes and the labels drawn from them take.
 _TABLES_OF_DRAWING = 8
-#: Arrays (row, landmark) and copies of the rows that a kernel ridge regression takes.
+#: Arrays (row, landmark) of a kernel ridge regression, with the sums over its blocks of rows, and copies of the rows.
 _TABLES_OF_RIDGE, _COPIES_OF_RIDGE = 3, 3
 #: Number and leaf of each row that a tree leaves out, 12 bytes for 37 % of the rows of the table.
 _LEFT_OUT_BYTES = 5

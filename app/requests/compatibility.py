@@ -85,11 +85,11 @@ def _tree_count_problems(
 ) -> Iterator[FieldError]:
     n_classes, limit = len(dataset.classes), limits.max_trees
     n_problems = n_classes if n_classes > 2 else 1
-    fixed = model.estimator_class.fixed_tree_count or 0
+    fixed = model.estimator_class.most_trees or 0
     if fixed > limit:
         detail = (
-            f"{model.kind!r} has {fixed} trees, which exceed the limit of {limit} (BRISTLECONE_MAX_TREES); choose "
-            "another kind with fewer, or raise the limit"
+            f"{model.kind!r} has up to {fixed} trees, which exceed the limit of {limit} (BRISTLECONE_MAX_TREES); "
+            "choose another kind with fewer, or raise the limit"
         )
         yield FieldError(f"{pointer}/kind", detail)
     for field, trees_per_unit in zip(TREE_COUNTS, (1, n_problems), strict=True):

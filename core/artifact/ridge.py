@@ -10,7 +10,7 @@ from core.artifact.numbers import finite
 from core.automatic.auto_classifier import AutoClassifier
 from core.exceptions import ArtifactError
 from core.kernel_ridge.fitting import MAX_FEATURES, MAX_LANDMARKS
-from core.kernel_ridge.model import KernelRidge, kernel_ridge
+from core.kernel_ridge.model import KernelRidge, new_kernel_ridge
 from core.kernels.ridge.encoding import RowEncoding
 
 #: Names of the arrays: features, means and deviations of the coordinates, (2, coordinate), and those of `KernelRidge`.
@@ -23,8 +23,12 @@ _FEATURES, _SCALING, _LANDMARKS, _COEFFICIENTS, _PRIORS = RIDGE_ARRAYS = (
 )
 #: Least sum of the scores of a row over the classes. Those of a fit sum to 1 up to rounding.
 _LEAST_SUM = 0.5
-#: Limit on all numbers, so that scores are finite. Fits stay far below it, except for means and deviations.
-_LARGEST = 2.0**100
+#: Limit on priors and coefficients, which those of fits are far below: rounding errors of scores are then below
+#: `_LEAST_SUM`.
+_LARGEST = 2.0**40
+#: Limits on landmarks, beyond all standardized numbers and codes of categories, and on the width.
+_LARGEST_COORDINATE = 2.0**31
+_WIDTHS = (2.0**-64, 2.0**64)
 
 
 def ridge_arrays(model: KernelRidge | None) -> dict[str, NDArray[Any]]:
@@ -47,8 +51,8 @@ def restore_ridge(estimator: AutoClassifier, width: Any, arrays: Mapping[str, ND
         raise ArtifactError("the kernel ridge regression does not match its share of the vote.")
     if not has_share:
         return
-    if finite(width) <= 0:
-        raise ArtifactError("the width of the kernel ridge regression is not positive.")
+    if not _WIDTHS[0] <= finite(width) <= _WIDTHS[1]:
+        raise ArtifactError("the width of the kernel ridge regression is not one that a fit can have.")
     _check_arrays(estimator, arrays)
     centers, scales = arrays[_SCALING]
     categorical = np.zeros(estimator.n_features_in_, dtype=np.bool_)
@@ -56,7 +60,7 @@ def restore_ridge(estimator: AutoClassifier, width: Any, arrays: Mapping[str, ND
         categorical = estimator.is_categorical_
     features = arrays[_FEATURES]
     encoding = RowEncoding(features, categorical[features].astype(np.uint8), centers, scales)
-    estimator.kernel_ridge_ = kernel_ridge(
+    estimator.kernel_ridge_ = new_kernel_ridge(
         encoding, arrays[_LANDMARKS].astype(np.float32), arrays[_COEFFICIENTS], arrays[_PRIORS], finite(width)
     )
 
@@ -87,5 +91,6 @@ def _least_sum(coefficients: NDArray[np.float64], priors: NDArray[np.float64]) -
 def _check_numbers(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
     if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
         raise ArtifactError(f"array {name!r} has the wrong shape or type, or is not finite.")
-    if name != _SCALING and not (np.abs(array) <= _LARGEST).all():
-        raise ArtifactError(f"array {name!r} has a number that is too large for a score to be finite.")
+    largest = _LARGEST_COORDINATE if name == _LANDMARKS else _LARGEST
+    if name != _SCALING and not (np.abs(array) <= largest).all():
+        raise ArtifactError(f"array {name!r} has a number that is too large for any fit.")

@@ -81,7 +81,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
     - `trees_` (Trees), all trees in the order of the members, and `loss_`, the loss that they were grown with.
     """
 
-    fixed_tree_count: ClassVar[int | None] = N_TREES
+    most_trees: ClassVar[int | None] = N_TREES
     no_correction_because: ClassVar[str | None] = "it estimates the noise itself and decides by the estimate"
 
     choice_: Choice

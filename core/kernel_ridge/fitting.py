@@ -13,8 +13,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.kernel_ridge.model import KernelRidge, in_row_blocks, kernel_ridge, squared_distances
+from core.kernel_ridge.model import KernelRidge, in_row_blocks, new_kernel_ridge, squared_distances, squared_lengths
 from core.kernel_ridge.row_encoding import encode, row_encoding
+from core.kernels.ridge.distances import fill_exact_distances
 from core.kernels.ridge.encoding import RowEncoding
 from core.kernels.ridge.linear_systems import ROWS_AT_ONCE, divide_rows, factorize, solve, solve_upper, subtract_moments
 from core.kernels.ridge.products import add_products
@@ -24,14 +25,16 @@ from core.validation.training_data import TrainingData
 
 Result = TypeVar("Result")
 
-#: Most landmarks and most features, which bound the time of a prediction. More of both are more accurate on images, at
-#: the same cost for each: decision 26.
+#: Most landmarks and most features. Their product is most of the time of a prediction; more of both would be more
+#: accurate on images: decision 26.
 MAX_LANDMARKS, MAX_FEATURES = 384, 256
 #: With fewer rows, there is no regression.
 _MIN_ROWS = 16
-#: Squared distances up to it, relative to the largest squared length of a landmark, may consist of rounding errors. If
-#: widths were as small, `_JITTER` would not make up for the errors of the similarities.
-_LEAST_RELATIVE_DISTANCE = 1e-5
+#: Squared distances of two landmarks up to it, relative to the sum of their squared lengths, are as small as rounding
+#: errors in the distances of rows. They have no part in the widths.
+_LEAST_RELATIVE_DISTANCE = 1e-6
+#: Nor have smaller ones, whose inverse single precision could not represent.
+_LEAST_DISTANCE = 2.0**-60
 #: Rows that widths and penalties are compared on; then the best is fitted to all rows.
 _MAX_COMPARED_ROWS = 1024
 #: Squared distances with similarity 1 / e, as multiples of the median between landmarks.
@@ -39,8 +42,9 @@ _WIDTHS = (0.5, 1.0, 3.0)
 #: Penalties as multiples of the weight of all rows, and the one where the descent to the best begins.
 _PENALTIES = tuple(10.0 ** (exponent / 1.5) for exponent in range(-6, 1))
 _FIRST_PENALTY = 3
-#: Added to the similarity of a landmark to itself, so that neither equal landmarks nor rounding errors make equations
-#: singular. It is small beside penalties, which are multiples of the number of rows.
+#: Added to the similarity of a landmark to itself, so that neither equal landmarks nor single precision make equations
+#: singular, and coefficients are small enough for predictions in single precision. It is small beside penalties, which
+#: are multiples of the number of rows.
 _JITTER = 1e-4
 #: Largest leverage: a row that determines its own prediction alone would have an infinite residual without rounding.
 _MAX_LEVERAGE = 0.999
@@ -51,7 +55,7 @@ class _Distances(NamedTuple):
     weight 0.
     """
 
-    between: NDArray[np.float32]  # (landmark, landmark), squared distances
+    between: NDArray[np.float64]  # (landmark, landmark), squared distances without rounding errors
     usual: float  # median of the squared distances of landmarks that differ
     of_rows: NDArray[np.float32]  # (row, landmark), squared
     weights: NDArray[np.float64]  # (row,)
@@ -144,7 +148,7 @@ def fit_kernel_ridge(
         return None
     problem = _problem(distances, targets)
     best = _best_solution(problem, generator)
-    model = kernel_ridge(encoding, landmarks, best.coefficients, problem.priors, best.width)
+    model = new_kernel_ridge(encoding, landmarks, best.coefficients, problem.priors, best.width)
     return FittedRidge(model, targets, distances, best) if np.isfinite(best.error) else None
 
 
@@ -157,9 +161,11 @@ def _distances(
     stop_flag: NDArray[np.uint8] | None,
 ) -> _Distances | None:
     """Return the distances of points (row, coordinate) to landmarks (coordinate, landmark); None if all are alike."""
-    between = squared_distances(np.ascontiguousarray(landmarks.T), landmarks, encoding)
-    numbers = landmarks[encoding.is_categorical == 0].astype(np.float64)
-    distinct = between[between > _LEAST_RELATIVE_DISTANCE * np.sum(numbers**2, axis=0).max()]
+    between = np.empty((landmarks.shape[1], landmarks.shape[1]))
+    fill_exact_distances(landmarks, encoding.is_categorical, between)
+    lengths = squared_lengths(landmarks, encoding)
+    least = np.maximum(_LEAST_RELATIVE_DISTANCE * (lengths[:, np.newaxis] + lengths), _LEAST_DISTANCE)
+    distinct = between[between > least]
     if not len(distinct):
         return None
     padding = (0, -len(points) % ROWS_AT_ONCE)

@@ -49,7 +49,7 @@ class KernelRidge(Regression):
         in_row_blocks(len(X), n_threads, mix)
 
 
-def kernel_ridge(
+def new_kernel_ridge(
     encoding: RowEncoding,
     landmarks: NDArray[np.float32],
     coefficients: NDArray[np.float64],

@@ -1,8 +1,9 @@
-"""Standardization that suits the rows of a table."""
+"""Encoding of rows as points, and the standardization that suits the rows of a table."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from core.kernel_ridge.model import in_row_blocks
 from core.kernels.ridge.encoding import RowEncoding, encode_rows
 from core.kernels.row_layout import as_kernel_rows
 
@@ -10,7 +11,7 @@ from core.kernels.row_layout import as_kernel_rows
 def encode(X: NDArray[np.float32] | NDArray[np.float64], encoding: RowEncoding) -> NDArray[np.float32]:
     """Return the points (row, coordinate) of X (row, feature)."""
     out = np.empty((len(X), len(encoding.features)), dtype=np.float32)
-    encode_rows(as_kernel_rows(X), encoding, out)
+    in_row_blocks(len(X), 1, lambda rows: encode_rows(as_kernel_rows(X[rows]), encoding, out[rows]))
     return out
 
 

@@ -47,13 +47,13 @@ def narrow_exactly(X: NDArray[np.float64], out: NDArray[np.float32]) -> bool:
 @kernel
 def clip_rows_to_simplex(values: NDArray[np.float64], steps_per_unit: float) -> None:
     """Round the numbers of values (row, class) to multiples of 1 / steps_per_unit, set negative ones to 0 and divide
-    each row by its sum, which must not be 0.
+    each row by its sum. A row without a positive number becomes uniform; one with NaN has NaN.
     """
     for row in values:
         total = 0.0
         for k in range(len(row)):
             rounded = np.rint(row[k] * steps_per_unit) / steps_per_unit
-            row[k] = 0.0 if rounded < 0.0 else rounded
+            row[k] = 0.0 if rounded <= 0.0 else rounded  # `max` could return -0.0
             total += row[k]
         for k in range(len(row)):
-            row[k] /= total
+            row[k] = 1.0 / len(row) if total == 0.0 else row[k] / total

@@ -26,8 +26,8 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
 
     #: Minimum number of classes that have rows of positive weight.
     min_classes: ClassVar[int] = 1
-    #: Number of trees of every fitted classifier; None if a parameter sets it.
-    fixed_tree_count: ClassVar[int | None] = None
+    #: Most trees of a fitted classifier; None if a parameter sets their number.
+    most_trees: ClassVar[int | None] = None
     #: Reason why there is no parameter `correction`; None if there is one.
     no_correction_because: ClassVar[str | None] = None
 

@@ -33,7 +33,7 @@ from core.forests.tree import TreeClassifier
 from core.growth.binning import bin_features
 from core.growth.pruning import prune
 from core.kernel_ridge.fitting import fit_kernel_ridge
-from core.kernel_ridge.model import kernel_ridge
+from core.kernel_ridge.model import new_kernel_ridge
 from core.kernel_ridge.row_encoding import row_encoding
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 from core.kernels.search.search_workspace import new_search_workspace
@@ -100,8 +100,9 @@ def warm_up_kernel_ridge() -> None:
     """Compile the fit of the regression that automatic classifiers need beside the growth of their trees."""
     measure_compilation()
     labels = np.arange(_ROWS) % 2
-    data = training_data(TreeClassifier(), _rows(), labels, None, None)
-    fit_kernel_ridge(data, np.eye(2)[labels], np.arange(2), np.random.default_rng(0))
+    for X in (_rows(), _rows().astype(np.float32)):
+        data = training_data(TreeClassifier(), X, labels, None, None)
+        fit_kernel_ridge(data, np.eye(2)[labels], np.arange(2), np.random.default_rng(0))
 
 
 def warm_up_pruning() -> None:
@@ -214,9 +215,10 @@ def _warm_up_fit(
         **{**parameters, **{name: small_values[name] for name in small_values.keys() & parameters.keys()}}
     )
     y = np.arange(_ROWS) % 2
-    evaluate(small.fit(X, y, monitor=monitor), X, y)
+    small.fit(X, y, monitor=monitor)
     if isinstance(small, AutoClassifier):  # whether its regression votes depends on the data
         _vote_with_ridge(X)
+    evaluate(small, X, y)
 
 
 def _rows(n_codes: int = 4) -> NDArray[np.float64]:
@@ -229,7 +231,7 @@ def _rows(n_codes: int = 4) -> NDArray[np.float64]:
 def _vote_with_ridge(X: NDArray[Any]) -> None:
     """Mix the scores of a regression with one landmark, made without a fit, into votes."""
     encoding = row_encoding(_rows(), np.zeros(2, dtype=np.bool_), np.arange(2))
-    ridge = kernel_ridge(encoding, np.zeros((2, 1), dtype=np.float32), np.zeros((2, 1)), np.full(2, 0.5), 1.0)
+    ridge = new_kernel_ridge(encoding, np.zeros((2, 1), dtype=np.float32), np.zeros((2, 1)), np.full(2, 0.5), 1.0)
     votes = np.full((len(X), 2), 0.5)
     ridge.mix_into(votes, X, 0.5)
     clip_to_simplex(votes)

@@ -19,3 +19,8 @@ def test_command_prints_a_line_for_each_noise_and_a_summary(tmp_path, capsys, mo
     ratios = np.array([[float(cell) for cell in line.strip("| ").split(" | ")[-2:]] for line in lines[2:]])
     assert (ratios > 0).all()
     np.testing.assert_allclose(ratios[3], ratios[:2].max(axis=0))
+
+
+def test_a_noise_that_suits_no_table_leaves_the_heading(tmp_path, capsys):
+    prediction_times.main(["--data", str(tmp_path), "--tables", "wine", "--noise", "adversarial_20"])
+    assert len(capsys.readouterr().out.splitlines()) == 2

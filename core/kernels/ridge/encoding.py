@@ -25,7 +25,7 @@ class RowEncoding(NamedTuple):
 @kernel
 def encode_rows(X: NDArray[Any], encoding: RowEncoding, out: NDArray[np.float32]) -> None:
     """Fill out (row, coordinate) with the points of the rows X (row, feature). A missing number is at the mean."""
-    factors = np.zeros(len(encoding.scales))
+    factors = np.empty(len(encoding.scales))
     fill_factors(encoding.scales, factors)
     for row in range(len(X)):
         encode_row(X[row], encoding, factors, out[row])
@@ -33,10 +33,9 @@ def encode_rows(X: NDArray[Any], encoding: RowEncoding, out: NDArray[np.float32]
 
 @inner_kernel
 def fill_factors(scales: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """Set the factors (coordinate,) that deviations from the mean are multiplied by; zeros stay for scales of 0."""
+    """Fill out (coordinate,) with the numbers that deviations from the mean are multiplied by; 0 for scales of 0."""
     for coordinate in range(len(scales)):
-        if scales[coordinate] > 0:
-            out[coordinate] = 1.0 / scales[coordinate]
+        out[coordinate] = 1.0 / scales[coordinate] if scales[coordinate] > 0 else 0.0
 
 
 @inner_kernel

@@ -1,5 +1,5 @@
-"""Cholesky factorization and what is solved with it. A factor U (landmark, landmark) is upper triangular, and what is
-below its diagonal is neither read nor written.
+"""Cholesky factorization and what is solved with it. A factor U (landmark, landmark) is upper triangular, and nothing
+reads what is below its diagonal.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ def factorize(matrix: NDArray[np.float64]) -> None:
 
 @kernel
 def divide_rows(rows: NDArray[np.float64], factor: NDArray[np.float64]) -> None:
-    """Replace each row x of rows (row, landmark) by x U^-1."""
+    """Replace each row x of rows (row, landmark), whose number is even, by x U^-1."""
     for first in range(0, len(rows), 2):
         a, b = rows[first], rows[first + 1]
         for pivot in range(0, len(factor), 4):
@@ -82,7 +82,8 @@ def subtract_moments(
     products: NDArray[np.float64],
 ) -> None:
     """Subtract the weighted sums of x x' from the upper triangle of squares (landmark, landmark), and those of x t'
-    from products (landmark, class), over the rows x of rows (row, landmark) and t of targets (row, class).
+    from products (landmark, class), over the rows x of rows (row, landmark) and t of targets (row, class), whose number
+    is a multiple of `ROWS_AT_ONCE`.
 
     Some cells below the diagonal are written as well.
     """

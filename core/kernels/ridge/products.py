@@ -10,7 +10,7 @@ from core.kernels.jit import inner_kernel, kernel
 def add_products(rows: NDArray[np.float64], factors: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """Add the matrix product of rows (row, landmark) and factors (class, landmark) to out (row, class).
 
-    Eight sums at a time keep the units of a processor busy, which each of them would wait for.
+    A sum waits for each addition before the next; eight sums at a time fill these waits.
     """
     in_fours, in_pairs = len(rows) - len(rows) % 4, len(factors) - len(factors) % 2
     for row in range(0, in_fours, 4):

@@ -1,5 +1,5 @@
-"""The innermost loop of all matrix products and triangular systems here: four rows, times factors, are taken from two
-rows, which are then stored a quarter as often as row by row.
+"""The innermost loop of distances, of moments and of the division of rows by a factor: four rows, times factors, are
+taken from two rows, which are then stored a quarter as often as row by row.
 """
 
 from typing import Any
@@ -9,7 +9,8 @@ from core.kernels.jit import inner_kernel
 
 @inner_kernel
 def subtract_multiples(a: Any, b: Any, rows: Any, out_of_a: Any, out_of_b: Any) -> None:
-    """Subtract a[0] rows[0] + ... + a[3] rows[3] from out_of_a, and with the factors of b from out_of_b, (column,).
+    """Subtract a[0] rows[0] + ... + a[3] rows[3] from out_of_a (column,), and with the factors of b from
+    out_of_b (column,).
 
     a, b and rows are tuples of four; all numbers are float64, or all are float32.
     """

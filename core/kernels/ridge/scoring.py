@@ -27,7 +27,7 @@ class Regression(NamedTuple):
 def mix_in_scores(X: NDArray[Any], model: Regression, share: float, out: NDArray[np.float64]) -> None:
     """Replace the votes out (row, class) by (1 - share) times these and share times the scores of X (row, feature)."""
     encoding, n_landmarks = model.encoding, len(model.squared_lengths)
-    factors, numeric = np.zeros(len(encoding.scales)), np.flatnonzero(encoding.is_categorical == 0)
+    factors, numeric = np.empty(len(encoding.scales)), np.flatnonzero(encoding.is_categorical == 0)
     fill_factors(encoding.scales, factors)
     points = np.empty((ROWS_PER_PASS, len(factors)), np.float32)
     distances = np.empty((ROWS_PER_PASS, n_landmarks), np.float32)

@@ -1,6 +1,7 @@
 """Gaussian similarities of rows to landmarks."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,10 @@ from core.kernels.jit import inner_kernel, kernel
 #: exp(x) is 2**n exp(x - n log 2) for the integer n nearest to x / log 2. Unlike a call of the math library, this is
 #: compiled to vector instructions, and has the same bytes on all machines.
 _PER_LOG_2 = np.float32(1.0 / math.log(2.0))
-#: log 2 as a sum of a number of few digits, of which n times is exact, and a rest.
+#: log 2 as the sum of a short number, whose product with n is exact, and a rest.
 _LOG_2_START = np.float32(0.693359375)
 _LOG_2_REST = np.float32(math.log(2.0) - 0.693359375)
-#: A number with the same last digit as integers: adding it rounds, and subtracting it gives the integer.
+#: Numbers of this size are 1 apart in single precision: adding it rounds to an integer, which subtracting it leaves.
 _ROUNDING = np.float32(1.5 * 2**23)
 #: Coefficients of the Taylor polynomial, the highest degree first.
 _7, _6, _5, _4, _3, _2, _1, _0 = (np.float32(1.0 / math.factorial(degree)) for degree in range(7, -1, -1))
@@ -24,18 +25,21 @@ _LEAST_EXPONENT, _GREATEST_EXPONENT = np.float32(-87.0), np.float32(0.0)
 
 
 @kernel
-def fill_similarities(squared_distances: NDArray[np.float32], width: float, out: NDArray[np.float64]) -> None:
-    """Fill out (row, landmark) with similarities in [0, 1]; `width` is the squared distance with similarity 1 / e."""
+def fill_similarities(squared_distances: NDArray[Any], width: float, out: NDArray[np.float64]) -> None:
+    """Fill out (row, landmark) with similarities in [0, 1]; `width` is the squared distance with similarity 1 / e.
+
+    Similarities have single precision, whatever the type of the distances.
+    """
     for row in range(len(squared_distances)):
         fill_row_of_similarities(squared_distances[row], width, out[row])
 
 
 @inner_kernel
-def fill_row_of_similarities(squared_distances: NDArray[np.float32], width: float, out: NDArray[np.float64]) -> None:
+def fill_row_of_similarities(squared_distances: NDArray[Any], width: float, out: NDArray[np.float64]) -> None:
     """Fill out (landmark,) with the similarities of one row."""
     scale = np.float32(-1.0 / width)
     for landmark in range(len(squared_distances)):
-        exponent = scale * squared_distances[landmark]
+        exponent = np.float32(scale * squared_distances[landmark])
         out[landmark] = _exp(min(_GREATEST_EXPONENT, max(exponent, _LEAST_EXPONENT)))
 
 

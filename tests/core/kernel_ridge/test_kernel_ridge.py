@@ -9,6 +9,7 @@ import core
 from core.kernel_ridge import fitting
 from core.kernel_ridge.fitting import MAX_LANDMARKS, fit_kernel_ridge
 from core.kernel_ridge.row_encoding import encode, row_encoding
+from core.monitoring import NullMonitor, stopping_with
 from core.validation.training_data import training_data
 
 
@@ -94,6 +95,34 @@ def test_placeholders_far_from_all_other_numbers_give_finite_scores(placeholder)
     result = fitted(X, y)
     assert np.isfinite(result.left_out_scores).all()
     assert np.isfinite(result.model.scores(X)).all()
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.03, 0.01, 0.005], ids=str)
+def test_rows_in_two_tight_clusters_are_told_apart(spread):
+    rng = np.random.default_rng(0)
+    within = rng.normal(size=(500, 4))
+    y = (within.sum(axis=1) > 0).astype(int)
+    X = np.where(rng.random(500) < 0.3, 1.0, -1.0)[:, np.newaxis] + spread * within
+    result = fitted(X, y)
+    assert np.mean(result.left_out_scores.argmax(axis=1) == y) > 0.9
+    assert np.mean(result.model.scores(X).argmax(axis=1) == y) > 0.9
+
+
+@pytest.mark.parametrize("placeholder", [-2500.0, -9999.0], ids=str)
+def test_few_placeholders_do_not_set_the_width(placeholder):
+    X, _ = table(300, 6)
+    y = (X.sum(axis=1) > 0).astype(int)
+    accuracy = np.mean(fitted(X, y).left_out_scores.argmax(axis=1) == y)
+    X[np.random.default_rng(0).random(X.shape) < 0.01] = placeholder
+    result = fitted(X, y)
+    assert result.model.width < 1.0  # a row with a placeholder is tens from all others
+    assert np.mean(result.left_out_scores.argmax(axis=1) == y) > accuracy - 0.05
+
+
+def test_rows_that_are_nearly_equal_have_a_width_that_a_file_may_have():
+    X, y = table(60)
+    X[:4] = [[1e12], [-1e12], [1e12], [-1e12]]
+    assert fitted(X, y).model.width > 2.0**-60
 
 
 def test_many_rows_share_few_landmarks_and_are_predicted_well():
@@ -182,6 +211,25 @@ def test_single_rows_are_predicted_as_in_a_table():
     model = fitted(X, y, categorical_features=[1]).model
     rows = np.concatenate([model.scores(X[row : row + 1]) for row in range(61)])
     np.testing.assert_array_equal(rows, model.scores(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_in_any_memory_layout_have_the_same_scores(dtype):
+    X, y = table(61, 4)
+    X = X.astype(np.float32).astype(dtype)
+    model = fitted(X, y).model
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    for rows in (np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], read_only, X.astype(np.float64)):
+        assert model.scores(rows).tobytes() == model.scores(X).tobytes()
+    assert model.scores(X[:0]).shape == (0, 3)
+
+
+def test_predictions_stop_at_the_flag():
+    X, y = table(1200)
+    model = fitted(X, y).model
+    with pytest.raises(core.FitStopped), stopping_with(NullMonitor(np.ones(1, dtype=np.uint8))):
+        model.scores(X)
 
 
 def test_a_fit_stops_at_the_flag():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 import core
@@ -77,6 +78,16 @@ def test_loaded_model_predicts_without_compiling_after_warm_up(newly_compiled, t
     assert newly_compiled("service_api.warm_up_predictions()", work) == "[]"
     if "NUMBA_DISABLE_JIT" not in os.environ:
         assert newly_compiled("", work) != "[]"
+
+
+def test_loaded_regression_predicts_without_compiling_after_warm_up(newly_compiled, tmp_path):
+    path = str(tmp_path / "model")
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    model = core.AutoClassifier(random_state=0, n_fits=2).fit(X, (X.sum(axis=1) > 0).astype(int))
+    assert model.kernel_ridge_ is not None
+    core.save(model, path)
+    work = f"model = core.load({path!r})\nfor width in 'fd': model.predict_proba(X[:, :2].astype(width))"
+    assert newly_compiled("service_api.warm_up_predictions()", work) == "[]"
 
 
 @pytest.mark.parametrize(
