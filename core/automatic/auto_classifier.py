@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from core.automatic.candidates import CANDIDATES, FAMILIES, TREES_PER_FAMILY, Candidate
+from core.automatic.candidates import CANDIDATES, FAMILIES, Candidate
 from core.automatic.decision import Choice, decide
 from core.automatic.members import (
     N_TREES,
@@ -21,7 +21,7 @@ from core.automatic.noise import noise_of_search
 from core.automatic.report import leaderboard_table
 from core.automatic.ridge import ridge_of_search
 from core.automatic.scores import ScoredCandidate
-from core.automatic.search import SEARCHING, families_of, is_over, part_to_search, search
+from core.automatic.search import is_over, part_to_search, search, search_phases
 from core.compilation import announce_compilation
 from core.fit_summary import FitSummary, growth_summary
 from core.forests.fitting import Fit
@@ -141,13 +141,12 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
     def phases(self) -> dict[str, int]:
         """Return the phases that a monitor of `fit` receives, in order, with the largest number of trees of each.
 
-        After the search, up to 150 more trees are grown without progress if several of the best candidates are pruned
-        from one forest.
+        The phase "estimating" is missing if no two of the best candidates are pruned from one forest.
 
         Raises InvalidParameter for parameters that `fit` would refuse before it reads any data.
         """
         self._check_parameters()
-        return {SEARCHING: len(families_of(self._candidates())) * TREES_PER_FAMILY, GROWING: N_TREES}
+        return {**search_phases(self._candidates()), GROWING: N_TREES}
 
     def _candidates(self) -> tuple[Candidate, ...]:
         return CANDIDATES[: self.n_fits]

@@ -22,13 +22,14 @@ from core.automatic.scores import ScoredCandidate, with_expected_increases
 from core.class_votes import winning_classes
 from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
+from core.forests.noise_estimation_forest import ESTIMATING
 from core.groups import check_separable, design_effect, draw_rows
 from core.growth.growth_problem import GrowthProblem, GrowthSettings, growth_problem
 from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, accuracy, merge_votes
 from core.growth.pruning import LeavesOfRows, leaves_of_left_out_rows, prune, votes_of_pruned
 from core.growth.tree_structure import Trees, mean_importances
 from core.kernel_ridge.fitting import MAX_FEATURES
-from core.monitoring import NullMonitor, Progress, raise_if_stopped
+from core.monitoring import Progress, raise_if_stopped
 from core.randomness import Purpose
 
 SEARCHING = "searching"  # phase of the growth of the candidates
@@ -135,6 +136,18 @@ def families_of(candidates: tuple[Candidate, ...]) -> list[Candidate]:
     return list(dict.fromkeys(candidate.family for candidate in candidates))
 
 
+def search_phases(candidates: tuple[Candidate, ...]) -> dict[str, int]:
+    """Return the phases of a search with the largest number of trees of each.
+
+    In the second, trees are grown for candidates of a family that leads more than once, before the noise is estimated;
+    there is none if no family does.
+    """
+    n_families = len(families_of(candidates))
+    n_repeated = min(N_CHOSEN - 1, len(candidates) - n_families)
+    repeated = {ESTIMATING: n_repeated * TREES_PER_FAMILY} if n_repeated else {}
+    return {SEARCHING: n_families * TREES_PER_FAMILY, **repeated}
+
+
 def is_over(deadline: float | None) -> bool:
     """Return whether the clock of `time.monotonic` has reached `deadline`, if there is one."""
     return deadline is not None and time.monotonic() >= deadline
@@ -190,17 +203,19 @@ def _best(
     """Return the candidates that lead, each with other trees; those of a family that leads twice are grown now.
 
     If they shared trees, their mean vote would be that of few trees, and votes that are divided by chance look like
-    noise. This growth has no progress.
+    noise when it is estimated from them.
     """
     leaders = sorted(scores, key=lambda one: one.rank)[:N_CHOSEN]
-    silent_progress = Progress(NullMonitor(part.fit.monitor.stop_flag), SEARCHING, 0)
+    positions = positions_in_families(leaders)
+    n_missing = sum(position > 0 for position in positions) * TREES_PER_FAMILY
+    progress = Progress(part.fit.monitor, ESTIMATING, n_missing) if n_missing else None
 
     def own_trees(family: Candidate, position: int) -> GrownFamily:
-        return _grow(part, family, silent_progress, position) if position else grown[family]
+        return _grow(part, family, progress, position) if progress and position else grown[family]
 
     return tuple(
         _voted(part.fit, leader, own_trees(leader.candidate.family, position))
-        for leader, position in zip(leaders, positions_in_families(leaders), strict=True)
+        for leader, position in zip(leaders, positions, strict=True)
     )
 
 

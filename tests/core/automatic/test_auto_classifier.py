@@ -9,10 +9,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import core
 from core.automatic import search as search_module
-from core.automatic.candidates import CANDIDATES, FAMILIES, TREES_PER_FAMILY
+from core.automatic.candidates import CANDIDATES
 from core.automatic.decision import ASYMMETRIC_NOISE, HEAVY_NOISE
 from core.automatic.drawn_labels import TrueClasses
-from core.automatic.members import N_TREES, N_TREES_BESIDE_REGRESSION
+from core.automatic.members import N_TREES_BESIDE_REGRESSION
 
 with warnings.catch_warnings():
     # The estimators follow the contract without scikit-learn's base class; the checks verify this.
@@ -159,54 +159,6 @@ def test_saved_model_explains_itself(tmp_path, digits, under_heavy_noise):
     np.testing.assert_array_equal(loaded.weights_, under_heavy_noise.weights_)
 
 
-def test_progress_is_what_the_phases_announce():
-    received = {}
-
-    class Monitor:
-        stop_flag = np.zeros(1, dtype=np.uint8)
-
-        def begin(self, phase, total, unit):
-            received[phase] = [total, 0]
-            self.phase = phase
-
-        def advance(self, completed):
-            received[self.phase][1] = completed
-
-    model = core.AutoClassifier(random_state=0, n_fits=2)
-    X, y = blobs(60)
-    model.fit(X, y, monitor=Monitor(), groups=np.arange(60))  # with groups, there is no regression
-    assert {phase: total for phase, (total, _) in received.items()} == model.phases()
-    assert all(total == completed for total, completed in received.values())
-    model.fit(X, y, monitor=Monitor())
-    assert model.kernel_ridge_ is not None
-    assert received["growing"] == [N_TREES_BESIDE_REGRESSION] * 2
-
-
-@pytest.mark.parametrize("n_fits", [1, 4])  # with four, the search has grown all trees of the members
-@pytest.mark.parametrize("phase", ["searching", "growing"])
-def test_a_stopped_fit_leaves_nothing(phase, n_fits):
-    class Monitor:
-        stop_flag = np.zeros(1, dtype=np.uint8)
-
-        def begin(self, name, total, unit):
-            self.stop_flag[0] = name == phase
-
-        def advance(self, completed):
-            pass
-
-    model = core.AutoClassifier(random_state=0, n_fits=n_fits)
-    with pytest.raises(core.FitStopped):
-        model.fit(*blobs(60), monitor=Monitor())
-    assert not hasattr(model, "trees_")
-
-
-def test_time_budget_ends_the_search_after_the_family_that_exceeds_it():
-    model = core.AutoClassifier(random_state=0, time_budget=1e-9).fit(*blobs(60))
-    assert {one.candidate for one in model.leaderboard_} == {one for one in CANDIDATES if one.family == FAMILIES[0]}
-    assert {(one.candidate.kind, one.candidate.max_features) for one in model.choice_.chosen} == {FAMILIES[0][:2]}
-    assert len(model.trees_) == N_TREES
-
-
 def test_a_search_of_one_candidate_says_so():
     model = core.AutoClassifier(random_state=0, n_fits=1).fit(*blobs(60))
     assert len(model.leaderboard_) == 1
@@ -351,15 +303,6 @@ def test_labels_are_drawn_with_their_probabilities():
 def test_certain_labels_are_always_drawn():
     certain = np.eye(3)[[0, 1, 2, 2]]
     assert TrueClasses(certain).draw(np.random.default_rng(0)).tolist() == [0, 1, 2, 2]
-
-
-def test_parameters_are_checked():
-    with pytest.raises(core.InvalidParameter, match="n_fits"):
-        core.AutoClassifier(n_fits=len(CANDIDATES) + 1).fit(*blobs(60))
-    with pytest.raises(core.InvalidParameter, match="time_budget"):
-        core.AutoClassifier(time_budget=0).phases()
-    assert core.AutoClassifier(n_fits=3).phases() == {"searching": 3 * TREES_PER_FAMILY, "growing": N_TREES}
-    assert core.AutoClassifier().phases()["searching"] == len(FAMILIES) * TREES_PER_FAMILY
 
 
 def test_extra_trees_cut_at_random_and_forests_at_the_best_place():
