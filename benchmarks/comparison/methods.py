@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 import core
-from benchmarks.comparison.tables import Split
+from benchmarks.comparison.collection import Split
 from benchmarks.settings import skip
 
 LEAF_SIZES = (1, 2, 4, 8, 16, 32, 64)

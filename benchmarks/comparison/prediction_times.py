@@ -9,17 +9,15 @@ median over the repeats, in which both are measured alternately.
 
 import argparse
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import core
-from benchmarks import options
+from benchmarks.comparison.collection import Split
 from benchmarks.comparison.noise import NOISES, suits
-from benchmarks.comparison.tables import TABLES, Split, read_split
-from benchmarks.data import data_folder
+from benchmarks.comparison.table_options import add_tables, chosen_collection, chosen_folder, chosen_tables
 from benchmarks.speed.timing import seconds_per_call, time_alternately
 
 #: Number of rows and number of calls whose mean time is one measurement.
@@ -61,14 +59,15 @@ def _ratio(forest: Any, automatic: Any, split: Split, n_rows: int, n_calls: int,
     return statistics.median(time_alternately(of_forest, of_automatic, repeats).speedups)
 
 
-def measure_all(
-    folder: Path, tables: Sequence[str], noises: Sequence[str], rows: int, repeats: int
-) -> Iterator[Ratios]:
+def measure_all(arguments: argparse.Namespace) -> Iterator[Ratios]:
     """Yield the ratios of each table with each noise that suits it. Raises MissingData."""
-    for name in tables:
-        for noise in noises:
-            if suits(noise, TABLES[name].n_classes):
-                yield measure(name, noise, read_split(folder, name, noise, 0, rows), repeats)
+    collection = chosen_collection(arguments)
+    folder = chosen_folder(arguments)
+    for name in chosen_tables(arguments):
+        for noise in arguments.noise:
+            if suits(noise, collection.tables[name].n_classes):
+                split = collection.split(folder, name, noise, 0, arguments.rows)
+                yield measure(name, noise, split, arguments.repeats)
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
@@ -77,22 +76,19 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--tables", nargs="*", choices=TABLES, default=list(TABLES), metavar="TABLE")
+    add_tables(parser)
     parser.add_argument("--noise", nargs="*", choices=NOISES, default=DEFAULT_NOISES, metavar="NOISE")
-    parser.add_argument("--rows", type=int, default=6000, help="maximum number of rows of a table")
     parser.add_argument("--repeats", type=int, default=5, help="measurements of each model")
-    options.add_data(parser)
     return parser.parse_args(words)
 
 
 def main(words: list[str] | None = None) -> None:
     arguments = parse_arguments(words)
-    folder = data_folder(arguments.data)
     print(
         f"| table | noise | share of the regression | {' | '.join(CALLS)} |\n|{' --- |' * (3 + len(CALLS))}", flush=True
     )
     measured = []
-    for one in measure_all(folder, arguments.tables, arguments.noise, arguments.rows, arguments.repeats):
+    for one in measure_all(arguments):
         measured.append(one.ratios)
         print(f"| {one.table} | {NOISES[one.noise]} | {one.share:.0%} | {_cells(one.ratios)} |", flush=True)
     for heading, summary in (("median", np.median), ("largest", np.max)) if measured else ():

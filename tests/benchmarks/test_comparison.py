@@ -6,9 +6,10 @@ import pyarrow.parquet as parquet
 import pytest
 
 from benchmarks.comparison import __main__ as command
+from benchmarks.comparison.collection import Split
 from benchmarks.comparison.methods import METHODS, Method, measure, missing_packages
 from benchmarks.comparison.noise import NOISES, cyclic_transition, suits
-from benchmarks.comparison.tables import HELD_OUT, TABLES, Split, read_split, read_table
+from benchmarks.comparison.tables import HELD_OUT, PARQUET, TABLES
 from tests.shared_material import shared_path
 
 N_ROWS = 120
@@ -52,24 +53,24 @@ def test_class_conditional_noise_leaves_most_labels_of_each_class_right(n_classe
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_noise_changes_training_labels_only(folder, noise):
-    clean, noisy = (read_split(folder, "wdbc", name, 0, N_ROWS) for name in ("uniform_0", noise))
+    clean, noisy = (PARQUET.split(folder, "wdbc", name, 0, N_ROWS) for name in ("uniform_0", noise))
     for field in ("X", "X_test", "y_test"):
         np.testing.assert_array_equal(getattr(clean, field), getattr(noisy, field))
     assert np.mean(clean.y != noisy.y) == pytest.approx(int(noise.rsplit("_", 1)[1]) / 100, abs=0.12)
 
 
 def test_draws_have_rows_and_labels_of_their_own(folder):
-    splits = [read_split(folder, "wdbc", "uniform_40", draw, 60) for draw in (0, 1)]
+    splits = [PARQUET.split(folder, "wdbc", "uniform_40", draw, 60) for draw in (0, 1)]
     assert [len(one.y) + len(one.y_test) for one in splits] == [60, 60]
     assert not np.array_equal(splits[0].X, splits[1].X)
 
 
 def test_nominal_columns_become_codes_and_gaps_stay(folder):
-    credit = read_table(folder, "credit", 0, N_ROWS)
+    credit = PARQUET.read(folder, "credit", 0, N_ROWS)
     assert credit.categorical == [0]
     assert set(credit.X[:, 0][~np.isnan(credit.X[:, 0])]) == {0, 1, 2}
     assert np.isnan(credit.X[:, 0]).sum() == N_ROWS // 10
-    text = read_table(folder, "keel_tic-tac-toe", 0, N_ROWS)
+    text = PARQUET.read(folder, "keel_tic-tac-toe", 0, N_ROWS)
     assert (text.categorical, set(text.X[:, 0]), set(text.y)) == ([0], {0, 1, 2}, {0, 1})
 
 
