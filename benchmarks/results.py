@@ -14,6 +14,7 @@ from benchmarks.cells import Cell
 from benchmarks.comparison import human_labels
 from benchmarks.comparison import report as comparison
 from benchmarks.comparison.differences import difference_lines
+from benchmarks.comparison.keel_tables import KEEL_TABLES
 from benchmarks.comparison.tables import HELD_OUT, TABLES
 from benchmarks.data import CHECKOUT
 from benchmarks.papers import loss_correction, minimax_boosting, risk_path, running_times, tree_losses
@@ -39,12 +40,17 @@ def _boosting(table: str) -> Iterator[str]:
     return minimax_boosting.table_lines(table, _cells("minimax_boosting"), read_published("rmboost"))
 
 
-def _compared(measure: str, tables: Collection[str]) -> Iterator[str]:
-    return comparison.table_lines(measure, _cells("comparison"), tuple(tables))
+def _comparison(title: str, file: str, tables: Collection[str]) -> dict[str, Callable[[], Iterator[str]]]:
+    """Return the sections about a group of tables."""
 
+    def compared(measure: str) -> Iterator[str]:
+        return comparison.table_lines(measure, _cells(file), tuple(tables))
 
-def _significance(tables: Collection[str]) -> Iterator[str]:
-    return comparison.significance_lines(_cells("comparison"), tuple(tables))
+    def significance() -> Iterator[str]:
+        return comparison.significance_lines(_cells(file), tuple(tables))
+
+    measures = {f"{title} {measure}": partial(compared, measure) for measure in comparison.MEASURES}
+    return {**measures, f"{title} significance": significance}
 
 
 def _human_labels(n_rows: int) -> Iterator[str]:
@@ -70,12 +76,12 @@ SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
         _cells("loss_correction"), read_published("loss_correction")
     ),
     "growth": lambda: growth.table_lines(_cells("growth")),
-    **{f"comparison {measure}": partial(_compared, measure, TABLES) for measure in comparison.MEASURES},
-    **{f"held out {measure}": partial(_compared, measure, HELD_OUT) for measure in comparison.MEASURES},
-    "comparison significance": partial(_significance, TABLES),
-    "held out significance": partial(_significance, HELD_OUT),
+    **_comparison("comparison", "comparison", TABLES),
+    **_comparison("held out", "comparison", HELD_OUT),
+    **_comparison("keel", "comparison_keel", KEEL_TABLES),
     **{f"human labels of {n_rows} images": partial(_human_labels, n_rows) for n_rows in human_labels.NUMBERS_OF_ROWS},
     "auto without noise": lambda: difference_lines(_cells("without_noise"), "uniform_0", "forest", "auto"),
+    "keel auto without noise": lambda: difference_lines(_cells("comparison_keel"), "uniform_0", "forest", "auto"),
 }
 NOT_MEASURED = "*Not measured yet; the command above measures it.*"
 

@@ -69,11 +69,11 @@ def chosen_cells(file: CellFile, arguments: argparse.Namespace) -> list[Cell]:
 
 
 def print_reports(cells: list[Cell], collection: Collection) -> None:
-    """Print the report of all tables, and that of the tables that are held out."""
-    for title, tables in (
-        (collection.title, list(collection.tables)),
-        (f"{collection.title} that are held out", list(collection.held_out)),
-    ):
+    """Print the report of all tables, and that of the tables that are held out if those are a part of them."""
+    reports = {collection.title: list(collection.tables)}
+    if len(collection.held_out) < len(collection.tables):
+        reports[f"{collection.title} that are held out"] = list(collection.held_out)
+    for title, tables in reports.items():
         print(f"## {title}\n")
         print("\n\n".join(report(cells, tables)) + "\n")
 

@@ -53,9 +53,6 @@ KEEL_TABLES: dict[str, TableFile] = {
     "yeast1": TableFile(2),
 }
 
-#: Every second table.
-KEEL_HELD_OUT = tuple(list(KEEL_TABLES)[1::2])
-
 
 def keel_folder(chosen: Path | None) -> Path:
     """Return the folder of the tables: the chosen one, or that of the installed package. Raises MissingData."""
@@ -83,4 +80,4 @@ def _stripped(values: NDArray[np.generic]) -> NDArray[np.generic]:
     return np.array([text.strip() for text in values], dtype=object) if values.dtype == object else values
 
 
-KEEL = Collection("Tables of the KEEL repository", KEEL_TABLES, KEEL_HELD_OUT, keel_folder, read_columns)
+KEEL = Collection("Tables of the KEEL repository", KEEL_TABLES, tuple(KEEL_TABLES), keel_folder, read_columns)

@@ -2,6 +2,7 @@
 
 python -m benchmarks.comparison.pictures
 python -m benchmarks.comparison.pictures --cells FILE --rows 2000 --folder docs/images
+python -m benchmarks.comparison.pictures --collection keel --cells docs/measured/comparison_keel.jsonl --rows 2000
 
 Each diagram shows the mean ranks of the methods over the tables; the best are on the left. A bar joins methods whose
 mean ranks differ by no more than the critical difference, which is drawn above the axis (Demšar 2006, figure 1).
@@ -18,7 +19,7 @@ from benchmarks.comparison.methods import OURS
 from benchmarks.comparison.noise import NOISES
 from benchmarks.comparison.ranking import KEY, Comparison, critical_difference, similar_groups
 from benchmarks.comparison.report import comparisons
-from benchmarks.comparison.tables import TABLES
+from benchmarks.comparison.table_options import COLLECTIONS
 from benchmarks.data import CHECKOUT
 from benchmarks.themes import THEMES, Theme
 
@@ -75,13 +76,13 @@ def diagram(noise: str, comparison: Comparison) -> Diagram:
     return Diagram(title, labels, difference, similar_groups(ranks, difference))
 
 
-def draw_pictures(measured: dict[str, Comparison], folder: Path) -> None:
-    """Write one SVG per theme into the folder; the same comparisons give the same bytes."""
+def draw_pictures(measured: dict[str, Comparison], folder: Path, name: str = "comparison") -> None:
+    """Write one SVG per theme, `NAME_THEME.svg`, into the folder; the same comparisons give the same bytes."""
     diagrams = [diagram(noise, comparison) for noise, comparison in measured.items()]
     settings: Any = {"svg.hashsalt": "comparison", "font.family": "DejaVu Sans", "font.size": 10}
     with mpl.rc_context(settings):
         for theme in THEMES:
-            path = folder / f"comparison_{theme.name}.svg"
+            path = folder / f"{name}_{theme.name}.svg"
             figure(diagrams, theme).savefig(path, facecolor=theme.background, metadata={"Date": None})
 
 
@@ -139,6 +140,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--collection", choices=COLLECTIONS, default="parquet", help="collection of tables")
     parser.add_argument("--cells", type=Path, default=default_path("comparison"), help="file of the measured cells")
     parser.add_argument("--rows", type=int, default=6000, help="maximum number of rows that the cells have")
     parser.add_argument("--folder", type=Path, default=CHECKOUT / "docs" / "images", help="folder of the pictures")
@@ -150,7 +152,8 @@ def main(arguments: list[str] | None = None) -> None:
     cells = [cell for cell in CellFile(chosen.cells, KEY).by_key().values() if cell["rows"] == chosen.rows]
     if not cells:
         raise SystemExit(f"{chosen.cells} has no cells with --rows {chosen.rows}; name another file with --cells.")
-    draw_pictures(comparisons(cells, list(TABLES)), chosen.folder)
+    name = "comparison" if chosen.collection == "parquet" else f"comparison_{chosen.collection}"
+    draw_pictures(comparisons(cells, list(COLLECTIONS[chosen.collection].tables)), chosen.folder, name)
 
 
 if __name__ == "__main__":

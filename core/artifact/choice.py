@@ -6,6 +6,7 @@ from core.artifact.numbers import finite, share
 from core.automatic.auto_classifier import AutoClassifier
 from core.automatic.candidates import Candidate, ForestKind
 from core.automatic.decision import Choice
+from core.automatic.equal_rows import EqualRows
 from core.automatic.noise import NotEstimated
 from core.automatic.ridge import RidgeShare
 from core.automatic.scores import ScoredCandidate
@@ -28,7 +29,8 @@ def restore_choice(estimator: AutoClassifier, metadata: dict[str, Any]) -> None:
     """Give an automatic classifier its choice. Raises ArtifactError, KeyError, TypeError and ValueError."""
     leaderboard = tuple(_scored(*entry) for entry in metadata["leaderboard"])
     ridge = _ridge_share(metadata.get("kernel_ridge"))
-    choice = Choice(**{**metadata, "leaderboard": leaderboard, "kernel_ridge": ridge})
+    equal_rows = _equal_rows(metadata.get("equal_rows"))
+    choice = Choice(**{**metadata, "leaderboard": leaderboard, "kernel_ridge": ridge, "equal_rows": equal_rows})
     if len({one.number for one in leaderboard}) < len(leaderboard):
         raise ArtifactError("the leaderboard lists a candidate twice.")
     if list(leaderboard) != sorted(leaderboard, key=lambda one: one.rank):
@@ -49,10 +51,22 @@ def _ridge_share(entry: Any) -> RidgeShare | None:
     return ridge
 
 
+def _equal_rows(entry: Any) -> EqualRows | None:
+    """Return the rows that contradict the estimate. Older files have none."""
+    if entry is None:
+        return None
+    pairs = EqualRows(*entry)
+    if any(type(number) is not int for number in pairs) or not 0 <= pairs.n_agreeing <= pairs.n_pairs:
+        raise ArtifactError("the numbers of pairs of equal rows are impossible.")
+    return pairs
+
+
 def _check_noise(choice: Choice) -> None:
     flags = (choice.is_identified, choice.draws_labels)
     if any(type(flag) is not bool for flag in flags):
         raise ArtifactError("a flag of the choice is not a boolean.")
+    if choice.equal_rows is not None and (choice.draws_labels or choice.not_estimated is not None):
+        raise ArtifactError("the choice relies on an estimate of the noise that equal rows contradict.")
     if choice.not_estimated is not None:
         if choice.not_estimated not in get_args(NotEstimated) or any(flags):
             raise ArtifactError("the choice relies on an estimate of the noise that it does not have.")

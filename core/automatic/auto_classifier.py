@@ -121,7 +121,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         part = part_to_search(fit)
         result = search(part, self._candidates(), deadline)
         noise = noise_of_search(part.fit, result, self.class_weight is not None)
-        choice, true_classes = decide(result, noise), None
+        choice, true_classes = decide(part.fit, result, noise), None
         if choice.draws_labels and not isinstance(noise, str):
             true_classes = true_classes_of_rows(fit, part, result, noise)
         ridge = None if is_over(deadline) else ridge_of_search(part, result, true_classes)

@@ -3,17 +3,19 @@
 Averaging the best candidates was more accurate than the best one at all noise rates that were measured. Under heavy
 noise, and under noise that prefers some classes, trees grown on the probabilities of the true classes are more accurate
 than trees grown on the labels; under light uniform noise, they are less accurate. The estimate of the noise tells the
-cases apart: `docs/explanation/auto.md`.
+cases apart, unless labels of equal rows contradict it: `docs/explanation/auto.md`.
 """
 
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from core.automatic.equal_rows import EqualRows, contradicting_rows
 from core.automatic.noise import NotEstimated, SearchedNoise
 from core.automatic.ridge import RidgeShare
 from core.automatic.scores import ScoredCandidate
 from core.automatic.search import SearchResult
+from core.forests.fitting import Fit
 from core.noise.estimation import TransitionEstimate
 from core.noise.noise_models import even_pattern, transition_rows
 
@@ -42,6 +44,7 @@ class Choice(NamedTuple):
     is_identified: bool  # whether the labels identify the noise
     draws_labels: bool  # whether trees are grown on labels drawn from the probabilities of the true classes
     kernel_ridge: RidgeShare | None = None  # share of a regression in the vote; None without one
+    equal_rows: EqualRows | None = None  # rows whose labels contradict the estimate, which is then not relied on
 
     @property
     def chosen(self) -> tuple[ScoredCandidate, ...]:
@@ -69,6 +72,8 @@ class Choice(NamedTuple):
         estimate = f"about {self.noise_rate:.1%} ± {self.noise_rate_error:.1%} of the labels are estimated to be wrong"
         if not self.is_identified:
             estimate += ", although the features predict the labels too badly to identify the noise"
+        if self.equal_rows is not None:
+            return f"{estimate}, but {self._contradiction()}, so that trees are grown on the labels as they are"
         if self.draws_labels:
             probabilities = "the probabilities of the true classes"
             return f"{estimate}, {self._cause()}, so that trees are grown on labels drawn from {probabilities}"
@@ -78,6 +83,13 @@ class Choice(NamedTuple):
         """Return why labels are drawn."""
         is_heavy = self.noise_rate is not None and self.noise_rate >= HEAVY_NOISE
         return f"which is {HEAVY_NOISE:.0%} or more" if is_heavy else "some classes more often than others"
+
+    def _contradiction(self) -> str:
+        """Return what contradicts the estimate."""
+        if self.equal_rows is None:
+            return ""
+        share = f"{self.equal_rows.n_agreeing} of {self.equal_rows.n_pairs} pairs"
+        return f"{share} of rows with equal features have equal labels, more than so much noise allows"
 
     def to_json(self) -> dict[str, Any]:
         """Return the choice as JSON values."""
@@ -91,6 +103,7 @@ class Choice(NamedTuple):
             "draws_labels": self.draws_labels,
             "n_chosen": self.n_chosen,
             "kernel_ridge": None if self.kernel_ridge is None else self.kernel_ridge._asdict(),
+            "equal_rows": None if self.equal_rows is None else self.equal_rows._asdict(),
             "leaderboard": [
                 {
                     "number": one.number,
@@ -112,13 +125,18 @@ def _members(n_chosen: int, n_candidates: int) -> str:
     return f"The {n_chosen} best of {n_candidates} forests by out-of-bag accuracy vote"
 
 
-def decide(result: SearchResult, noise: SearchedNoise | NotEstimated) -> Choice:
-    """Return the choice that follows from the scores and the estimate of the noise, without a regression."""
+def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated) -> Choice:
+    """Return the choice that follows from the scores and the estimate of the noise, without a regression.
+
+    fit: rows and labels of the search.
+    """
     leaderboard, n_chosen = tuple(sorted(result.scores, key=lambda one: one.rank)), len(result.best)
     if isinstance(noise, str):
         return Choice(leaderboard, n_chosen, None, None, None, noise, False, False)
     estimate = noise.fitted.estimate
     asymmetry = noise_asymmetry(estimate)
+    is_relevant = estimate.noise_rate >= HEAVY_NOISE or asymmetry >= ASYMMETRIC_NOISE
+    equal_rows = contradicting_rows(fit, noise) if is_relevant else None
     return Choice(
         leaderboard,
         n_chosen,
@@ -127,7 +145,8 @@ def decide(result: SearchResult, noise: SearchedNoise | NotEstimated) -> Choice:
         asymmetry,
         None,
         estimate.identification.is_identified,
-        draws_labels=estimate.noise_rate >= HEAVY_NOISE or asymmetry >= ASYMMETRIC_NOISE,
+        draws_labels=is_relevant and equal_rows is None,
+        equal_rows=equal_rows,
     )
 
 

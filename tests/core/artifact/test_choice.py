@@ -45,6 +45,13 @@ def test_the_expected_increase_is_stored_and_0_in_files_without_it(state):
     ]
 
 
+def test_rows_that_contradict_the_estimate_are_stored_and_none_in_files_without_them(state):
+    assert rebuild(changed(state, equal_rows=[9, 8], draws_labels=False)).choice_.equal_rows == (9, 8)
+    choice = {name: value for name, value in state.metadata["choice"].items() if name != "equal_rows"}
+    older = state._replace(metadata={**state.metadata, "choice": choice})
+    assert rebuild(older).choice_.equal_rows is None
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -74,6 +81,11 @@ def test_the_expected_increase_is_stored_and_0_in_files_without_it(state):
         {"not_estimated": "unknown", **NOT_ESTIMATED, "is_identified": False},
         {"is_identified": None},
         {"draws_labels": 1},
+        {"equal_rows": [3, 4]},
+        {"equal_rows": [4.0, 3]},
+        {"equal_rows": [4]},
+        {"equal_rows": [4, 4], "draws_labels": True},
+        {"equal_rows": [4, 4], "not_estimated": "few_rows", **NOT_ESTIMATED, "is_identified": False},
         {"noise_asymmetry": None},
         {"noise_asymmetry": -0.1},
         {"extra": 1},
