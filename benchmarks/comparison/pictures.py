@@ -149,11 +149,16 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> None:
     chosen = parse_arguments(arguments)
-    cells = [cell for cell in CellFile(chosen.cells, KEY).by_key().values() if cell["rows"] == chosen.rows]
+    tables = list(COLLECTIONS[chosen.collection].tables)
+    stored = CellFile(chosen.cells, KEY).by_key().values()
+    cells = [cell for cell in stored if cell["rows"] == chosen.rows and cell["table"] in tables]
     if not cells:
-        raise SystemExit(f"{chosen.cells} has no cells with --rows {chosen.rows}; name another file with --cells.")
+        raise SystemExit(
+            f"{chosen.cells} has no cells of the collection {chosen.collection} with --rows {chosen.rows}; "
+            "measure them, or name another file with --cells."
+        )
     name = "comparison" if chosen.collection == "parquet" else f"comparison_{chosen.collection}"
-    draw_pictures(comparisons(cells, list(COLLECTIONS[chosen.collection].tables)), chosen.folder, name)
+    draw_pictures(comparisons(cells, tables), chosen.folder, name)
 
 
 if __name__ == "__main__":

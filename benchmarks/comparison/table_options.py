@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-from benchmarks import options
 from benchmarks.comparison.collection import Collection
 from benchmarks.comparison.keel_tables import KEEL
 from benchmarks.comparison.tables import PARQUET
@@ -17,7 +16,9 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collection", choices=COLLECTIONS, default="parquet", help="collection of tables")
     parser.add_argument("--tables", nargs="*", metavar="TABLE", help="default: all of the collection")
     parser.add_argument("--rows", type=int, default=6000, help="maximum number of rows of a table")
-    options.add_data(parser)
+    parser.add_argument(
+        "--data", type=Path, help="folder of the tables; default: BRISTLECONE_DATA or ../shared/data, or the package"
+    )
 
 
 def chosen_collection(arguments: argparse.Namespace) -> Collection:

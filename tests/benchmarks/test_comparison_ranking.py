@@ -1,10 +1,12 @@
 """Ranks, tests and diagrams of the comparison."""
 
+import json
 from itertools import combinations
 
 import numpy as np
 import pytest
 
+from benchmarks.comparison import pictures
 from benchmarks.comparison.methods import METHODS
 from benchmarks.comparison.pictures import diagram, draw_pictures
 from benchmarks.comparison.ranking import Comparison, compare, critical_difference, similar_groups
@@ -84,6 +86,17 @@ def test_best_and_worst_methods_are_next_to_the_axis():
         (methods[1], 0, True), (methods[3], 1, True), (methods[4], 2, True),
         (methods[0], 0, False), (methods[2], 1, False),
     }  # fmt: skip
+
+
+def test_pictures_of_another_collection_have_a_name_of_their_own(tmp_path):
+    path = tmp_path / "cells.jsonl"
+    of_keel = [{**cell(method, "bupa", 0.8), "rows": 2000} for method in METHODS]
+    path.write_text("".join(json.dumps(one) + "\n" for one in of_keel))
+    words = ["--cells", str(path), "--folder", str(tmp_path), "--rows", "2000"]
+    pictures.main([*words, "--collection", "keel"])
+    assert {one.name for one in tmp_path.glob("*.svg")} == {"comparison_keel_dark.svg", "comparison_keel_light.svg"}
+    with pytest.raises(SystemExit, match="no cells of the collection parquet with --rows 2000"):
+        pictures.main(words)
 
 
 def test_pictures_are_drawn_for_both_themes_and_repeat_byte_by_byte(cells, tmp_path):
