@@ -135,8 +135,8 @@ def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated) 
         return Choice(leaderboard, n_chosen, None, None, None, noise, False, False)
     estimate = noise.fitted.estimate
     asymmetry = noise_asymmetry(estimate)
-    is_relevant = estimate.noise_rate >= HEAVY_NOISE or asymmetry >= ASYMMETRIC_NOISE
-    equal_rows = contradicting_rows(fit, noise) if is_relevant else None
+    is_heavy = estimate.noise_rate >= HEAVY_NOISE
+    equal_rows = contradicting_rows(fit, noise) if is_heavy else None
     return Choice(
         leaderboard,
         n_chosen,
@@ -145,7 +145,7 @@ def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated) 
         asymmetry,
         None,
         estimate.identification.is_identified,
-        draws_labels=is_relevant and equal_rows is None,
+        draws_labels=equal_rows is None and (is_heavy or asymmetry >= ASYMMETRIC_NOISE),
         equal_rows=equal_rows,
     )
 

@@ -2,8 +2,9 @@
 
 Votes are divided where labels are wrong, but also where few similar rows have the same class, and the estimate of the
 noise can take the second for the first. Two rows with equal features have the same true class unless the classes
-overlap. So their labels disagree at least as often as errors in one of both make them disagree. If they disagree
-significantly less often than the estimate implies, fewer labels are wrong than it says.
+overlap. So their labels disagree at least as often as errors in one of both make them disagree, unless the errors
+follow the features. If they disagree significantly less often than an estimate of heavy noise implies, fewer labels are
+wrong than it says.
 """
 
 from typing import NamedTuple
