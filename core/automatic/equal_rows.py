@@ -7,6 +7,7 @@ follow the features. If they disagree significantly less often than an estimate 
 wrong than it says.
 """
 
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +54,8 @@ def _agreements(fit: Fit, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
     unpaired: dict[bytes, int] = {}
     agreements = []
     for row in np.flatnonzero((fit.data.weights > 0) & np.isin(codes, classes)).tolist():
-        features = fit.data.X[row].tobytes()
+        # Digests take less memory than the rows.
+        features = blake2b(fit.data.X[row].tobytes(), digest_size=16).digest()
         partner = unpaired.pop(features, None)
         if partner is None:
             unpaired[features] = row
