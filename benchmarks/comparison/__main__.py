@@ -2,7 +2,7 @@
 
 python -m benchmarks.comparison                     # everything; many hours on one core; continues where it was stopped
 python -m benchmarks.comparison --draws 1 --rows 2000 --noise uniform_0 uniform_40
-python -m benchmarks.comparison --collection keel --rows 2000 --draws 2   # tables that anyone can install
+python -m benchmarks.comparison --collection keel --rows 2000 --draws 3   # tables that anyone can install
 python -m benchmarks.comparison --print-only      # print the tables of the stored cells
 python -m benchmarks.comparison.pictures            # draw the critical-difference diagrams of the stored cells
 

@@ -52,6 +52,7 @@ class Split(NamedTuple):
 class Collection:
     """Tables that are read in the same way."""
 
+    name: str  # begins the names of its pictures
     title: str
     tables: dict[str, TableFile]
     held_out: tuple[str, ...]  # methods and defaults are not chosen by results on these

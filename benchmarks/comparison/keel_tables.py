@@ -92,4 +92,6 @@ def _stripped(values: NDArray[np.generic]) -> NDArray[np.generic]:
     return np.array([text.strip() for text in values], dtype=object) if values.dtype == object else values
 
 
-KEEL = Collection("Tables of the KEEL repository", KEEL_TABLES, tuple(KEEL_TABLES), keel_folder, read_columns)
+KEEL = Collection(
+    "comparison_keel", "Tables of the KEEL repository", KEEL_TABLES, tuple(KEEL_TABLES), keel_folder, read_columns
+)

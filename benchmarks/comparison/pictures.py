@@ -76,7 +76,7 @@ def diagram(noise: str, comparison: Comparison) -> Diagram:
     return Diagram(title, labels, difference, similar_groups(ranks, difference))
 
 
-def draw_pictures(measured: dict[str, Comparison], folder: Path, name: str = "comparison") -> None:
+def draw_pictures(measured: dict[str, Comparison], folder: Path, name: str) -> None:
     """Write one SVG per theme, `NAME_THEME.svg`, into the folder; the same comparisons give the same bytes."""
     diagrams = [diagram(noise, comparison) for noise, comparison in measured.items()]
     settings: Any = {"svg.hashsalt": "comparison", "font.family": "DejaVu Sans", "font.size": 10}
@@ -149,7 +149,8 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> None:
     chosen = parse_arguments(arguments)
-    tables = list(COLLECTIONS[chosen.collection].tables)
+    collection = COLLECTIONS[chosen.collection]
+    tables = list(collection.tables)
     stored = CellFile(chosen.cells, KEY).by_key().values()
     cells = [cell for cell in stored if cell["rows"] == chosen.rows and cell["table"] in tables]
     if not cells:
@@ -157,8 +158,7 @@ def main(arguments: list[str] | None = None) -> None:
             f"{chosen.cells} has no cells of the collection {chosen.collection} with --rows {chosen.rows}; "
             "measure them, or name another file with --cells."
         )
-    name = "comparison" if chosen.collection == "parquet" else f"comparison_{chosen.collection}"
-    draw_pictures(comparisons(cells, tables), chosen.folder, name)
+    draw_pictures(comparisons(cells, tables), chosen.folder, collection.name)
 
 
 if __name__ == "__main__":

@@ -54,4 +54,4 @@ def read_columns(folder: Path, name: str) -> Columns:
     return Columns(values, [feature in nominal for feature in features], rows["target"].to_numpy())
 
 
-PARQUET = Collection("Tables of the data folder", TABLES, HELD_OUT, data_folder, read_columns)
+PARQUET = Collection("comparison", "Tables of the data folder", TABLES, HELD_OUT, data_folder, read_columns)

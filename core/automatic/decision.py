@@ -73,7 +73,7 @@ class Choice(NamedTuple):
         if not self.is_identified:
             estimate += ", although the features predict the labels too badly to identify the noise"
         if self.equal_rows is not None:
-            return f"{estimate}, but {self._contradiction()}, so that trees are grown on the labels as they are"
+            return f"{estimate}, but {_contradiction(self.equal_rows)}, so that trees are grown on the labels as they are"
         if self.draws_labels:
             probabilities = "the probabilities of the true classes"
             return f"{estimate}, {self._cause()}, so that trees are grown on labels drawn from {probabilities}"
@@ -83,13 +83,6 @@ class Choice(NamedTuple):
         """Return why labels are drawn."""
         is_heavy = self.noise_rate is not None and self.noise_rate >= HEAVY_NOISE
         return f"which is {HEAVY_NOISE:.0%} or more" if is_heavy else "some classes more often than others"
-
-    def _contradiction(self) -> str:
-        """Return what contradicts the estimate."""
-        if self.equal_rows is None:
-            return ""
-        share = f"{self.equal_rows.n_agreeing} of {self.equal_rows.n_pairs} pairs"
-        return f"{share} of rows with equal features have equal labels, more than so much noise allows"
 
     def to_json(self) -> dict[str, Any]:
         """Return the choice as JSON values."""
@@ -123,6 +116,12 @@ def _members(n_chosen: int, n_candidates: int) -> str:
     if n_chosen == n_candidates:
         return f"All {n_candidates} forests of the search vote"
     return f"The {n_chosen} best of {n_candidates} forests by out-of-bag accuracy vote"
+
+
+def _contradiction(rows: EqualRows) -> str:
+    """Return in words what contradicts the estimate of the noise."""
+    share = f"{rows.n_agreeing} of {rows.n_pairs} pairs"
+    return f"{share} of rows with equal features have equal labels, more than so much noise allows"
 
 
 def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated) -> Choice:

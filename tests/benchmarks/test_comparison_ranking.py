@@ -104,7 +104,7 @@ def test_pictures_are_drawn_for_both_themes_and_repeat_byte_by_byte(cells, tmp_p
     drawn = []
     for name in ("once", "again"):
         (tmp_path / name).mkdir()
-        draw_pictures(measured, tmp_path / name)
+        draw_pictures(measured, tmp_path / name, "comparison")
         drawn.append({path.name: path.read_text() for path in (tmp_path / name).iterdir()})
     assert sorted(drawn[0]) == ["comparison_dark.svg", "comparison_light.svg"]
     assert drawn[0] == drawn[1]
