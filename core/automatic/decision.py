@@ -73,7 +73,8 @@ class Choice(NamedTuple):
         if not self.is_identified:
             estimate += ", although the features predict the labels too badly to identify the noise"
         if self.equal_rows is not None:
-            return f"{estimate}, but {_contradiction(self.equal_rows)}, so that trees are grown on the labels as they are"
+            contradiction = _contradiction(self.equal_rows)
+            return f"{estimate}, but {contradiction}, so that trees are grown on the labels as they are"
         if self.draws_labels:
             probabilities = "the probabilities of the true classes"
             return f"{estimate}, {self._cause()}, so that trees are grown on labels drawn from {probabilities}"
