@@ -14,9 +14,9 @@ from app.context import ServiceContext
 from app.datasets.service import DatasetService
 from app.jobs.lease import Claim
 from app.predictions.coercion import Leniency
+from app.predictions.dataset_rows import tables_of_dataset
 from app.predictions.encoded_rows import RowsInFile, write_rows
 from app.predictions.results import register_result
-from app.predictions.row_readers import tables_of_dataset
 from app.predictions.service import PredictionService, ServedModel
 from app.predictions.specs import PredictSpec
 from app.predictions.store import ResultHead, write_result

@@ -13,6 +13,7 @@ from app.datasets.formats import TEXT_FORMATS, FileFormat, detect_format
 from app.datasets.json_lines import read_json_lines
 from app.datasets.options import ReadingOptions
 from app.datasets.reading import TableReader, check_names
+from app.datasets.scratch_files import remove_scratch, scratch_files
 from app.datasets.text_encoding import UTF8, encoding_of, write_as_utf8
 from app.datasets.text_families import nulls_of
 from app.datasets.upload_warnings import UploadWarning
@@ -40,23 +41,13 @@ def open_table(
     Raises:
         The errors of an unreadable file in `app.datasets.errors`.
     """
-    as_utf8, cells = _scratch_files(scratch)
+    as_utf8, cells = scratch_files(scratch)
     try:
         table = _opened(path, declared, options, limits, (as_utf8, cells))
         check_names(table.reader.schema.names, limits)
         yield table
     finally:
         remove_scratch(scratch)
-
-
-def remove_scratch(scratch: Path) -> None:
-    """Remove the new files of `open_table`, which a killed process leaves behind."""
-    for path in _scratch_files(scratch):
-        path.unlink(missing_ok=True)
-
-
-def _scratch_files(scratch: Path) -> tuple[Path, Path]:
-    return scratch.with_suffix(".utf8"), scratch.with_suffix(".cells")
 
 
 def _opened(

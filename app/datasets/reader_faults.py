@@ -4,17 +4,29 @@ from app.datasets.errors import TooManyCategories, UnreadableFile
 from app.errors import DecodedTooLarge
 from app.settings import Limits
 
+_LESS_MEMORY = (
+    "write it with smaller row groups (`row_group_size=10_000` of `to_parquet` of pandas and `write_table` of pyarrow) "
+    "or record batches (`chunksize=10_000` of `to_feather`, `max_chunksize=10_000` of `write_table` of pyarrow's "
+    "stream writer), with shorter texts and labels or fewer columns, or raise the limit"
+)
+
 
 def decoded_too_large(limits: Limits) -> DecodedTooLarge:
     """Return the error of a table that cannot be read within the limit of memory."""
+    return DecodedTooLarge.at("/file", f"reading the file {_too_much(limits)}; {_LESS_MEMORY}")
+
+
+def crashed(limits: Limits) -> UnreadableFile:
+    """Return the error of a file whose reader crashed, as some libraries do when they get no memory."""
     detail = (
-        f"reading the file takes more than {limits.max_decoded_bytes} bytes of memory, the limit "
-        "BRISTLECONE_MAX_DECODED_BYTES; write it with smaller row groups (`row_group_size=10_000` of `to_parquet` of "
-        "pandas and `write_table` of pyarrow) or record batches (`chunksize=10_000` of `to_feather`, "
-        "`max_chunksize=10_000` of `write_table` of pyarrow's stream writer), with shorter texts and labels or fewer "
-        "columns, or raise the limit"
+        "the reader of the file crashed: either the file is damaged, which writing it again would mend, or reading it "
+        f"{_too_much(limits)}; in that case, {_LESS_MEMORY}"
     )
-    return DecodedTooLarge.at("/file", detail)
+    return UnreadableFile.at("/file", detail)
+
+
+def _too_much(limits: Limits) -> str:
+    return f"takes more than {limits.max_decoded_bytes} bytes of memory, the limit BRISTLECONE_MAX_DECODED_BYTES"
 
 
 def summary_too_large(max_bytes: int) -> TooManyCategories:

@@ -11,9 +11,9 @@ from typing import Any
 
 from app.datasets.errors import UPLOAD_ERRORS, TooManyUploads, UploadReaderLost, UploadTooSlow
 from app.datasets.formats import FileFormat, PlainFile
-from app.datasets.opening import remove_scratch
 from app.datasets.options import UploadOptions
-from app.datasets.reader_faults import unreadable
+from app.datasets.reader_faults import crashed, unreadable
+from app.datasets.scratch_files import remove_scratch
 from app.datasets.table_summary import TableSummary
 from app.errors import FieldError, ServiceError
 from app.operations.forked_client import ChildEnded, Conversation, ForkServer
@@ -103,7 +103,7 @@ def _explained(ended: ChildEnded, limits: Limits) -> ServiceError:
         return UploadTooSlow.at("/file", detail)
     if ended.was_lost:
         return _lost()
-    return unreadable(f"its reader {ended}")
+    return crashed(limits) if ended.crashed else unreadable(f"reading it failed: {ended}")
 
 
 def _lost() -> UploadReaderLost:

@@ -51,6 +51,11 @@ class ChildEnded(Exception):
         """Whether it ended, or never began, for a reason outside of it, such as the lack of memory or processes."""
         return self.exit_code in (None, -signal.SIGKILL, NOT_BEGUN)
 
+    @property
+    def crashed(self) -> bool:
+        """Whether a library ended it: by a damaged file, or because it does not handle the lack of memory."""
+        return self.exit_code in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS)
+
     @staticmethod
     def _described(exit_code: int | None) -> str:
         if exit_code is None:

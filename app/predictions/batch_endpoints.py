@@ -24,8 +24,8 @@ from app.predictions.endpoints import MODEL_ERRORS, RULES
 from app.predictions.errors import FORM_ERRORS, INPUT_ERRORS, SIZE_ERRORS
 from app.predictions.forms import RESERVED
 from app.predictions.job_intake import JobIntake, identity_of
+from app.predictions.media_types import FORMATS, JSON
 from app.predictions.remote_rows import READING_ERRORS
-from app.predictions.row_readers import FORMATS, JSON
 from app.predictions.schemas import REQUEST_EXAMPLES, Predictions, PredictRequest
 from app.predictions.writers import WRITABLE, WRITERS
 from app.requests.errors import JobTooLarge

@@ -8,13 +8,13 @@ from typing import IO, Any
 
 from fastapi import Request
 
-from app.datasets.opening import remove_scratch
+from app.datasets.scratch_files import remove_scratch
 from app.errors import UnsupportedMediaType
 from app.http.json_body import JsonBodies, body_chunks, is_json, media_type_of
 from app.http.json_cost import JsonCost
 from app.predictions.errors import DuplicateName, pointer
 from app.predictions.forms import RESERVED
-from app.predictions.row_readers import FORMATS, JSON, READABLE
+from app.predictions.media_types import FORMATS, JSON, READABLE
 from app.settings import Settings
 from app.storage.disk_space import DiskSpace
 from app.storage.staging import staged_path

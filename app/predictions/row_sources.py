@@ -10,8 +10,8 @@ from app.datasets.service import DatasetService
 from app.datasets.store import DatasetStore
 from app.http.json_body import validated
 from app.predictions.body import ReceivedBody, with_parameters
+from app.predictions.media_types import FORMATS, JSON
 from app.predictions.remote_rows import RemoteRows
-from app.predictions.row_readers import FORMATS, JSON
 from app.predictions.schemas import PredictParameters, PredictRequest
 from app.storage.database import SessionFactory, reading
 

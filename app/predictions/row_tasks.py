@@ -12,10 +12,11 @@ from app.datasets.formats import FileFormat
 from app.datasets.upload_tasks import Task
 from app.http.json_parsing import parse_json_body
 from app.predictions.coercion import FeatureEncoder, Leniency
+from app.predictions.dataset_rows import tables_of_dataset
 from app.predictions.encoded_rows import write_rows
 from app.predictions.errors import DuplicateName
 from app.predictions.forms import Table
-from app.predictions.row_readers import tables_of_dataset, tables_of_document, tables_of_file
+from app.predictions.row_readers import tables_of_document, tables_of_file
 from app.settings import Limits
 from core import Column
 

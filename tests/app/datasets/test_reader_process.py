@@ -259,7 +259,8 @@ class TestRemoteReader:
             with remote_reader(Limits(max_decoded_bytes=n_mebibytes * MEBIBYTE)) as remote:
                 return remote.ingest(PlainFile(tmp_path / "file", "", 0), None, OPTIONS, tmp_path / "canonical")
 
-        with pytest.raises(DecodedTooLarge, match="BRISTLECONE_MAX_DECODED_BYTES") as caught:
+        # The second one where pyarrow crashes instead of reporting that it got no memory, as with 91 to 94 MiB.
+        with pytest.raises((DecodedTooLarge, UnreadableFile), match="BRISTLECONE_MAX_DECODED_BYTES") as caught:
             ingested(None)
         assert "`row_group_size=10_000`" in caught.value.detail
         assert "`max_chunksize=10_000`" in caught.value.detail
