@@ -7,6 +7,7 @@ line has these and its own.
 import argparse
 import csv
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -40,6 +41,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         with Client(options.url, options.key) as client:
             return command(client, options)
+    except BrokenPipeError:
+        # The reader of a pipe, such as `head`, has all that it wanted. What is buffered must not be written at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (BristleconeError, OSError, ValueError, TypeError) as error:
         print(f"bristlecone: {error}", file=sys.stderr)
         return 1
@@ -139,7 +144,10 @@ def _train(client: Client, options: argparse.Namespace) -> int:
         _data(client, options), {"kind": kind, **loss, **parameters}, name=options.name, seed=options.seed
     )
     model = job.wait()
-    print(f"{model.name}:{model.version}  {_scores(model)}")
+    given, true = _accuracies(model)
+    print(f"{model.name}:{model.version}  accuracy by given labels {given}, by true labels (estimate) {true}")
+    if model.choice:
+        print(model.choice["reason"])
     return 0
 
 
@@ -153,9 +161,13 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _scores(model: Model) -> str:
-    test = model.metrics.get("test") or {}
-    return f"accuracy {test['accuracy']:.3f} on held-out rows" if "accuracy" in test else "not evaluated"
+def _accuracies(model: Model) -> tuple[str, str]:
+    """Return the accuracy on held-out rows by their given labels, and by their true labels as estimated."""
+    test, corrected = model.metrics.get("test") or {}, model.metrics.get("test_corrected") or {}
+    given = f"{test['accuracy']:.3f}" if "accuracy" in test else "not evaluated"
+    if corrected.get("accuracy") is None:
+        return given, "not estimated"
+    return given, f"{corrected['accuracy']:.3f} ± {corrected['standard_error']:.3f}"
 
 
 def _predict(client: Client, options: argparse.Namespace) -> int:
@@ -214,8 +226,9 @@ def _sweep(client: Client, options: argparse.Namespace) -> int:
 
 
 def _models(client: Client, options: argparse.Namespace) -> int:
-    rows = [[f"{model.name}:{model.version}", model.raw["kind"], _scores(model), model.id] for model in client.models()]
-    _print_table(("model", "kind", "score", "id"), rows)
+    models = client.models()
+    rows = [[f"{one.name}:{one.version}", one.raw["kind"], *_accuracies(one), one.id] for one in models]
+    _print_table(("model", "kind", "by given labels", "by true labels", "id"), rows)
     return 0
 
 

@@ -44,5 +44,14 @@ class ModelHandle:
         metrics: dict[str, Any] = self.raw["metrics"]
         return metrics
 
+    @property
+    def choice(self) -> dict[str, Any] | None:
+        """Return what `auto` chose and why: its `reason` in a sentence, the leaderboard and the estimate of the noise.
+
+        None for other kinds of models, and in lists.
+        """
+        choice: dict[str, Any] | None = (self.raw.get("fitted") or {}).get("choice")
+        return choice
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name}:{self.version}, kind={self.raw['kind']!r}, id={self.id!r})"

@@ -63,7 +63,7 @@ def _equal_rows(entry: Any) -> EqualRows | None:
 
 def _check_noise(choice: Choice) -> None:
     flags = (choice.is_identified, choice.draws_labels)
-    if any(type(flag) is not bool for flag in flags):
+    if any(type(flag) is not bool for flag in (*flags, choice.is_out_of_time)):
         raise ArtifactError("a flag of the choice is not a boolean.")
     if choice.equal_rows is not None and (choice.draws_labels or choice.not_estimated is not None):
         raise ArtifactError("the choice relies on an estimate of the noise that equal rows contradict.")

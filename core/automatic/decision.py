@@ -25,7 +25,7 @@ HEAVY_NOISE = 0.3
 ASYMMETRIC_NOISE = 0.05
 _OBSTACLES: dict[NotEstimated, str] = {
     "class_weight": "class weights would bias an estimate of the noise",
-    "few_rows": "there are too few rows to estimate how many labels are wrong",
+    "few_rows": "there are too few rows of each class to estimate how many labels are wrong",
     "many_classes": "there are too many classes to estimate how many labels are wrong",
     "one_class": "all labels are equal",
 }
@@ -45,6 +45,7 @@ class Choice(NamedTuple):
     draws_labels: bool  # whether trees are grown on labels drawn from the probabilities of the true classes
     kernel_ridge: RidgeShare | None = None  # share of a regression in the vote; None without one
     equal_rows: EqualRows | None = None  # rows whose labels contradict the estimate, which is then not relied on
+    is_out_of_time: bool = False  # whether `time_budget` was over before all was tried
 
     @property
     def chosen(self) -> tuple[ScoredCandidate, ...]:
@@ -56,14 +57,19 @@ class Choice(NamedTuple):
         best, subject = self.leaderboard[0], "it" if len(self.leaderboard) == 1 else "the best"
         return (
             f"{_members(self.n_chosen, len(self.leaderboard))}: {subject} is right on {best.score:.1%} "
-            f"± {best.score_error:.1%} of the given labels out of bag; {self._ridge()}{self._noise()}."
+            f"± {best.score_error:.1%} of the given labels out of bag; {self._time()}{self._ridge()}{self._noise()}."
         )
+
+    def _time(self) -> str:
+        if not self.is_out_of_time:
+            return ""
+        return "the time budget was over before other forests, or a regression beside them, were tried; "
 
     def _ridge(self) -> str:
         if self.kernel_ridge is None:
             return ""
         ridge = self.kernel_ridge
-        changed = f"which is then right on {ridge.score:.2%} of them instead of {ridge.forests_score:.2%}"
+        changed = f"which is right on {ridge.score:.2%} of them with it and on {ridge.forests_score:.2%} without it"
         return f"a kernel ridge regression has {ridge.share:.0%} of the vote, {changed}; "
 
     def _noise(self) -> str:
@@ -78,7 +84,12 @@ class Choice(NamedTuple):
         if self.draws_labels:
             probabilities = "the probabilities of the true classes"
             return f"{estimate}, {self._cause()}, so that trees are grown on labels drawn from {probabilities}"
-        return f"{estimate}, which is less than {HEAVY_NOISE:.0%}, so that trees are grown on the labels as they are"
+        return f"{estimate}, {self._lightness()}, so that trees are grown on the labels as they are"
+
+    def _lightness(self) -> str:
+        """Return how the estimate compares with heavy noise, where it may be rounded to the same figure."""
+        is_close = f"{self.noise_rate:.1%}" == f"{HEAVY_NOISE:.1%}"
+        return f"which is {'just below' if is_close else 'less than'} {HEAVY_NOISE:.0%}"
 
     def _cause(self) -> str:
         """Return why labels are drawn."""
@@ -98,6 +109,7 @@ class Choice(NamedTuple):
             "n_chosen": self.n_chosen,
             "kernel_ridge": None if self.kernel_ridge is None else self.kernel_ridge._asdict(),
             "equal_rows": None if self.equal_rows is None else self.equal_rows._asdict(),
+            "is_out_of_time": self.is_out_of_time,
             "leaderboard": [
                 {
                     "number": one.number,

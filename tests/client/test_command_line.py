@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +30,9 @@ def bristlecone(service: RunningService | str, *arguments: Any) -> subprocess.Co
 def test_from_a_file_to_predictions(service: RunningService, table: Path, tmp_path: Path) -> None:
     trained = bristlecone(service, "train", table, "--target", "repaid", "--name", "cli", "--set", "n_fits=2")
     assert trained.returncode == 0, trained.stderr
-    assert trained.stdout.startswith("cli:1  accuracy 0.")
+    scores, reason = trained.stdout.splitlines()
+    assert re.fullmatch(r"cli:1  accuracy by given labels 0\.\d+, by true labels \(estimate\) 0\.\d+ ± 0\.\d+", scores)
+    assert "of the given labels out of bag" in reason
     assert "cli:1" in bristlecone(service, "models").stdout
     output = tmp_path / "predicted.csv"
     predicted = bristlecone(service, "predict", table, "--model", "cli", "--out", output)
@@ -37,6 +40,13 @@ def test_from_a_file_to_predictions(service: RunningService, table: Path, tmp_pa
     rows = list(csv.DictReader(output.read_text().splitlines()))
     assert len(rows) == 300
     assert list(rows[0]) == ["label", "p.no", "p.yes"]
+    closed = subprocess.run(
+        f"{sys.executable} -m bristlecone models --url {service.url} | true",
+        shell=True,
+        capture_output=True,
+        check=True,
+    )
+    assert closed.stderr == b""
     labels = list(csv.reader(io.StringIO(bristlecone(service, "predict", table, "--model", "cli", "--labels").stdout)))
     assert labels == [["label"], *([row["label"]] for row in rows)]
 

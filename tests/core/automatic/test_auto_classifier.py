@@ -227,7 +227,7 @@ def test_too_few_rows_to_judge_are_learned_as_they_are():
     model = core.AutoClassifier(random_state=0, n_fits=2).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
     assert model.noise_estimate_ is None
     assert model.choice_.noise_rate is None
-    assert "too few rows to estimate" in model.reason_
+    assert "too few rows of each class to estimate" in model.reason_
 
 
 def test_class_weights_prevent_an_estimate():

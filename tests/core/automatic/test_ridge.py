@@ -55,9 +55,14 @@ def test_rows_of_a_group_are_not_judged_by_each_other():
     assert model.kernel_ridge_ is None
 
 
-def test_a_regression_is_not_begun_after_the_deadline():
+def test_a_regression_is_not_begun_after_the_deadline(tmp_path):
     X, y = straight_boundary()
-    assert core.AutoClassifier(random_state=0, time_budget=1e-9).fit(X, y).kernel_ridge_ is None
+    model = core.AutoClassifier(random_state=0, time_budget=1e-9).fit(X, y)
+    assert model.kernel_ridge_ is None
+    assert "the time budget was over before" in model.reason_
+    core.save(model, tmp_path / "model")
+    assert core.load(tmp_path / "model").choice_ == model.choice_
+    assert "time budget" not in core.AutoClassifier(random_state=0, time_budget=1e9).fit(X, y).reason_
 
 
 def test_wide_tables_are_compared_by_their_most_important_features():
