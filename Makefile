@@ -4,9 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PACKAGES := app core workers client migrations
-# Two more than processors: many tests wait for services that they have started. The slowest files run first.
-TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
-TEST_IN_PARALLEL = --numprocesses $(TEST_PROCESSES) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Three more than processors: many tests wait for services that they have started. The slowest files run first.
+TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 3)
+TEST_IN_PARALLEL = --numprocesses $(TEST_PROCESSES) --maxprocesses 5 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo serve test coverage check format docs reference bench lock clean

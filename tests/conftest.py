@@ -28,9 +28,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> BySharedServ
     return BySharedService(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+def pytest_collection() -> None:
+    """Collect no garbage while tests are collected: nearly all that is made lives to the end."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Exempt all that was imported from garbage collection, most of all from the one at the end of the process."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import core
+from tests.compile_kernels import RANDOM_CUT_LOSSES
 
 ESTIMATORS = [
     core.TreeClassifier(random_state=0),
@@ -93,7 +94,15 @@ def test_weights_that_are_all_zero_are_refused(estimator):
 
 
 @pytest.mark.parametrize("factor", [3, 1e200, 1e-200, 2.0**900, 2.0**-900], ids=lambda factor: f"{factor:g}")
-@pytest.mark.parametrize("loss", [kind for kind in core.LOSSES if kind != "credal"])
+@pytest.mark.parametrize(
+    ("estimator", "loss"),
+    [
+        *((estimator, loss) for estimator in ESTIMATORS[:2] for loss in core.LOSSES if loss != "credal"),
+        *((ESTIMATORS[2], loss) for loss in RANDOM_CUT_LOSSES),
+    ],
+    indirect=["estimator"],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
 def test_only_ratios_of_weights_matter(estimator, loss, factor):
     X, y = blobs()
     plain = clone(estimator).set_params(loss=loss, n_jobs=1).fit(X, y)

@@ -6,6 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import core
+from tests.compile_kernels import RANDOM_CUT_LOSSES
 from tests.core import oracles
 from tests.core.growth.grown_trees import node_bytes
 
@@ -24,7 +25,7 @@ random_cuts = {"splitter": "random", "random_state": 0}
 limits = st.integers(2, 6)
 losses_and_options = (
     st.tuples(losses, st.just({}))
-    | st.tuples(st.sampled_from(LOSSES), st.just(random_cuts))
+    | st.tuples(st.sampled_from(RANDOM_CUT_LOSSES), st.just(random_cuts))
     | st.tuples(st.sampled_from(["gini", "entropy"]), st.builds(lambda n: {"max_leaf_nodes": n}, limits))
     | st.tuples(st.just("gini"), st.builds(lambda n: {"max_leaf_nodes": n, **random_cuts}, limits))
 )
@@ -185,8 +186,13 @@ def test_splits_lower_the_risk_by_more_than_min_risk_decrease(table, loss_and_op
     assert (gain * share > 0.02 - tolerance(loss)).all()
 
 
-@pytest.mark.parametrize("kind", ["tree", "forest", "extra_trees"])
-@pytest.mark.parametrize("loss", ["gini", "adaptive_ne", "gce", "credal"])
+@pytest.mark.parametrize(
+    ("kind", "loss"),
+    [
+        *((kind, loss) for kind in ("tree", "forest") for loss in ("gini", "adaptive_ne", "gce", "credal")),
+        *(("extra_trees", loss) for loss in RANDOM_CUT_LOSSES),
+    ],
+)
 def test_trees_do_not_depend_on_the_number_of_threads(kind, loss):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(700, 9))
