@@ -55,7 +55,7 @@ class Collection:
     name: str  # begins the names of its pictures
     title: str
     tables: dict[str, TableFile]
-    held_out: tuple[str, ...]  # methods and defaults are not chosen by results on these
+    held_out: tuple[str, ...]  # tables whose results are printed a second time, on their own
     folder: Callable[[Path | None], Path]  # the chosen folder, or the default one; raises MissingData
     columns: Callable[[Path, str], Columns]  # of a table in the folder; raises MissingData
 
