@@ -10,7 +10,7 @@ import pyarrow as pa
 from app.audits.errors import IssuesMissing
 from app.audits.records import JudgedRows
 from app.storage.content_store import ContentStore
-from app.storage.database import refuse_in_transaction
+from app.storage.write_transactions import refuse_in_transaction
 
 _SCHEMA = pa.schema(
     [

@@ -23,7 +23,7 @@ from app.datasets.table_summary import TableSummary
 from app.datasets.target_profiling import TargetProfile, TargetProfiler, target_warnings
 from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
 from app.settings import Limits
-from app.storage.database import refuse_in_transaction
+from app.storage.write_transactions import refuse_in_transaction
 
 
 @dataclass(frozen=True)

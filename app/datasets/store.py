@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from app.datasets.errors import DatasetFileDamaged, DatasetFileMissing
 from app.datasets.stored_table import TrainingTable, read_column, read_rows, read_samples, read_table
-from app.storage.database import refuse_in_transaction
 from app.storage.file_store import FileStore
+from app.storage.write_transactions import refuse_in_transaction
 
 
 class DatasetStore(FileStore):

@@ -4,7 +4,6 @@ SQLite has one write transaction at a time: while one is open, all other request
 runs inside `writing`: no file is read, written, parsed or hashed. What could be slow calls `refuse_in_transaction`.
 """
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,6 +21,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from app.settings import DatabaseSettings
 from app.storage.error_messages import hide_row_data
 from app.storage.json_text import to_json_text
+from app.storage.write_transactions import marked_as_writing, refuse_in_transaction
 
 SessionFactory = sessionmaker[Session]
 
@@ -136,36 +136,17 @@ class Changes:
 changes: ContextVar[Changes | None] = ContextVar("changes", default=None)
 
 
-class _Thread(threading.local):
-    is_writing = False
-
-
-_thread = _Thread()
-
-
 @contextmanager
 def writing(sessions: SessionFactory) -> Iterator[Session]:
     """Yield a session that commits when the block ends and rolls back if it raises."""
     refuse_in_transaction("a second write transaction")
     with sessions() as session, session.begin():
-        _thread.is_writing = True
-        try:
+        with marked_as_writing():
             yield session
             session.flush()
-        finally:
-            _thread.is_writing = False
         # If the connection is lost during the commit, it is not known whether the changes were made.
         if (record := changes.get()) is not None:
             record.possible = True
-
-
-def refuse_in_transaction(work: str) -> None:
-    """Raise RuntimeError if this thread has a write transaction open.
-
-    work: noun phrase for what is about to run, which can be slow.
-    """
-    if _thread.is_writing:
-        raise RuntimeError(f"{work} inside a write transaction, which keeps all others waiting; do it before or after")
 
 
 @contextmanager

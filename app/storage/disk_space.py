@@ -6,8 +6,6 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy.exc import DBAPIError
-
 from app.errors import StorageFull
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -40,7 +38,8 @@ def is_full(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, StorageFull) or (isinstance(error, OSError) and error.errno in _FULL):
             return True
-        if isinstance(error, DBAPIError) and _is_full_database(error.orig):
+        # Errors of SQLAlchemy have that of the driver. The reader of uploads, which is here as well, imports neither.
+        if _is_full_database(getattr(error, "orig", error)):
             return True
         error = error.__cause__
     return False

@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
 
-from app.storage.database import refuse_in_transaction
 from app.storage.disk_space import DiskSpace
 from app.storage.staging import DISCARDED_SUFFIX, staged_path
+from app.storage.write_transactions import refuse_in_transaction
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 #: Answers of file systems without hard links, and of those that allow no more of them.

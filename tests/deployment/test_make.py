@@ -183,7 +183,7 @@ class TestServing:
 
     @staticmethod
     def _check_that_ctrl_c_ends_another_demo(home: Path, port: int) -> None:
-        """Start it again in the same home, and interrupt it when it has queued the same jobs as before."""
+        """Start it again in the same home, and interrupt it when it has queued a job of the same name as before."""
         with subprocess.Popen(
             ["make", "demo"],
             cwd=ROOT,
@@ -193,7 +193,7 @@ class TestServing:
             start_new_session=True,
         ) as terminal:
             wait_until(lambda: responds(f"http://127.0.0.1:{port}/readyz"), START_SECONDS, "the service being ready")
-            wait_until(lambda: _n_jobs(port) == 12, 60, "as many jobs again being queued")
+            wait_until(lambda: _n_jobs(port) > 6, 60, "another job being queued")
             os.killpg(terminal.pid, signal.SIGINT)
             terminal.communicate(timeout=60)
         wait_until(lambda: service_processes(home) == [], 10, "every process ending")

@@ -18,9 +18,9 @@ from tests.service_process import RunningService, wait_until
 
 pytestmark = pytest.mark.slow
 
-#: 240,000 rows with 7 features and 3 classes, which a worker predicts in three parts, each in about a second.
+#: 240,000 rows with 7 features and 3 classes, which a worker predicts in three parts, each in about half a second.
 N_COPIES = 80
-FOREST = {"kind": "forest", "n_estimators": 600}
+FOREST = {"kind": "forest", "n_estimators": 300}
 TABLE = {"Content-Type": "text/csv"}
 
 
