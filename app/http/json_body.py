@@ -33,6 +33,7 @@ from app.errors import (
 )
 from app.http.json_cost import JsonCost
 from app.http.json_parsing import parse_json_body
+from app.http.known_keys import with_known_names
 from app.http.memory_budget import MemoryBudget
 from app.http.text_limit import Path as TextPath
 from app.http.text_limit import require_short_texts
@@ -213,7 +214,7 @@ def validated(model: type[Model], document: Any, within: str = "body") -> Model:
         return model.model_validate(document)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        located = [{**item, "loc": (within, *item["loc"])} for item in errors]
+        located = [{**with_known_names(model, item), "loc": (within, *item["loc"])} for item in errors]
         raise RequestValidationError(located, body=document) from error
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from app.errors import FieldError, pointer_token
+from app.errors import FieldError, nearest, pointer_token, some_of
 
 #: Error as the framework reports it: `type`, `loc`, `input` and, with bounds and choices, `ctx`.
 Item = Mapping[str, Any]
@@ -80,13 +80,25 @@ def _shown(value: Any) -> str:
 
 
 def _unknown_kind(name: str, item: Item) -> str:
-    context = item["ctx"]
-    return f"{_discriminator(item)} is {context['tag']!r:.80}; it must be one of {context['expected_tags']}"
+    kind, value = _discriminator(item), item.get("input")
+    # The framework reports the text of a value that is none.
+    tag = value.get(kind) if isinstance(value, dict) else item["ctx"]["tag"]
+    return f"{kind} is {_shown(tag)}; it must be one of {item['ctx']['expected_tags']}"
 
 
 def _no_kind(name: str, item: Item) -> str:
-    kind = _discriminator(item)
-    return f"{kind} is missing in {name}; add it, because it selects one of the alternatives"
+    kind, known = _discriminator(item), item["ctx"].get("known")
+    choice = f"one of {some_of(known)}" if known else "it selects one of the alternatives"
+    return f"{kind} is missing in {name}; add it: {choice}"
+
+
+def _unknown_key(name: str, item: Item) -> str:
+    known = (item.get("ctx") or {}).get("known")
+    if not known:
+        return f"{name} is not a known key here; remove it or correct its spelling"
+    near = nearest(name, known)
+    remove = " Remove it, or use" if near else "; remove it, or use"
+    return f"{name} is not a known key here{near}{remove} one of {some_of(known)}"
 
 
 def _discriminator(item: Item) -> str:
@@ -96,7 +108,7 @@ def _discriminator(item: Item) -> str:
 #: Sentences of errors that are not about a value.
 _WHOLE_SENTENCES: dict[str, Callable[[str, Item], str]] = {
     "missing": lambda name, _: f"{name} is missing; it is required, add it" if name else "the body is empty; send JSON",
-    "extra_forbidden": lambda name, _: f"{name} is not a known key here; remove it or correct its spelling",
+    "extra_forbidden": _unknown_key,
     "too_many_files": lambda name, _: f"{name} is given more than once; upload one file at a time",
     "union_tag_invalid": _unknown_kind,
     "union_tag_not_found": _no_kind,

@@ -38,7 +38,7 @@ def evaluation_problems(evaluation: EvaluationSpec, dataset: DatasetSummary) -> 
     """Yield the reasons why models of the data set cannot be scored in this way; test data sets are not checked."""
     if isinstance(evaluation, Holdout):
         for problem in holdout_problems(evaluation.test_fraction, dataset, "/evaluation"):
-            yield FieldError(problem.pointer, f'{problem.detail}, or use {{"kind": "none"}}')
+            yield FieldError(problem.pointer, f'{problem.detail}, or set evaluation to {{"kind": "none"}}')
     if isinstance(evaluation, CrossValidation):
         yield from _cross_validation_problems(evaluation.folds, dataset)
 

@@ -112,7 +112,20 @@ def test_fields_of_an_upload(client: TestClient) -> None:
             "rates[1] is 'a'; it must be ",
         ),
         ({"seed": "0"}, "/seed", "seed is '0'; it must be an integer"),
-        ({"colour": 1}, "/colour", "colour is not a known key here; remove it or correct its spelling"),
+        ({"colour": 1}, "/colour", "colour is not a known key here; remove it, or use one of 'data', 'dataset_id', "),
+        (
+            {"model": {"kind": "auto", "timebudget": 3}},
+            "/model/timebudget",
+            "timebudget is not a known key here; did you mean 'time_budget'? Remove it, or use one of "
+            "'class_weight', 'kind', 'n_fits', 'time_budget'",
+        ),
+        (
+            {"model": {"kind": "tree", "loss": {"kind": "gce", "p": 0.5}}},
+            "/model/loss/p",
+            "p is not a known key here; remove it, or use one of 'kind', 'q'",
+        ),
+        ({"model": {"kind": None}}, "/model", "kind is null; it must be one of 'tree', 'forest', "),
+        ({"model": {"n_fits": 3}}, "/model", "kind is missing in model; add it: one of 'adaboost', "),
         ({"model": {"kind": "stump"}}, "/model", "kind is 'stump'; it must be one of 'tree', 'forest', "),
         ({"model": "stump"}, "/model", "kind is 'stump'; it must be one of 'tree', 'forest', "),
         (
