@@ -16,8 +16,9 @@ from core.warmup.kernels import warm_up_category_ranking, warm_up_fit, warm_up_p
 from tests.core.kernels.criteria_by_hand import ONE_OF_EACH, node_impurity
 
 #: Losses that tests combine with random cuts, of which growth is compiled for each. The search for random cuts does not
-#: depend on the formula of a loss: these have packed counts, a weighted mean of impurities, and a gain of two children.
-RANDOM_CUT_LOSSES = ("gini", "entropy", "twoing")
+#: depend on the formula of a loss: these have packed counts, a weighted mean of impurities, a gain of two children, and
+#: probabilities that are optimized. Tests of saved models and of tabled powers add `adaptive_ne` and `gce`.
+RANDOM_CUT_LOSSES = ("gini", "entropy", "twoing", "credal")
 _BACKWARD = {"kind": "backward", "transition": [[0.9, 0.1], [0.2, 0.8]]}
 
 

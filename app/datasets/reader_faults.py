@@ -20,7 +20,7 @@ def crashed(limits: Limits) -> UnreadableFile:
     """Return the error of a file whose reader crashed, as some libraries do when they get no memory."""
     detail = (
         "the reader of the file crashed: either the file is damaged, which writing it again would mend, or reading it "
-        f"{_too_much(limits)}; in that case, {_LESS_MEMORY}"
+        f"{_too_much(limits)}; in that case, send fewer rows, {_LESS_MEMORY}"
     )
     return UnreadableFile.at("/file", detail)
 

@@ -105,8 +105,8 @@ def _service_error(request: Request, error: Exception) -> JSONResponse:
 
 def _request_validation_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    errors = field_errors(error.errors(), error.body)
-    first, others = errors[0], len(errors) - 1
+    errors, n_errors = field_errors(error.errors(), error.body)
+    first, others = errors[0], n_errors - 1
     more = f" ({others} further faults; see errors)" if others else ""
     detail = f"At {first.pointer}: {first.detail.removesuffix('.')}{more}."
     return problem_response(422, Invalid.code, Invalid.title, detail, errors)

@@ -1,7 +1,7 @@
 """What could stand in place of an unknown key or a missing kind: the framework does not say it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -15,17 +15,25 @@ def with_known_names(model: type[BaseModel], item: Mapping[str, Any]) -> Mapping
     item: error as the framework reports it, with a location in the body. Others than those of unknown keys and missing
     kinds are returned as they are.
     """
+    # All entries of a list are alike, so that few locations differ.
+    location = tuple(0 if isinstance(part, int) else part for part in item["loc"])
     if item["type"] == "extra_forbidden":
-        known = _keys(_inside(model, item["loc"][:-1]))
+        known = _known_keys(model, location[:-1])
     elif item["type"] == "union_tag_not_found":
-        known = [kind for mapping in map(_kinds, _inside(model, item["loc"])) for kind in mapping]
+        known = _known_kinds(model, location)
     else:
         return item
     return {**item, "ctx": {**item.get("ctx", {}), "known": known}}
 
 
-def _keys(branches: Sequence[Schema]) -> list[str]:
-    return sorted({name for branch in branches for name in branch.get("properties", ())})
+@lru_cache(1_000)
+def _known_keys(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
+    return sorted({name for branch in _inside(model, location) for name in branch.get("properties", ())})
+
+
+@lru_cache(1_000)
+def _known_kinds(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
+    return [kind for mapping in map(_kinds, _inside(model, location)) for kind in mapping]
 
 
 def _inside(model: type[BaseModel], location: Sequence[str | int]) -> list[Schema]:

@@ -5,9 +5,10 @@ The framework reports one error per member of a union. The errors of one field b
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
-from app.errors import FieldError, nearest, pointer_token, some_of
+from app.errors import MAX_FIELD_ERRORS, FieldError, nearest, pointer_token
 
 #: Error as the framework reports it: `type`, `loc`, `input` and, with bounds and choices, `ctx`.
 Item = Mapping[str, Any]
@@ -17,15 +18,19 @@ _OWN_SENTENCES = ("value_error", "assertion_error")
 _ANOTHER_KIND = "of another kind; the documentation of the route describes what it can be"
 
 
-def field_errors(items: Iterable[Item], body: Any) -> list[FieldError]:
-    """Return one error per invalid field. body: the parsed body, in which the pointers are looked up."""
+def field_errors(items: Iterable[Item], body: Any) -> tuple[list[FieldError], int]:
+    """Return one error per invalid field, as many as an answer lists, and how many fields are invalid.
+
+    body: the parsed body, in which the pointers are looked up.
+    """
     items_of: dict[str, list[Item]] = {}
     for item in items:
         items_of.setdefault(_pointer(item, body), []).append(item)
     outer = {ancestor for pointer in items_of for ancestor in _ancestors(pointer)}
     # A field with an error inside of it has the form of one member of a union, and the others do not matter.
     inner = {pointer: same_field for pointer, same_field in items_of.items() if pointer not in outer}
-    return [FieldError(pointer, _sentence(pointer, same_field)) for pointer, same_field in inner.items()]
+    listed = islice(inner.items(), MAX_FIELD_ERRORS)
+    return [FieldError(pointer, _sentence(pointer, same_field)) for pointer, same_field in listed], len(inner)
 
 
 def _ancestors(pointer: str) -> Iterator[str]:
@@ -88,7 +93,7 @@ def _unknown_kind(name: str, item: Item) -> str:
 
 def _no_kind(name: str, item: Item) -> str:
     kind, known = _discriminator(item), item["ctx"].get("known")
-    choice = f"one of {some_of(known)}" if known else "it selects one of the alternatives"
+    choice = f"one of {_listed(known)}" if known else "it selects one of the alternatives"
     return f"{kind} is missing in {name}; add it: {choice}"
 
 
@@ -98,7 +103,11 @@ def _unknown_key(name: str, item: Item) -> str:
         return f"{name} is not a known key here; remove it or correct its spelling"
     near = nearest(name, known)
     remove = " Remove it, or use" if near else "; remove it, or use"
-    return f"{name} is not a known key here{near}{remove} one of {some_of(known)}"
+    return f"{name} is not a known key here{near}{remove} one of {_listed(known)}"
+
+
+def _listed(known: Iterable[str]) -> str:
+    return ", ".join(map(repr, known))
 
 
 def _discriminator(item: Item) -> str:

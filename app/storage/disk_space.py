@@ -38,7 +38,8 @@ def is_full(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, StorageFull) or (isinstance(error, OSError) and error.errno in _FULL):
             return True
-        # Errors of SQLAlchemy have that of the driver. The reader of uploads, which is here as well, imports neither.
+        # Errors of SQLAlchemy keep that of the driver. SQLAlchemy is not imported, because the reader of uploads, which
+        # has no database, uses this module as well.
         if _is_full_database(getattr(error, "orig", error)):
             return True
         error = error.__cause__

@@ -5,6 +5,7 @@ line has these and its own.
 """
 
 import argparse
+import contextlib
 import csv
 import json
 import os
@@ -24,6 +25,9 @@ from bristlecone.results import Dataset
 
 Command = Callable[[Client, argparse.Namespace], int]
 
+#: Exit code of a command whose output nobody reads any more, as the shell reports a program that SIGPIPE ended.
+_PIPE_CLOSED = 141
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code: 0, 1 if it failed, 2 if the command line is wrong."""
@@ -40,16 +44,24 @@ def run(options: argparse.Namespace) -> int:
     command: Command = options.client_command
     try:
         with Client(options.url, options.key) as client:
-            return command(client, options)
+            code = command(client, options)
+            # Here rather than at the end of the process, where nothing could handle an error.
+            sys.stdout.flush()
+            return code
     except BrokenPipeError:
-        # The reader of a pipe, such as `head`, has all that it wanted. What is buffered must not be written at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        _discard_output()
+        return _PIPE_CLOSED
     except (BristleconeError, OSError, ValueError, TypeError) as error:
         print(f"bristlecone: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _discard_output() -> None:
+    """Discard what is buffered, so that the end of the process does not fail to write it into a closed pipe."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

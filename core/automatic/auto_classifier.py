@@ -19,7 +19,7 @@ from core.automatic.members import (
 )
 from core.automatic.noise import noise_of_search
 from core.automatic.report import leaderboard_table
-from core.automatic.ridge import ridge_of_search
+from core.automatic.ridge import may_have_regression, ridge_of_search
 from core.automatic.scores import ScoredCandidate
 from core.automatic.search import is_over, part_to_search, search, search_phases
 from core.compilation import announce_compilation
@@ -124,8 +124,8 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         choice, true_classes = decide(part.fit, result, noise), None
         if choice.draws_labels and not isinstance(noise, str):
             true_classes = true_classes_of_rows(fit, part, result, noise)
-        has_time = not is_over(deadline)
-        ridge = ridge_of_search(part, result, true_classes) if has_time else None
+        out_of_time = is_over(deadline)
+        ridge = None if out_of_time else ridge_of_search(part, result, true_classes)
         reuses_trees = part.is_all_of(fit) and true_classes is None
         searched_trees = {one.scored.number: one.trees for one in result.best} if reuses_trees else {}
         del result  # frees the trees of the search before others are grown
@@ -133,7 +133,11 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes, searched_trees, n_trees)
         rescale_node_weights(trees, data.weight_unit)
         self.trees_, self.loss_ = trees, SquaredError()
-        self.choice_ = choice._replace(kernel_ridge=ridge and ridge.share, is_out_of_time=not has_time)
+        self.choice_ = choice._replace(
+            kernel_ridge=ridge and ridge.share,
+            n_skipped=len(self._candidates()) - len(choice.leaderboard),
+            skips_regression=out_of_time and may_have_regression(fit),
+        )
         self.kernel_ridge_ = ridge and ridge.model
         self.noise_estimate_ = None if isinstance(noise, str) else noise.fitted.estimate
         self.classes_ = data.labels.classes

@@ -45,7 +45,8 @@ class Choice(NamedTuple):
     draws_labels: bool  # whether trees are grown on labels drawn from the probabilities of the true classes
     kernel_ridge: RidgeShare | None = None  # share of a regression in the vote; None without one
     equal_rows: EqualRows | None = None  # rows whose labels contradict the estimate, which is then not relied on
-    is_out_of_time: bool = False  # whether `time_budget` was over before all was tried
+    n_skipped: int = 0  # candidates that were not compared because `time_budget` was over
+    skips_regression: bool = False  # whether no regression was fitted because `time_budget` was over
 
     @property
     def chosen(self) -> tuple[ScoredCandidate, ...]:
@@ -61,9 +62,9 @@ class Choice(NamedTuple):
         )
 
     def _time(self) -> str:
-        if not self.is_out_of_time:
-            return ""
-        return "the time budget was over before other forests, or a regression beside them, were tried; "
+        skipped = [f"{self.n_skipped} other forests"] if self.n_skipped else []
+        skipped += ["a regression beside them"] if self.skips_regression else []
+        return f"the time budget was over before {' and '.join(skipped)} could be tried; " if skipped else ""
 
     def _ridge(self) -> str:
         if self.kernel_ridge is None:
@@ -109,7 +110,8 @@ class Choice(NamedTuple):
             "n_chosen": self.n_chosen,
             "kernel_ridge": None if self.kernel_ridge is None else self.kernel_ridge._asdict(),
             "equal_rows": None if self.equal_rows is None else self.equal_rows._asdict(),
-            "is_out_of_time": self.is_out_of_time,
+            "n_skipped": self.n_skipped,
+            "skips_regression": self.skips_regression,
             "leaderboard": [
                 {
                     "number": one.number,

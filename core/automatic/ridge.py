@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.automatic.drawn_labels import TrueClasses
 from core.automatic.search import SearchedPart, SearchResult
 from core.class_votes import winning_classes
+from core.forests.fitting import Fit
 from core.kernel_ridge.fitting import fit_kernel_ridge
 from core.kernel_ridge.model import KernelRidge
 from core.randomness import Purpose
@@ -37,6 +38,11 @@ class SharedRidge(NamedTuple):
     model: KernelRidge
 
 
+def may_have_regression(fit: Fit) -> bool:
+    """Return whether a regression is tried beside the forests if there is time."""
+    return fit.data.groups is None and 2 <= len(fit.data.labels.classes) <= _MOST_CLASSES
+
+
 def ridge_of_search(part: SearchedPart, result: SearchResult, true_classes: TrueClasses | None) -> SharedRidge | None:
     """Return the regression with the share of the vote that is most accurate out of bag, or None if none helps.
 
@@ -50,7 +56,7 @@ def ridge_of_search(part: SearchedPart, result: SearchResult, true_classes: True
     less. Raises FitStopped.
     """
     fit = part.fit
-    if fit.data.groups is not None or not 2 <= len(fit.data.labels.classes) <= _MOST_CLASSES:
+    if not may_have_regression(fit):
         return None
     generator = fit.seeds.generator(Purpose.LANDMARKS)
     labels = np.eye(len(fit.data.labels.classes))[fit.data.labels.codes]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import re
 import subprocess
 import sys
@@ -43,6 +44,7 @@ def test_from_a_file_to_predictions(service: RunningService, table: Path, tmp_pa
     closed = subprocess.run(
         f"{sys.executable} -m bristlecone models --url {service.url} | true",
         shell=True,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         capture_output=True,
         check=True,
     )

@@ -267,16 +267,21 @@ class TestRemoteReader:
         assert ingested(10_000).n_rows == N_ROWS
 
     @pytest.mark.parametrize(
-        ("number", "error"), [(signal.SIGSEGV, UnreadableFile), (signal.SIGKILL, UploadReaderLost)]
+        ("number", "error", "words"),
+        [
+            (signal.SIGSEGV, UnreadableFile, "damaged, .*BRISTLECONE_MAX_DECODED_BYTES"),
+            (signal.SIGABRT, UnreadableFile, "damaged, .*BRISTLECONE_MAX_DECODED_BYTES"),
+            (signal.SIGKILL, UploadReaderLost, "ended from outside"),
+        ],
     )
-    def test_death_of_the_child(self, tmp_path, number, error):
+    def test_death_of_the_child(self, tmp_path, number, error, words):
         file = table_file(tmp_path, x=np.arange(1000.0))
         with remote_reader(Limits()) as remote:
             remote.prepare(file, tmp_path / "plain", None, None)
             for child in psutil.Process().children(recursive=True):
                 if _is_reader(child):
                     child.send_signal(number)
-            with pytest.raises(error):
+            with pytest.raises(error, match=words):
                 remote.ingest(file, None, OPTIONS, tmp_path / "canonical")
 
     def test_a_fault_of_the_system_is_no_fault_of_the_file(self, tmp_path):

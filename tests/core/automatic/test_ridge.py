@@ -59,10 +59,15 @@ def test_a_regression_is_not_begun_after_the_deadline(tmp_path):
     X, y = straight_boundary()
     model = core.AutoClassifier(random_state=0, time_budget=1e-9).fit(X, y)
     assert model.kernel_ridge_ is None
-    assert "the time budget was over before" in model.reason_
+    assert (
+        "the time budget was over before 21 other forests and a regression beside them could be tried" in model.reason_
+    )
     core.save(model, tmp_path / "model")
     assert core.load(tmp_path / "model").choice_ == model.choice_
     assert "time budget" not in core.AutoClassifier(random_state=0, time_budget=1e9).fit(X, y).reason_
+    groups = np.arange(len(y)) // 2
+    model = core.AutoClassifier(random_state=0, n_fits=1, time_budget=1e-9).fit(X, y, groups=groups)
+    assert "time budget" not in model.reason_
 
 
 def test_wide_tables_are_compared_by_their_most_important_features():
