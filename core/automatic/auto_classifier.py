@@ -121,7 +121,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         part = part_to_search(fit)
         result = search(part, self._candidates(), deadline)
         noise = noise_of_search(part.fit, result, self.class_weight is not None)
-        choice, true_classes = decide(part.fit, result, noise), None
+        choice, true_classes = decide(part.fit, result, noise, len(self._candidates())), None
         if choice.draws_labels and not isinstance(noise, str):
             true_classes = true_classes_of_rows(fit, part, result, noise)
         out_of_time = is_over(deadline)
@@ -133,11 +133,8 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes, searched_trees, n_trees)
         rescale_node_weights(trees, data.weight_unit)
         self.trees_, self.loss_ = trees, SquaredError()
-        self.choice_ = choice._replace(
-            kernel_ridge=ridge and ridge.share,
-            n_skipped=len(self._candidates()) - len(choice.leaderboard),
-            skips_regression=out_of_time and may_have_regression(fit),
-        )
+        skips_regression = out_of_time and may_have_regression(fit)
+        self.choice_ = choice._replace(kernel_ridge=ridge and ridge.share, skips_regression=skips_regression)
         self.kernel_ridge_ = ridge and ridge.model
         self.noise_estimate_ = None if isinstance(noise, str) else noise.fitted.estimate
         self.classes_ = data.labels.classes

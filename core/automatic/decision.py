@@ -139,14 +139,15 @@ def _contradiction(rows: EqualRows) -> str:
     return f"{share} of rows with equal features have equal labels, more than so much noise allows"
 
 
-def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated) -> Choice:
+def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated, n_candidates: int) -> Choice:
     """Return the choice that follows from the scores and the estimate of the noise, without a regression.
 
-    fit: rows and labels of the search.
+    fit: rows and labels of the search. n_candidates: how many it would have compared without a time budget.
     """
     leaderboard, n_chosen = tuple(sorted(result.scores, key=lambda one: one.rank)), len(result.best)
+    n_skipped = n_candidates - len(leaderboard)
     if isinstance(noise, str):
-        return Choice(leaderboard, n_chosen, None, None, None, noise, False, False)
+        return Choice(leaderboard, n_chosen, None, None, None, noise, False, False, n_skipped=n_skipped)
     estimate = noise.fitted.estimate
     asymmetry = noise_asymmetry(estimate)
     is_heavy = estimate.noise_rate >= HEAVY_NOISE
@@ -161,6 +162,7 @@ def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated) 
         estimate.identification.is_identified,
         draws_labels=equal_rows is None and (is_heavy or asymmetry >= ASYMMETRIC_NOISE),
         equal_rows=equal_rows,
+        n_skipped=n_skipped,
     )
 
 
