@@ -33,7 +33,7 @@ from app.errors import (
 )
 from app.http.json_cost import JsonCost
 from app.http.json_parsing import parse_json_body
-from app.http.known_keys import with_known_names
+from app.http.known_names import with_known_names
 from app.http.memory_budget import MemoryBudget
 from app.http.text_limit import Path as TextPath
 from app.http.text_limit import require_short_texts

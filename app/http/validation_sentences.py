@@ -86,15 +86,15 @@ def _shown(value: Any) -> str:
 
 def _unknown_kind(name: str, item: Item) -> str:
     kind, value = _discriminator(item), item.get("input")
-    # The framework reports the text of a value that is none.
+    # In the context of the error, the tag is text: null is 'None'.
     tag = value.get(kind) if isinstance(value, dict) else item["ctx"]["tag"]
     return f"{kind} is {_shown(tag)}; it must be one of {item['ctx']['expected_tags']}"
 
 
 def _no_kind(name: str, item: Item) -> str:
     kind, known = _discriminator(item), item["ctx"].get("known")
-    choice = f"one of {_listed(known)}" if known else "it selects one of the alternatives"
-    return f"{kind} is missing in {name}; add it: {choice}"
+    rule = f"add it: one of {_listed(known)}" if known else "add it, because it selects one of the alternatives"
+    return f"{kind} is missing in {name}; {rule}"
 
 
 def _unknown_key(name: str, item: Item) -> str:

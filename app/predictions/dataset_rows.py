@@ -1,4 +1,4 @@
-"""Rows to predict that are a stored data set."""
+"""Reader of the rows of a stored data set that are to be predicted."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Which threads have a write transaction open, so that nothing slow runs inside one: see `app.storage.database`.
+"""Record of the threads that have a write transaction open, in which nothing slow may run: see `app.storage.database`.
 
-A module of its own, for code that may run without a database.
+It is a module of its own for code that may run without a database.
 """
 
 import threading

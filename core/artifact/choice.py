@@ -37,8 +37,7 @@ def restore_choice(estimator: AutoClassifier, metadata: dict[str, Any]) -> None:
         raise ArtifactError("the leaderboard is not sorted.")
     if type(choice.n_chosen) is not int or not 1 <= choice.n_chosen <= min(len(leaderboard), len(estimator.trees_)):
         raise ArtifactError("the number of members does not match the leaderboard and the trees.")
-    if type(choice.n_skipped) is not int or choice.n_skipped < 0:
-        raise ArtifactError("the number of skipped candidates is not a natural number.")
+    _check_skipped(choice)
     _check_noise(choice)
     estimator.choice_ = choice
 
@@ -63,9 +62,17 @@ def _equal_rows(entry: Any) -> EqualRows | None:
     return pairs
 
 
+def _check_skipped(choice: Choice) -> None:
+    """Check what the time budget left out; older files do not say it."""
+    if type(choice.n_skipped) is not int or choice.n_skipped < 0:
+        raise ArtifactError("the number of skipped candidates is not a natural number.")
+    if type(choice.skips_regression) is not bool:
+        raise ArtifactError("a flag of the choice is not a boolean.")
+
+
 def _check_noise(choice: Choice) -> None:
     flags = (choice.is_identified, choice.draws_labels)
-    if any(type(flag) is not bool for flag in (*flags, choice.skips_regression)):
+    if any(type(flag) is not bool for flag in flags):
         raise ArtifactError("a flag of the choice is not a boolean.")
     if choice.equal_rows is not None and (choice.draws_labels or choice.not_estimated is not None):
         raise ArtifactError("the choice relies on an estimate of the noise that equal rows contradict.")

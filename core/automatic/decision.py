@@ -62,7 +62,7 @@ class Choice(NamedTuple):
         )
 
     def _time(self) -> str:
-        skipped = [f"{self.n_skipped} other forests"] if self.n_skipped else []
+        skipped = [f"{self.n_skipped} other forest{'s' if self.n_skipped > 1 else ''}"] if self.n_skipped else []
         skipped += ["a regression beside them"] if self.skips_regression else []
         return f"the time budget was over before {' and '.join(skipped)} could be tried; " if skipped else ""
 
@@ -85,9 +85,9 @@ class Choice(NamedTuple):
         if self.draws_labels:
             probabilities = "the probabilities of the true classes"
             return f"{estimate}, {self._cause()}, so that trees are grown on labels drawn from {probabilities}"
-        return f"{estimate}, {self._lightness()}, so that trees are grown on the labels as they are"
+        return f"{estimate}, {self._below_threshold()}, so that trees are grown on the labels as they are"
 
-    def _lightness(self) -> str:
+    def _below_threshold(self) -> str:
         """Return how the estimate compares with heavy noise, where it may be rounded to the same figure."""
         is_close = f"{self.noise_rate:.1%}" == f"{HEAVY_NOISE:.1%}"
         return f"which is {'just below' if is_close else 'less than'} {HEAVY_NOISE:.0%}"

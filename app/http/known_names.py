@@ -1,4 +1,4 @@
-"""What could stand in place of an unknown key or a missing kind: the framework does not say it."""
+"""Names of known keys and kinds, for errors about unknown keys and missing kinds. The framework does not list them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -27,13 +27,13 @@ def with_known_names(model: type[BaseModel], item: Mapping[str, Any]) -> Mapping
 
 
 @lru_cache(1_000)
-def _known_keys(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
-    return sorted({name for branch in _inside(model, location) for name in branch.get("properties", ())})
+def _known_keys(model: type[BaseModel], location: tuple[str | int, ...]) -> tuple[str, ...]:
+    return tuple(sorted({name for branch in _inside(model, location) for name in branch.get("properties", ())}))
 
 
 @lru_cache(1_000)
-def _known_kinds(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
-    return [kind for mapping in map(_kinds, _inside(model, location)) for kind in mapping]
+def _known_kinds(model: type[BaseModel], location: tuple[str | int, ...]) -> tuple[str, ...]:
+    return tuple(kind for mapping in map(_kinds, _inside(model, location)) for kind in mapping)
 
 
 def _inside(model: type[BaseModel], location: Sequence[str | int]) -> list[Schema]:
