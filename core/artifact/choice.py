@@ -10,6 +10,7 @@ from core.automatic.equal_rows import EqualRows
 from core.automatic.noise import NotEstimated
 from core.automatic.ridge import RidgeShare
 from core.automatic.scores import ScoredCandidate
+from core.automatic.sharpness import MAX_POWER, Sharpness
 from core.exceptions import ArtifactError
 
 
@@ -28,9 +29,13 @@ def choice_metadata(estimator: AutoClassifier) -> dict[str, Any]:
 def restore_choice(estimator: AutoClassifier, metadata: dict[str, Any]) -> None:
     """Give an automatic classifier its choice. Raises ArtifactError, KeyError, TypeError and ValueError."""
     leaderboard = tuple(_scored(*entry) for entry in metadata["leaderboard"])
-    ridge = _ridge_share(metadata.get("kernel_ridge"))
-    equal_rows = _equal_rows(metadata.get("equal_rows"))
-    choice = Choice(**{**metadata, "leaderboard": leaderboard, "kernel_ridge": ridge, "equal_rows": equal_rows})
+    nested = {
+        "leaderboard": leaderboard,
+        "kernel_ridge": _ridge_share(metadata.get("kernel_ridge")),
+        "equal_rows": _equal_rows(metadata.get("equal_rows")),
+        "sharpness": _sharpness(metadata.get("sharpness")),
+    }
+    choice = Choice(**{**metadata, **nested})
     if len({one.number for one in leaderboard}) < len(leaderboard):
         raise ArtifactError("the leaderboard lists a candidate twice.")
     if list(leaderboard) != sorted(leaderboard, key=lambda one: one.rank):
@@ -60,6 +65,16 @@ def _equal_rows(entry: Any) -> EqualRows | None:
     if any(type(number) is not int for number in pairs) or not 0 <= pairs.n_agreeing <= pairs.n_pairs:
         raise ArtifactError("the numbers of pairs of equal rows are impossible.")
     return pairs
+
+
+def _sharpness(entry: Any) -> Sharpness | None:
+    """Return the sharpness of the probabilities. Older files have none."""
+    if entry is None:
+        return None
+    power, noise_rate = entry
+    if not 0 < finite(power) <= MAX_POWER:
+        raise ArtifactError(f"the power of the votes is not between 0 and {MAX_POWER:g}.")
+    return Sharpness(finite(power), share(noise_rate))
 
 
 def _check_skipped(choice: Choice) -> None:

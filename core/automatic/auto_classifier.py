@@ -14,6 +14,7 @@ from core.automatic.members import (
     N_TREES_BESIDE_REGRESSION,
     candidate_for_drawn_labels,
     grow_members,
+    left_out_votes,
     member_bounds,
     true_classes_of_rows,
 )
@@ -22,6 +23,7 @@ from core.automatic.report import leaderboard_table
 from core.automatic.ridge import may_have_regression, ridge_of_search
 from core.automatic.scores import ScoredCandidate
 from core.automatic.search import is_over, part_to_search, search, search_phases
+from core.automatic.sharpness import sharpen, sharpness_of
 from core.compilation import announce_compilation
 from core.fit_summary import FitSummary, growth_summary
 from core.forests.fitting import Fit
@@ -131,10 +133,14 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         del result  # frees the trees of the search before others are grown
         n_trees = N_TREES_BESIDE_REGRESSION if ridge else N_TREES
         trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes, searched_trees, n_trees)
+        votes = left_out_votes(fit, part, choice.chosen, trees)
+        self.choice_ = choice._replace(
+            kernel_ridge=ridge and ridge.share,
+            skips_regression=out_of_time and may_have_regression(fit),
+            sharpness=sharpness_of(part.fit, votes, ridge, None if choice.equal_rows else noise),
+        )
         rescale_node_weights(trees, data.weight_unit)
         self.trees_, self.loss_ = trees, SquaredError()
-        skips_regression = out_of_time and may_have_regression(fit)
-        self.choice_ = choice._replace(kernel_ridge=ridge and ridge.share, skips_regression=skips_regression)
         self.kernel_ridge_ = ridge and ridge.model
         self.noise_estimate_ = None if isinstance(noise, str) else noise.fitted.estimate
         self.classes_ = data.labels.classes
@@ -154,17 +160,19 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         return CANDIDATES[: self.n_fits]
 
     def explain(self) -> str:
-        """Return what was chosen and why, and the leaderboard, as text."""
+        """Return as text what was chosen and why, what the class probabilities mean, and the leaderboard."""
         self._check_is_fitted("trees_")
-        return f"{self.choice_.reason()}\n\n{leaderboard_table(self.choice_)}"
+        choice = self.choice_
+        return f"{choice.reason()}\n\n{choice.meaning_of_probabilities()}\n\n{leaderboard_table(choice)}"
 
     def probabilities_of_checked(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return what `predict_proba` does for rows that `prediction_rows` would return as they are."""
-        votes, share = super().probabilities_of_checked(rows), self.choice_.kernel_ridge
-        if self.kernel_ridge_ is None or share is None:
-            return votes
-        self.kernel_ridge_.mix_into(votes, rows, share.share, thread_count(self.n_jobs))
-        return clip_to_simplex(votes)
+        votes, choice = super().probabilities_of_checked(rows), self.choice_
+        if self.kernel_ridge_ is not None and choice.kernel_ridge is not None:
+            self.kernel_ridge_.mix_into(votes, rows, choice.kernel_ridge.share, thread_count(self.n_jobs))
+        if choice.sharpness is not None:
+            return sharpen(votes, choice.sharpness.power)
+        return clip_to_simplex(votes)  # files of earlier states have no sharpness
 
     @property
     def reason_(self) -> str:

@@ -15,6 +15,7 @@ from core.automatic.noise import NotEstimated, SearchedNoise
 from core.automatic.ridge import RidgeShare
 from core.automatic.scores import ScoredCandidate
 from core.automatic.search import SearchResult
+from core.automatic.sharpness import Sharpness
 from core.forests.fitting import Fit
 from core.noise.estimation import TransitionEstimate
 from core.noise.noise_models import even_pattern, transition_rows
@@ -47,6 +48,7 @@ class Choice(NamedTuple):
     equal_rows: EqualRows | None = None  # rows whose labels contradict the estimate, which is then not relied on
     n_skipped: int = 0  # candidates that were not compared because `time_budget` was over
     skips_regression: bool = False  # whether no regression was fitted because `time_budget` was over
+    sharpness: Sharpness | None = None  # of the class probabilities; None in files of older versions
 
     @property
     def chosen(self) -> tuple[ScoredCandidate, ...]:
@@ -97,6 +99,15 @@ class Choice(NamedTuple):
         is_heavy = self.noise_rate is not None and self.noise_rate >= HEAVY_NOISE
         return f"which is {HEAVY_NOISE:.0%} or more" if is_heavy else "some classes more often than others"
 
+    def meaning_of_probabilities(self) -> str:
+        """Return in a sentence which label the class probabilities are those of."""
+        if self.sharpness is None or not self.sharpness.noise_rate:
+            return "Class probabilities are those of the given label."
+        return (
+            f"Class probabilities are those of the true class if {self.sharpness.noise_rate:.1%} of the labels are "
+            "wrong, two standard errors less than estimated."
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the choice as JSON values."""
         return {
@@ -112,6 +123,7 @@ class Choice(NamedTuple):
             "equal_rows": None if self.equal_rows is None else self.equal_rows._asdict(),
             "n_skipped": self.n_skipped,
             "skips_regression": self.skips_regression,
+            "sharpness": None if self.sharpness is None else self.sharpness._asdict(),
             "leaderboard": [
                 {
                     "number": one.number,

@@ -15,7 +15,7 @@ from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
 from core.forests.tuning import GROWING
 from core.growth.growth_problem import GrowthProblem
-from core.growth.out_of_bag import Bootstrap
+from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, merge_votes, out_of_bag_votes
 from core.growth.tree_structure import Trees
 from core.growth.voting import votes
 from core.kernels.growth.tree_nodes import TreeNodes
@@ -59,9 +59,7 @@ def grow_members(
     """
     progress = Progress(fit.monitor, GROWING, n_trees)
     trees: list[TreeNodes] = []
-    bounds = pairwise(member_bounds(len(chosen), n_trees))
-    for member, position, (first, stop) in zip(chosen, positions_in_families(chosen), bounds, strict=True):
-        bootstrap = family_bootstrap(fit, member.candidate.family, position, stop - first)
+    for member, bootstrap in zip(chosen, _samples_of_members(fit, chosen, n_trees), strict=True):
         if true_classes is None:
             first_trees = searched_trees.get(member.number, ())
             trees += _with_more_trees(first_trees, member.candidate, problem, bootstrap, fit.n_threads, progress)
@@ -69,6 +67,29 @@ def grow_members(
             own_problem = problem.with_settings(candidate_for_drawn_labels(member.candidate).settings)
             trees += grow_on_drawn_labels(fit, own_problem, true_classes, member.number, bootstrap, progress)
     return tuple(trees)
+
+
+def _samples_of_members(fit: Fit, chosen: tuple[ScoredCandidate, ...], n_trees: int) -> list[Bootstrap]:
+    """Return the bootstrap samples of the trees of each member."""
+    bounds = pairwise(member_bounds(len(chosen), n_trees))
+    return [
+        family_bootstrap(fit, member.candidate.family, position, stop - first)
+        for member, position, (first, stop) in zip(chosen, positions_in_families(chosen), bounds, strict=True)
+    ]
+
+
+def left_out_votes(fit: Fit, part: SearchedPart, chosen: tuple[ScoredCandidate, ...], trees: Trees) -> OutOfBagVotes:
+    """Return the out-of-bag votes of the trees of all members on the rows of the search. Raises FitStopped."""
+    bounds = pairwise(member_bounds(len(chosen), len(trees)))
+    samples = _samples_of_members(fit, chosen, len(trees))
+    X, vote, flag = part.fit.data.X, SquaredError().vote, fit.monitor.stop_flag
+    numbers = None if part.is_all_of(fit) else part.rows
+    return merge_votes(
+        [
+            out_of_bag_votes(X, trees[first:stop], vote, bootstrap, fit.n_threads, flag, numbers)
+            for (first, stop), bootstrap in zip(bounds, samples, strict=True)
+        ]
+    )
 
 
 def _with_more_trees(

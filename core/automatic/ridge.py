@@ -36,6 +36,7 @@ class SharedRidge(NamedTuple):
 
     share: RidgeShare
     model: KernelRidge
+    left_out_scores: NDArray[np.float64]  # (row of the search, class), by fits without the target of the row
 
 
 def may_have_regression(fit: Fit) -> bool:
@@ -70,7 +71,7 @@ def ridge_of_search(part: SearchedPart, result: SearchResult, true_classes: True
     by_targets = _scores_by_share(part, result.mean_votes, fitted.left_out_scores)
     best = int(np.argmax(np.where(on_labels >= on_labels[0], by_targets, -np.inf)))
     share = RidgeShare(SHARES[best], float(on_labels[0]), float(on_labels[best]))
-    return SharedRidge(share, fitted.model) if share.share else None
+    return SharedRidge(share, fitted.model, fitted.left_out_scores) if share.share else None
 
 
 def _scores_by_share(part: SearchedPart, votes: NDArray[np.float64], ridge: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -79,5 +80,10 @@ def _scores_by_share(part: SearchedPart, votes: NDArray[np.float64], ridge: NDAr
     if not has_votes.any():
         return np.zeros(1)
     codes, weights = part.fit.data.labels.codes[has_votes], part.fit.data.weights[has_votes]
-    mixed = ((1.0 - share) * votes[has_votes] + share * ridge[has_votes] for share in SHARES)
+    mixed = (mixed_votes(votes[has_votes], ridge[has_votes], share) for share in SHARES)
     return np.array([np.average(winning_classes(one) == codes, weights=weights) for one in mixed])
+
+
+def mixed_votes(votes: NDArray[np.float64], ridge: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """Return the mean of `votes` and the scores of the regression, which has `share` of it, all (row, class)."""
+    return (1.0 - share) * votes + share * ridge

@@ -63,11 +63,14 @@ def out_of_bag_votes(
     bootstrap: Bootstrap,
     n_threads: int = 1,
     stop_flag: NDArray[np.uint8] | None = None,
+    numbers: NDArray[np.int64] | None = None,
 ) -> OutOfBagVotes:
     """Return the out-of-bag votes on the rows of X (row, feature), float32 or float64.
 
     `vote` maps the class distributions of leaves to their votes. Votes are added in the order of the trees, so that the
     result does not depend on `n_threads`. Raises FitStopped when `stop_flag` (1,) is set.
+
+    numbers: numbers of the rows of X among those that samples are drawn from, ascending; None for all of these.
     """
     contiguous = np.ascontiguousarray(X)
     total = np.zeros((len(X), trees[0].impure_distributions.shape[1]), dtype=np.float64)
@@ -75,7 +78,7 @@ def out_of_bag_votes(
 
     def tree_votes(tree: int) -> _TreeVotes:
         raise_if_stopped(stop_flag)
-        rows = rows_left_out(bootstrap, tree)
+        rows = _positions(rows_left_out(bootstrap, tree), numbers)
         packed = packed_trees((trees[tree],), vote, contiguous.dtype)
         return _TreeVotes(rows, _votes_on_rows(contiguous, rows, packed))
 
@@ -84,6 +87,11 @@ def out_of_bag_votes(
             total[one.rows] += one.votes
             n_trees[one.rows] += 1
     return mean_votes(total, n_trees)
+
+
+def _positions(rows: NDArray[np.int64], numbers: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Return where in `numbers` those of `rows` are that are among them; both are ascending."""
+    return rows if numbers is None else np.flatnonzero(np.isin(numbers, rows, assume_unique=True))
 
 
 def merge_votes(parts: Sequence[OutOfBagVotes]) -> OutOfBagVotes:

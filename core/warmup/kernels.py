@@ -40,6 +40,7 @@ from core.kernels.search.search_workspace import new_search_workspace
 from core.losses.catalog import LOSSES
 from core.losses.parsing import parse_loss
 from core.monitoring import FitMonitor, NullMonitor
+from core.kernels.row_scans import sharpen_rows
 from core.noise.correction import clip_to_simplex, is_estimated, two_class_correction
 from core.registry import AnyClassifier
 from core.validation.categories import CategoricalFeatures
@@ -235,6 +236,7 @@ def _vote_with_ridge(X: NDArray[Any]) -> None:
     votes = np.full((len(X), 2), 0.5)
     ridge.mix_into(votes, X, 0.5)
     clip_to_simplex(votes)
+    sharpen_rows(votes, 0.1, 1.0)
 
 
 def _stump(splits_categories: bool = False) -> TreeClassifier:
