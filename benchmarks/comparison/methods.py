@@ -124,7 +124,7 @@ def installed(methods: Sequence[str]) -> list[str]:
 
 
 def measure(method: str, split: Split, seed: int) -> dict[str, float]:
-    """Return the accuracy on the clean test rows and the processor seconds of the fit."""
+    """Return accuracy, log loss and Brier score on the clean test rows, and the processor seconds of the fit."""
     make, _, takes_frame = METHODS[method]
     X, X_test = _frames(split) if takes_frame else (split.X, split.X_test)
     with threadpool_limits(1):  # HistGradientBoosting has no parameter for it
@@ -132,7 +132,29 @@ def measure(method: str, split: Split, seed: int) -> dict[str, float]:
         fitted = make(seed, split.categorical).fit(X, split.y)
         seconds = time.process_time() - begin
         predictions = np.ravel(fitted.predict(X_test))  # CatBoost's are (row, 1)
-    return {"accuracy": float(np.mean(predictions == split.y_test)), "fit_seconds": round(seconds, 3)}
+        probabilities = fitted.predict_proba(X_test)
+    return {
+        "accuracy": float(np.mean(predictions == split.y_test)),
+        **probability_scores(probabilities, split),
+        "fit_seconds": round(seconds, 3),
+    }
+
+
+def probability_scores(probabilities: NDArray[np.float64], split: Split) -> dict[str, float]:
+    """Return the log loss and the Brier score of probabilities (test row, class of the training rows).
+
+    Where the probability of the true class is zero, the loss is that of 2.2e-16, the precision of float64.
+    """
+    classes = np.union1d(split.y, split.y_test)
+    table = np.zeros((len(split.y_test), len(classes)))
+    table[:, np.searchsorted(classes, np.unique(split.y))] = probabilities
+    codes = np.searchsorted(classes, split.y_test)
+    right = table[np.arange(len(codes)), codes]
+    table[np.arange(len(codes)), codes] -= 1.0
+    return {
+        "log_loss": float(-np.log(np.maximum(right, np.finfo(float).eps)).mean()),
+        "brier_score": float((table**2).sum(axis=1).mean()),
+    }
 
 
 def _frames(split: Split) -> Iterator[pd.DataFrame]:

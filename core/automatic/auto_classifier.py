@@ -172,7 +172,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
             self.kernel_ridge_.mix_into(votes, rows, choice.kernel_ridge.share, thread_count(self.n_jobs))
         if choice.sharpness is not None:
             return sharpen(votes, choice.sharpness.power)
-        return clip_to_simplex(votes)  # files of earlier states have no sharpness
+        return votes if self.kernel_ridge_ is None else clip_to_simplex(votes)  # as in older files
 
     @property
     def reason_(self) -> str:

@@ -13,6 +13,7 @@ from core.automatic.candidates import CANDIDATES
 from core.automatic.decision import ASYMMETRIC_NOISE, HEAVY_NOISE
 from core.automatic.drawn_labels import TrueClasses
 from core.automatic.members import N_TREES_BESIDE_REGRESSION
+from core.automatic.sharpness import FLOOR
 
 with warnings.catch_warnings():
     # The estimators follow the contract without scikit-learn's base class; the checks verify this.
@@ -111,8 +112,10 @@ def test_predictions_are_the_weighted_mean_of_the_members(digits, under_heavy_no
     mean = sum(weight * member.predict_proba(X_test) for weight, member in zip(weights, members, strict=True))
     mean += ridge.share * under_heavy_noise.kernel_ridge_.scores(X_test)
     positive = np.maximum(mean, 0.0)
-    expected = positive / positive.sum(axis=1, keepdims=True)
+    powers = (positive / positive.sum(axis=1, keepdims=True) + FLOOR) ** under_heavy_noise.choice_.sharpness.power
+    expected = powers / powers.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(under_heavy_noise.predict_proba(X_test), expected, atol=1e-10)
+    np.testing.assert_array_equal(under_heavy_noise.predict(X_test), mean.argmax(axis=1))
 
 
 def test_trees_on_drawn_labels_have_small_leaves(under_heavy_noise):
@@ -127,8 +130,9 @@ def test_leaderboard_lists_every_candidate_best_first(under_heavy_noise):
     assert expected == sorted(expected, reverse=True)
     lines = under_heavy_noise.explain().splitlines()
     assert lines[0] == under_heavy_noise.reason_
-    assert len(lines) == 2 + 1 + 8
-    assert [line.endswith("yes") for line in lines[3:]] == [True] * 4 + [False] * 4
+    assert lines[2] == under_heavy_noise.choice_.meaning_of_probabilities()
+    assert len(lines) == 4 + 1 + 8
+    assert [line.endswith("yes") for line in lines[5:]] == [True] * 4 + [False] * 4
 
 
 def test_equally_good_candidates_are_ranked_by_smoothing():

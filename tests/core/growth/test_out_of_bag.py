@@ -8,7 +8,8 @@ from sklearn.metrics import accuracy_score
 
 import core
 from core.growth.binning import bin_features
-from core.growth.out_of_bag import OutOfBagVotes, merge_votes, out_of_bag_votes
+from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, merge_votes, out_of_bag_votes
+from core.losses.catalog import SquaredError
 from core.randomness import SeedTree
 from tests.core.growth.grown_trees import node_bytes
 
@@ -114,6 +115,18 @@ def test_votes_of_parts_are_merged_to_those_of_the_whole():
     merged = merge_votes([OutOfBagVotes(mean, np.array([3, 2, 0, 0])), OutOfBagVotes(other, np.array([1, 0, 4, 0]))])
     assert merged.n_trees.tolist() == [4, 2, 4, 0]
     np.testing.assert_allclose(merged.mean, [[0.375, 0.625], [1.0, 0.0], [0.3, 0.7], [np.nan, np.nan]])
+
+
+def test_votes_on_some_rows_are_those_of_the_whole():
+    X, y = noisy_blobs()
+    trees, vote = forest().fit(X, y).trees_, SquaredError().vote
+    bootstrap = Bootstrap(np.ones(len(X)), SeedTree(3).kernel_states(len(trees)))
+    numbers = np.arange(7, len(X), 5)
+    whole = out_of_bag_votes(X, trees, vote, bootstrap)
+    some = out_of_bag_votes(X[numbers], trees, vote, bootstrap, numbers=numbers)
+    np.testing.assert_array_equal(some.mean, whole.mean[numbers])
+    np.testing.assert_array_equal(some.n_trees, whole.n_trees[numbers])
+    assert 0 < some.n_trees.min() < some.n_trees.max() < len(trees)
 
 
 def test_score_estimates_the_accuracy_on_new_rows():
