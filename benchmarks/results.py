@@ -6,7 +6,7 @@ A table is the text between `<!-- measured: NAME -->` and `<!-- end of measured 
 import argparse
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from benchmarks.data import CHECKOUT
 from benchmarks.papers import loss_correction, minimax_boosting, risk_path, running_times, tree_losses
 from benchmarks.papers.published import read_published
 from benchmarks.speed import growth
+
+#: Function that yields the lines of a table.
+Section = Callable[[], Iterator[str]]
 
 PAGES = CHECKOUT / "docs" / "results"
 MEASURED = CHECKOUT / "docs" / "measured"
@@ -40,17 +43,31 @@ def _boosting(table: str) -> Iterator[str]:
     return minimax_boosting.table_lines(table, _cells("minimax_boosting"), read_published("rmboost"))
 
 
-def _comparison(title: str, file: str, tables: Collection[str]) -> dict[str, Callable[[], Iterator[str]]]:
+def _comparison(title: str, file: str, tables: Collection[str]) -> dict[str, Section]:
     """Return the sections about a group of tables."""
-
-    def compared(measure: str) -> Iterator[str]:
-        return comparison.table_lines(measure, _cells(file), tuple(tables))
 
     def significance() -> Iterator[str]:
         return comparison.significance_lines(_cells(file), tuple(tables))
 
-    measures = {f"{title} {measure}": partial(compared, measure) for measure in comparison.MEASURES}
-    return {**measures, f"{title} significance": significance}
+    measures = [measure for measure in comparison.MEASURES if measure not in comparison.OF_PROBABILITIES]
+    return {
+        **_measures(title, file, tables, measures),
+        f"{title} significance": significance,
+    }
+
+
+def _probabilities(title: str, file: str, tables: Collection[str]) -> dict[str, Section]:
+    """Return the sections about the class probabilities for a group of tables."""
+    return _measures(title, file, tables, comparison.OF_PROBABILITIES)
+
+
+def _measures(title: str, file: str, tables: Collection[str], measures: Iterable[str]) -> dict[str, Section]:
+    """Return a section for each of the measures."""
+
+    def compared(measure: str) -> Iterator[str]:
+        return comparison.table_lines(measure, _cells(file), tuple(tables))
+
+    return {f"{title} {measure}": partial(compared, measure) for measure in measures}
 
 
 def _human_labels(n_rows: int) -> Iterator[str]:
@@ -58,7 +75,7 @@ def _human_labels(n_rows: int) -> Iterator[str]:
 
 
 #: Name in the markers of a page -> the lines between them.
-SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
+SECTIONS: Mapping[str, Section] = {
     "trees of two classes": partial(_tree_losses, "table2"),
     "trees of all classes": partial(_tree_losses, "table3"),
     "forests of two classes": partial(_tree_losses, "table4"),
@@ -79,6 +96,8 @@ SECTIONS: Mapping[str, Callable[[], Iterator[str]]] = {
     **_comparison("comparison", "comparison", TABLES),
     **_comparison("held out", "comparison", HELD_OUT),
     **_comparison("keel", "comparison_keel", KEEL_TABLES),
+    **_probabilities("probabilities", "probabilities", TABLES),
+    **_probabilities("keel probabilities", "probabilities_keel", KEEL_TABLES),
     **{f"human labels of {n_rows} images": partial(_human_labels, n_rows) for n_rows in human_labels.NUMBERS_OF_ROWS},
     "auto without noise": lambda: difference_lines(_cells("without_noise"), "uniform_0", "forest", "auto"),
     "keel auto without noise": lambda: difference_lines(_cells("keel_without_noise"), "uniform_0", "forest", "auto"),

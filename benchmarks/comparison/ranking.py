@@ -24,6 +24,8 @@ class Comparison(NamedTuple):
     methods: list[str]
     tables: list[str]
     accuracies: NDArray[np.float64]  # (table, method), means over draws
+    log_losses: NDArray[np.float64]  # (table, method), means over draws; NaN where cells have none
+    brier_scores: NDArray[np.float64]  # the same
     fit_seconds: NDArray[np.float64]  # (method,), medians
     incomplete: list[str]  # methods with cells for a part of the tables and draws
 
@@ -54,14 +56,18 @@ def compare(cells: Sequence[Cell], tables: Sequence[str]) -> Comparison:
     return Comparison(
         complete,
         names,
-        np.array([[_mean_accuracy(by_method[method], table) for method in complete] for table in names]),
+        *(
+            np.array([[_mean(by_method[method], table, field) for method in complete] for table in names])
+            for field in ("accuracy", "log_loss", "brier_score")
+        ),
         np.array([np.median([cell["fit_seconds"] for cell in by_method[method].values()]) for method in complete]),
         sorted(set(by_method) - set(complete)),
     )
 
 
-def _mean_accuracy(cells: dict[tuple[str, int], Cell], table: str) -> float:
-    return round(float(np.mean([cell["accuracy"] for (name, _), cell in cells.items() if name == table])), _DECIMALS)
+def _mean(cells: dict[tuple[str, int], Cell], table: str, field: str) -> float:
+    values = [cell.get(field, np.nan) for (name, _), cell in cells.items() if name == table]
+    return round(float(np.mean(values)), _DECIMALS)
 
 
 def critical_difference(n_methods: int, n_tables: int) -> float:

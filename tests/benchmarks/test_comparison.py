@@ -4,10 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
+from sklearn.metrics import brier_score_loss, log_loss
 
 from benchmarks.comparison import __main__ as command
 from benchmarks.comparison.collection import Split
-from benchmarks.comparison.methods import METHODS, Method, measure, missing_packages
+from benchmarks.comparison.methods import METHODS, Method, measure, missing_packages, probability_scores
 from benchmarks.comparison.noise import NOISES, cyclic_transition, suits
 from benchmarks.comparison.tables import HELD_OUT, PARQUET, TABLES
 from tests.shared_material import shared_path
@@ -93,6 +94,16 @@ def test_methods_learn_from_numbers_and_categories_with_gaps(method, split):
     measured = measure(method, split, seed=0)
     assert measured["accuracy"] > 0.9
     assert measured["fit_seconds"] > 0
+    assert 0 <= measured["log_loss"] < 1
+    assert 0 <= measured["brier_score"] < 0.5
+
+
+def test_scores_of_probabilities_are_those_of_scikit_learn(split):
+    unseen = split._replace(y=np.where(split.y == 1, 0, split.y))  # no training row has the class 1
+    probabilities = np.random.default_rng(0).dirichlet([1, 1], len(split.y_test))
+    table = np.insert(probabilities, 1, 0.0, axis=1)
+    expected = {"log_loss": log_loss(split.y_test, table), "brier_score": brier_score_loss(split.y_test, table)}
+    assert probability_scores(probabilities, unseen) == pytest.approx(expected)
 
 
 def run(folder, *more):

@@ -43,6 +43,18 @@ def test_accuracies_are_means_over_draws(cells):
     np.testing.assert_allclose(compare([*cells, *more], TABLES).accuracies[0], [0.7, 0.65, 0.6])
 
 
+def test_probabilities_are_reported_where_they_were_measured(cells):
+    scored = [{**one, "log_loss": 1.0 - one["accuracy"], "brier_score": 0.25} for one in cells]
+    printed = "\n\n".join(report(scored, TABLES))
+    assert "Mean log loss:\n\n| method | uniform, 20 % (4 tables) |\n| --- | --- |\n| forest | 0.175 |" in printed
+    assert "Mean Brier score:\n\n" in printed
+    assert not [word for word in report(cells, TABLES) if "log loss" in word or "Brier" in word]
+    without = [{**one, "noise": "uniform_0"} for one in cells]
+    assert "| method | uniform, 20 % (4 tables) |\n| --- | --- |\n| forest | 0.175 |" in "\n".join(
+        report([*scored, *without], TABLES)
+    )
+
+
 def test_methods_without_all_tables_are_named_and_omitted(cells):
     compared = compare(cells[:-1], TABLES)
     assert (compared.methods, compared.incomplete) == (["forest", "LightGBM"], ["auto"])
@@ -80,7 +92,7 @@ def test_friedman_test_requires_three_methods(cells):
 def test_best_and_worst_methods_are_next_to_the_axis():
     methods = list(METHODS)[:5]
     accuracies = np.tile([0.5, 0.9, 0.6, 0.8, 0.7], (3, 1))
-    drawn = diagram("uniform_0", Comparison(methods, TABLES[:3], accuracies, np.ones(5), []))
+    drawn = diagram("uniform_0", Comparison(methods, TABLES[:3], accuracies, accuracies, accuracies, np.ones(5), []))
     sides = {(label.method, label.line, label.is_left) for label in drawn.labels}
     assert sides == {
         (methods[1], 0, True), (methods[3], 1, True), (methods[4], 2, True),
