@@ -10,7 +10,8 @@ Schema = Mapping[str, Any]
 
 
 def with_known_names(model: type[BaseModel], item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an error of the validation of `model`, with the known keys or kinds at its location as `known` in `ctx`.
+    """Return an error of the validation of `model`, with the known keys or kinds at its location as `known` in `ctx`,
+    and the fields beside an unknown key that have such a key as `owners`.
 
     item: error as the framework reports it, with a location in the body. Others than those of unknown keys and missing
     kinds are returned as they are.
@@ -18,17 +19,23 @@ def with_known_names(model: type[BaseModel], item: Mapping[str, Any]) -> Mapping
     # All entries of a list are alike, so that few locations differ.
     location = tuple(0 if isinstance(part, int) else part for part in item["loc"])
     if item["type"] == "extra_forbidden":
-        known = _known_keys(model, location[:-1])
+        names = {"known": _known_keys(model, location[:-1]), "owners": _owners(model, location)}
     elif item["type"] == "union_tag_not_found":
-        known = _known_kinds(model, location)
+        names = {"known": _known_kinds(model, location)}
     else:
         return item
-    return {**item, "ctx": {**item.get("ctx", {}), "known": known}}
+    return {**item, "ctx": {**item.get("ctx", {}), **names}}
 
 
 @lru_cache(1_000)
 def _known_keys(model: type[BaseModel], location: tuple[str | int, ...]) -> tuple[str, ...]:
     return tuple(sorted({name for branch in _inside(model, location) for name in branch.get("properties", ())}))
+
+
+def _owners(model: type[BaseModel], location: tuple[str | int, ...]) -> tuple[str, ...]:
+    *outside, name = location
+    fields = _known_keys(model, tuple(outside))
+    return tuple(field for field in fields if name in _known_keys(model, (*outside, field)))
 
 
 @lru_cache(1_000)

@@ -98,7 +98,10 @@ def _no_kind(name: str, item: Item) -> str:
 
 
 def _unknown_key(name: str, item: Item) -> str:
-    known = (item.get("ctx") or {}).get("known")
+    context = item.get("ctx") or {}
+    known, owners = context.get("known"), context.get("owners")
+    if owners:
+        return f"{name} is not a known key here, but one of {' and of '.join(map(repr, owners))}; move it there"
     if not known:
         return f"{name} is not a known key here; remove it or correct its spelling"
     near = nearest(name, known)
