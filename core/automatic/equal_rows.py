@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr
 
 from core.automatic.noise import SearchedNoise
 from core.forests.fitting import Fit
@@ -36,6 +35,8 @@ def contradicting_rows(fit: Fit, noise: SearchedNoise) -> EqualRows | None:
     """
     if fit.data.groups is not None:
         return None
+    from scipy.special import bdtr  # noqa: PLC0415  (a slow import that only estimates of noise need)
+
     agreeing = _agreements(fit, noise.classes)
     found = EqualRows(len(agreeing), int(agreeing.sum()))
     n_disagreeing = found.n_pairs - found.n_agreeing

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri, expit, logit
 
 from core.noise.latent_labels import LatentLabels
 
@@ -43,6 +42,8 @@ class Misfit(NamedTuple):
         """Return qualities (row,), their log-odds shrunk towards those of their mean by the excess."""
         if not self.excess:
             return quality
+        from scipy.special import expit, logit  # noqa: PLC0415  (a slow import that only estimates of noise need)
+
         slope, center = 1.0 - self.excess * (1.0 - _HUMAN_SLOPE), logit(np.clip(mean, 1e-6, 1 - 1e-6))
         return np.asarray(expit(center + slope * (logit(np.clip(quality, 1e-12, 1 - 1e-12)) - center)))
 
@@ -73,6 +74,8 @@ def compute_misfit(
 
 
 def _from_counts(expected: NDArray[np.float64], observed: NDArray[np.float64]) -> Misfit:
+    from scipy.special import chdtri  # noqa: PLC0415  (a slow import that only estimates of noise need)
+
     groups = _joined(expected)
     n_groups = int(groups[-1]) + 1
     if n_groups < 2:
