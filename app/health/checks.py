@@ -18,7 +18,7 @@ from app.operations.shared_check import SharedCheck
 from app.settings import Settings
 from app.storage.database import build_engine, reading, session_factory
 from app.storage.disk_space import DiskSpace
-from app.storage.schema import is_current
+from app.storage.schema_version import is_current
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class ReadinessChecks:
                 raise PermissionError(f"{folder} cannot be written to")
 
     def _compare_schema(self) -> None:
-        if not is_current(self._engine):
+        if not is_current(self._sessions):
             raise RuntimeError("the newest migration has not been run; run: bristlecone migrate")
 
     def _oldest_queued(self) -> float | None:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from app.access.service import has_keys
 from app.settings import Settings
 from app.storage.database import own_sessions
-from app.storage.schema import schema_fault
+from app.storage.schema_version import schema_fault
 from app.storage.store_id import OtherStore, join_store
 
 log = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from app.operations.startup_checks import (
     require_private_address,
 )
 from app.settings import Settings
-from app.storage.schema import upgrade_to_head
+from app.storage.schema_version import schema_fault
 
 log = logging.getLogger(__name__)
 
@@ -78,10 +78,16 @@ class Supervisor:
         finally:
             self._stop()
 
+    def _migrate(self) -> None:
+        if schema_fault(self._settings):
+            from app.storage.schema import upgrade_to_head  # noqa: PLC0415  (a slow import that few starts need)
+
+            upgrade_to_head(self._settings)
+
     def _start(self) -> None:
         self._settings.logs_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._start_redis()
-        upgrade_to_head(self._settings)
+        self._migrate()
         require_own_state(self._settings)
         # Together, because on a first start the API compiles the kernels of predictions and the worker those of growth.
         self._start_python("api", ["-m", "app.cli", "api"], API_STOP_SECONDS)

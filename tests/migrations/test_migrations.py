@@ -9,6 +9,7 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, select, text
 from sqlalchemy.orm import Session
 
@@ -19,8 +20,9 @@ from app.jobs.service import cancel
 from app.jobs.states import JobKind
 from app.jobs.tables import JobEventRow, JobInputRow, JobModelRow, JobRow
 from app.settings import DatabaseSettings
-from app.storage.database import build_engine, reading, writing
-from app.storage.schema import MIGRATIONS, alembic_config, is_current
+from app.storage.database import build_engine, reading, session_factory, writing
+from app.storage.schema import alembic_config
+from app.storage.schema_version import MIGRATIONS, is_current, revisions
 from app.sweeps.tables import SweepCellRow
 from app.tables import metadata
 from app.trained_models.pointer_service import point_alias, set_default
@@ -55,6 +57,11 @@ def _tables(engine: Engine) -> set[str]:
     return set(inspect(engine).get_table_names()) - {"alembic_version"}
 
 
+def test_names_of_files_are_the_revisions_in_their_order() -> None:
+    scripts = ScriptDirectory(str(MIGRATIONS))
+    assert revisions() == [script.revision for script in scripts.walk_revisions()][::-1]
+
+
 def test_migrated_schema_equals_the_metadata(engine: Engine) -> None:
     command.upgrade(_config(engine), "head")
     with engine.connect() as connection:
@@ -76,10 +83,10 @@ def test_migrations_create_check_constraints(engine: Engine) -> None:
 def test_migrations_can_be_reverted_and_repeated(engine: Engine) -> None:
     config = _config(engine)
     command.upgrade(config, "head")
-    assert is_current(engine)
+    assert is_current(session_factory(engine))
     command.downgrade(config, "base")
     assert _tables(engine) == set()
-    assert not is_current(engine)
+    assert not is_current(session_factory(engine))
     command.upgrade(config, "head")
     assert _tables(engine) == set(metadata.tables)
 
