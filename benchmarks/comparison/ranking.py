@@ -53,13 +53,16 @@ def compare(cells: Sequence[Cell], tables: Sequence[str]) -> Comparison:
     measured = sorted(set().union(*by_method.values()))
     complete = [name for name in METHODS if name in by_method and len(by_method[name]) == len(measured)]
     names = sorted({table for table, _ in measured})
+
+    def means(field: str) -> NDArray[np.float64]:
+        return np.array([[_mean(by_method[method], table, field) for method in complete] for table in names])
+
     return Comparison(
         complete,
         names,
-        *(
-            np.array([[_mean(by_method[method], table, field) for method in complete] for table in names])
-            for field in ("accuracy", "log_loss", "brier_score")
-        ),
+        means("accuracy"),
+        means("log_loss"),
+        means("brier_score"),
         np.array([np.median([cell["fit_seconds"] for cell in by_method[method].values()]) for method in complete]),
         sorted(set(by_method) - set(complete)),
     )

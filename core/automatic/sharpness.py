@@ -74,7 +74,8 @@ def sharpness_of(
     def log_posterior(power: float) -> float:
         raise_if_stopped(fit.monitor.stop_flag)
         of_label = np.einsum("ij,ij->i", sharpen(mean.copy(), power), by_class)
-        return float(weights @ np.log(np.maximum(of_label, np.finfo(float).tiny))) - _LOG_POWER_PRECISION * np.log(power) ** 2 / 2
+        log_likelihood = weights @ np.log(np.maximum(of_label, np.finfo(float).tiny))
+        return float(log_likelihood - _LOG_POWER_PRECISION * np.log(power) ** 2 / 2)
 
     best = int(np.argmax([log_posterior(power) for power in _POWERS]))
     return Sharpness(float(_POWERS[best]), assumed.rate)

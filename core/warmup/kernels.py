@@ -36,11 +36,11 @@ from core.kernel_ridge.fitting import fit_kernel_ridge
 from core.kernel_ridge.model import new_kernel_ridge
 from core.kernel_ridge.row_encoding import row_encoding
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
+from core.kernels.row_scans import sharpen_rows
 from core.kernels.search.search_workspace import new_search_workspace
 from core.losses.catalog import LOSSES
 from core.losses.parsing import parse_loss
 from core.monitoring import FitMonitor, NullMonitor
-from core.kernels.row_scans import sharpen_rows
 from core.noise.correction import clip_to_simplex, is_estimated, two_class_correction
 from core.registry import AnyClassifier
 from core.validation.categories import CategoricalFeatures
