@@ -101,7 +101,8 @@ def _unknown_key(name: str, item: Item) -> str:
     context = item.get("ctx") or {}
     known, owners = context.get("known"), context.get("owners")
     if owners:
-        return f"{name} is not a known key here, but one of {' and of '.join(map(repr, owners))}; move it there"
+        places = " or ".join(map(repr, owners))
+        return f"{name} is not a known key here; remove it, or move it into {places}, where it may be allowed"
     if not known:
         return f"{name} is not a known key here; remove it or correct its spelling"
     near = nearest(name, known)

@@ -4,13 +4,13 @@ from typing import Any, get_args
 
 from core.artifact.numbers import finite, share
 from core.automatic.auto_classifier import AutoClassifier
+from core.automatic.calibration import MAX_POWER, MIN_POWER, VoteCalibration
 from core.automatic.candidates import Candidate, ForestKind
 from core.automatic.decision import Choice
 from core.automatic.equal_rows import EqualRows
 from core.automatic.noise import NotEstimated
 from core.automatic.ridge import RidgeShare
 from core.automatic.scores import ScoredCandidate
-from core.automatic.sharpness import MAX_POWER, Sharpness
 from core.exceptions import ArtifactError
 
 
@@ -33,7 +33,7 @@ def restore_choice(estimator: AutoClassifier, metadata: dict[str, Any]) -> None:
         "leaderboard": leaderboard,
         "kernel_ridge": _ridge_share(metadata.get("kernel_ridge")),
         "equal_rows": _equal_rows(metadata.get("equal_rows")),
-        "sharpness": _sharpness(metadata.get("sharpness")),
+        "calibration": _calibration(metadata.get("calibration")),
     }
     choice = Choice(**{**metadata, **nested})
     if len({one.number for one in leaderboard}) < len(leaderboard):
@@ -44,6 +44,7 @@ def restore_choice(estimator: AutoClassifier, metadata: dict[str, Any]) -> None:
         raise ArtifactError("the number of members does not match the leaderboard and the trees.")
     _check_skipped(choice)
     _check_noise(choice)
+    _check_assumed_noise(choice)
     estimator.choice_ = choice
 
 
@@ -67,14 +68,14 @@ def _equal_rows(entry: Any) -> EqualRows | None:
     return pairs
 
 
-def _sharpness(entry: Any) -> Sharpness | None:
-    """Return the sharpness of the probabilities. Older files have none."""
+def _calibration(entry: Any) -> VoteCalibration | None:
+    """Return the calibration of the votes. Older files have none."""
     if entry is None:
         return None
     power, noise_rate = entry
-    if not 0 < finite(power) <= MAX_POWER:
-        raise ArtifactError(f"the power of the votes is not between 0 and {MAX_POWER:g}.")
-    return Sharpness(finite(power), share(noise_rate))
+    if not MIN_POWER <= finite(power) <= MAX_POWER:
+        raise ArtifactError(f"the power of the votes is not between {MIN_POWER:g} and {MAX_POWER:g}.")
+    return VoteCalibration(finite(power), share(noise_rate))
 
 
 def _check_skipped(choice: Choice) -> None:
@@ -99,6 +100,14 @@ def _check_noise(choice: Choice) -> None:
         return
     for number in _numbers(choice):
         share(number)
+
+
+def _check_assumed_noise(choice: Choice) -> None:
+    """Check that no more noise is assumed than was estimated."""
+    is_estimated = choice.noise_rate is not None and choice.equal_rows is None
+    estimated = choice.noise_rate if is_estimated and choice.noise_rate else 0.0
+    if choice.calibration is not None and choice.calibration.noise_rate > estimated:
+        raise ArtifactError("the probabilities assume more noise than the choice has estimated.")
 
 
 def _numbers(choice: Choice) -> tuple[float | None, ...]:

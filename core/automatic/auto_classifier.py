@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from core.automatic.calibration import LeftOutVotes, calibrate, calibration_of
 from core.automatic.candidates import CANDIDATES, FAMILIES, Candidate
 from core.automatic.decision import Choice, decide
 from core.automatic.members import (
@@ -18,12 +19,11 @@ from core.automatic.members import (
     member_bounds,
     true_classes_of_rows,
 )
-from core.automatic.noise import noise_of_search
+from core.automatic.noise import NotEstimated, SearchedNoise, noise_of_search
 from core.automatic.report import leaderboard_table
-from core.automatic.ridge import may_have_regression, ridge_of_search
+from core.automatic.ridge import SharedRidge, may_have_regression, ridge_of_search, searched_votes
 from core.automatic.scores import ScoredCandidate
 from core.automatic.search import is_over, part_to_search, search, search_phases
-from core.automatic.sharpness import sharpen, sharpness_of
 from core.compilation import announce_compilation
 from core.fit_summary import FitSummary, growth_summary
 from core.forests.fitting import Fit
@@ -42,7 +42,7 @@ from core.noise.estimation import TransitionEstimate
 from core.parameters import Bounds, Help
 from core.randomness import SeedTree
 from core.validation.categories import FROM_DTYPE, CategoricalFeatures
-from core.validation.training_data import training_data
+from core.validation.training_data import prediction_rows, training_data
 
 TimeBudget = Annotated[
     float | None,
@@ -70,8 +70,9 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
     compared by the out-of-bag accuracy that they are expected to have with many trees, and the trees of the four best
     vote together, with a kernel ridge regression if that is more accurate out of bag. If about 30 % of the labels or
     more are estimated to be wrong, or if the noise prefers some classes, the trees of these four are grown on labels
-    that are drawn from the estimated probabilities of the true classes. The same `random_state` gives the same
-    classifier for any `n_jobs`, unless `time_budget` is set.
+    that are drawn from the estimated probabilities of the true classes. Class probabilities are calibrated out of bag;
+    they are those of the true class where noise is assumed. The same `random_state` gives the same classifier for any
+    `n_jobs`, unless `time_budget` is set.
 
     Fitted attributes:
 
@@ -128,22 +129,33 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
             true_classes = true_classes_of_rows(fit, part, result, noise)
         out_of_time = is_over(deadline)
         ridge = None if out_of_time else ridge_of_search(part, result, true_classes)
+        independent = None if true_classes is None else searched_votes(result, ridge)
         reuses_trees = part.is_all_of(fit) and true_classes is None
         searched_trees = {one.scored.number: one.trees for one in result.best} if reuses_trees else {}
         del result  # frees the trees of the search before others are grown
         n_trees = N_TREES_BESIDE_REGRESSION if ridge else N_TREES
         trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes, searched_trees, n_trees)
-        votes = left_out_votes(fit, part, choice.chosen, trees)
-        self.choice_ = choice._replace(
+        votes = LeftOutVotes(left_out_votes(fit, part, choice.chosen, trees, ridge), independent)
+        choice = choice._replace(
             kernel_ridge=ridge and ridge.share,
             skips_regression=out_of_time and may_have_regression(fit),
-            sharpness=sharpness_of(part.fit, votes, ridge, None if choice.equal_rows else noise),
+            calibration=calibration_of(part.fit, votes, None if choice.equal_rows else noise),
         )
         rescale_node_weights(trees, data.weight_unit)
-        self.trees_, self.loss_ = trees, SquaredError()
+        return self._with_result(trees, choice, ridge, noise, data.labels.classes)
+
+    def _with_result(
+        self,
+        trees: Trees,
+        choice: Choice,
+        ridge: SharedRidge | None,
+        noise: SearchedNoise | NotEstimated,
+        classes: NDArray[Any],
+    ) -> Self:
+        self.trees_, self.loss_, self.choice_ = trees, SquaredError(), choice
         self.kernel_ridge_ = ridge and ridge.model
         self.noise_estimate_ = None if isinstance(noise, str) else noise.fitted.estimate
-        self.classes_ = data.labels.classes
+        self.classes_ = classes
         return self
 
     def phases(self) -> dict[str, int]:
@@ -165,14 +177,35 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         choice = self.choice_
         return f"{choice.reason()}\n\n{choice.meaning_of_probabilities()}\n\n{leaderboard_table(choice)}"
 
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the class probabilities of each row of X, (row, class), columns in the order of `classes_`.
+
+        They are calibrated to the true class where noise is assumed, and otherwise to the given label: `explain()`.
+        """
+        return super().predict_proba(X)
+
+    def predict_votes(self, X: Any) -> NDArray[np.float64]:
+        """Return the mean votes for each row of X that `predict_proba` is calibrated from, (row, class).
+
+        Beside a regression, they are clipped to the simplex.
+        """
+        self._check_is_fitted("trees_")
+        votes = self._votes(prediction_rows(self, X))
+        return votes if self.kernel_ridge_ is None else clip_to_simplex(votes)
+
     def probabilities_of_checked(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return what `predict_proba` does for rows that `prediction_rows` would return as they are."""
-        votes, choice = super().probabilities_of_checked(rows), self.choice_
-        if self.kernel_ridge_ is not None and choice.kernel_ridge is not None:
-            self.kernel_ridge_.mix_into(votes, rows, choice.kernel_ridge.share, thread_count(self.n_jobs))
-        if choice.sharpness is not None:
-            return sharpen(votes, choice.sharpness.power)
+        votes, calibration = self._votes(rows), self.choice_.calibration
+        if calibration is not None:
+            return calibrate(votes, calibration.power)
         return votes if self.kernel_ridge_ is None else clip_to_simplex(votes)  # as in older files
+
+    def _votes(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the mean votes, some of which may be negative."""
+        votes, share = super().probabilities_of_checked(rows), self.choice_.kernel_ridge
+        if self.kernel_ridge_ is not None and share is not None:
+            self.kernel_ridge_.mix_into(votes, rows, share.share, thread_count(self.n_jobs))
+        return votes
 
     @property
     def reason_(self) -> str:
@@ -188,7 +221,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
 
     @property
     def weights_(self) -> NDArray[np.float64]:
-        """Weight of each forest in the predictions, (member,), in the order of the leaderboard; what their sum lacks to
+        """Weight of each forest in the mean vote, (member,), in the order of the leaderboard; what their sum lacks to
         1 is that of the kernel ridge regression.
         """
         self._check_is_fitted("trees_")
@@ -198,7 +231,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
 
     @property
     def estimators_(self) -> list[ForestClassifier | ExtraTreesClassifier]:
-        """Members as fitted forests, which share the trees; their mean with `weights_` is their part of predictions.
+        """Members as fitted forests, which share the trees; their mean with `weights_` is their part of the mean vote.
 
         Unless labels are drawn, their trees are pruned to leaves of `min_samples_leaf` rows. Another fit of such a
         forest grows trees with that minimum instead, which are finer.

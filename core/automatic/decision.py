@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from core.automatic.calibration import VoteCalibration
 from core.automatic.equal_rows import EqualRows, contradicting_rows
 from core.automatic.noise import NotEstimated, SearchedNoise
 from core.automatic.ridge import RidgeShare
 from core.automatic.scores import ScoredCandidate
 from core.automatic.search import SearchResult
-from core.automatic.sharpness import Sharpness
 from core.forests.fitting import Fit
 from core.noise.estimation import TransitionEstimate
 from core.noise.noise_models import even_pattern, transition_rows
@@ -48,7 +48,7 @@ class Choice(NamedTuple):
     equal_rows: EqualRows | None = None  # rows whose labels contradict the estimate, which is then not relied on
     n_skipped: int = 0  # candidates that were not compared because `time_budget` was over
     skips_regression: bool = False  # whether no regression was fitted because `time_budget` was over
-    sharpness: Sharpness | None = None  # of the class probabilities; None in files of older versions
+    calibration: VoteCalibration | None = None  # of the class probabilities; None in files of older versions
 
     @property
     def chosen(self) -> tuple[ScoredCandidate, ...]:
@@ -101,12 +101,12 @@ class Choice(NamedTuple):
 
     def meaning_of_probabilities(self) -> str:
         """Return in a sentence which label the class probabilities are those of."""
-        if self.sharpness is None or not self.sharpness.noise_rate:
-            return "Class probabilities are those of the given label."
-        return (
-            f"Class probabilities are those of the true class if {self.sharpness.noise_rate:.1%} of the labels are "
-            "wrong, two standard errors less than estimated."
-        )
+        if self.calibration is None:
+            return "Class probabilities are mean votes, which are not calibrated."
+        if not self.calibration.noise_rate:
+            return "Class probabilities are those of the given label: no noise is assumed."
+        rate = f"{self.calibration.noise_rate:.2%} of the labels are wrong"
+        return f"Class probabilities are those of the true class, assuming that {rate}, less than estimated."
 
     def to_json(self) -> dict[str, Any]:
         """Return the choice as JSON values."""
@@ -123,7 +123,7 @@ class Choice(NamedTuple):
             "equal_rows": None if self.equal_rows is None else self.equal_rows._asdict(),
             "n_skipped": self.n_skipped,
             "skips_regression": self.skips_regression,
-            "sharpness": None if self.sharpness is None else self.sharpness._asdict(),
+            "calibration": None if self.calibration is None else self.calibration._asdict(),
             "leaderboard": [
                 {
                     "number": one.number,

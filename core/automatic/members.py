@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from core.automatic.candidates import Candidate
 from core.automatic.drawn_labels import TrueClasses, grow_on_drawn_labels
 from core.automatic.noise import SearchedNoise, true_class_probabilities
+from core.automatic.ridge import SharedRidge, mixed_votes
 from core.automatic.scores import ScoredCandidate
 from core.automatic.search import SearchedPart, SearchResult, family_bootstrap, positions_in_families
 from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
 from core.forests.tuning import GROWING
 from core.growth.growth_problem import GrowthProblem
-from core.growth.out_of_bag import Bootstrap, OutOfBagVotes, merge_votes, out_of_bag_votes
+from core.growth.out_of_bag import Bootstrap, merge_votes, out_of_bag_votes
 from core.growth.tree_structure import Trees
 from core.growth.voting import votes
 from core.kernels.growth.tree_nodes import TreeNodes
@@ -78,18 +79,23 @@ def _samples_of_members(fit: Fit, chosen: tuple[ScoredCandidate, ...], n_trees: 
     ]
 
 
-def left_out_votes(fit: Fit, part: SearchedPart, chosen: tuple[ScoredCandidate, ...], trees: Trees) -> OutOfBagVotes:
-    """Return the out-of-bag votes of the trees of all members on the rows of the search. Raises FitStopped."""
+def left_out_votes(
+    fit: Fit, part: SearchedPart, chosen: tuple[ScoredCandidate, ...], trees: Trees, ridge: SharedRidge | None
+) -> NDArray[np.float64]:
+    """Return the mean votes of all trees and the regression that leave a row out, (row of the search, class).
+
+    NaN for a row that every tree has seen. Raises FitStopped.
+    """
     bounds = pairwise(member_bounds(len(chosen), len(trees)))
     samples = _samples_of_members(fit, chosen, len(trees))
     X, vote, flag = part.fit.data.X, SquaredError().vote, fit.monitor.stop_flag
     numbers = None if part.is_all_of(fit) else part.rows
-    return merge_votes(
-        [
-            out_of_bag_votes(X, trees[first:stop], vote, bootstrap, fit.n_threads, flag, numbers)
-            for (first, stop), bootstrap in zip(bounds, samples, strict=True)
-        ]
-    )
+    members = [
+        out_of_bag_votes(X, trees[first:stop], vote, bootstrap, fit.n_threads, flag, numbers)
+        for (first, stop), bootstrap in zip(bounds, samples, strict=True)
+    ]
+    votes = merge_votes(members).mean
+    return votes if ridge is None else mixed_votes(votes, ridge.by_targets, ridge.share.share)
 
 
 def _with_more_trees(

@@ -36,7 +36,8 @@ class SharedRidge(NamedTuple):
 
     share: RidgeShare
     model: KernelRidge
-    left_out_scores: NDArray[np.float64]  # (row of the search, class), by fits without the target of the row
+    by_targets: NDArray[np.float64]  # (row of the search, class), scores by fits without the target of the row
+    by_labels: NDArray[np.float64]  # the same if the targets are the labels; independent of the label of the row
 
 
 def may_have_regression(fit: Fit) -> bool:
@@ -71,7 +72,7 @@ def ridge_of_search(part: SearchedPart, result: SearchResult, true_classes: True
     by_targets = _scores_by_share(part, result.mean_votes, fitted.left_out_scores)
     best = int(np.argmax(np.where(on_labels >= on_labels[0], by_targets, -np.inf)))
     share = RidgeShare(SHARES[best], float(on_labels[0]), float(on_labels[best]))
-    return SharedRidge(share, fitted.model, fitted.left_out_scores) if share.share else None
+    return SharedRidge(share, fitted.model, fitted.left_out_scores, of_labels.left_out_scores) if share.share else None
 
 
 def _scores_by_share(part: SearchedPart, votes: NDArray[np.float64], ridge: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -82,6 +83,15 @@ def _scores_by_share(part: SearchedPart, votes: NDArray[np.float64], ridge: NDAr
     codes, weights = part.fit.data.labels.codes[has_votes], part.fit.data.weights[has_votes]
     mixed = (mixed_votes(votes[has_votes], ridge[has_votes], share) for share in SHARES)
     return np.array([np.average(winning_classes(one) == codes, weights=weights) for one in mixed])
+
+
+def searched_votes(result: SearchResult, ridge: SharedRidge | None) -> NDArray[np.float64]:
+    """Return the mean votes of the best candidates and the regression of the labels, (row of the search, class).
+
+    The votes on a row are independent of its label. NaN for a row without votes in one of the candidates.
+    """
+    votes = result.mean_votes
+    return votes if ridge is None else mixed_votes(votes, ridge.by_labels, ridge.share.share)
 
 
 def mixed_votes(votes: NDArray[np.float64], ridge: NDArray[np.float64], share: float) -> NDArray[np.float64]:

@@ -60,7 +60,7 @@ def clip_rows_to_simplex(values: NDArray[np.float64], steps_per_unit: float) -> 
 
 
 @kernel
-def sharpen_rows(values: NDArray[np.float64], floor: float, power: float) -> None:
+def raise_rows_to_power(values: NDArray[np.float64], floor: float, power: float) -> None:
     """Replace each row of values (row, class) by the numbers (v + floor) ** power, divided by their sum, where v is the
     row without its negative numbers, divided by its sum. A row without a positive number becomes uniform.
     """
@@ -69,10 +69,10 @@ def sharpen_rows(values: NDArray[np.float64], floor: float, power: float) -> Non
         for k in range(len(row)):
             row[k] = 0.0 if row[k] <= 0.0 else row[k]  # `max` could return -0.0
             total += row[k]
-        sharp_total = 0.0
+        power_total = 0.0
         for k in range(len(row)):
             share = 0.0 if total == 0.0 else row[k] / total
             row[k] = (share + floor) ** power
-            sharp_total += row[k]
+            power_total += row[k]
         for k in range(len(row)):
-            row[k] /= sharp_total
+            row[k] /= power_total

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.automatic.auto_classifier import AutoClassifier
 from core.class_votes import winning_classes
 from core.columns.encoded_table import EncodedTable
 from core.columns.frames import rows_of_frame, take_rows
@@ -206,10 +207,16 @@ def _by_folds(
         fold_groups = None if group_numbers is None else group_numbers[split.train_rows]
         model.fit(take_rows(rows, split.train_rows), labels[split.train_rows], groups=fold_groups, monitor=fold_monitor)
         columns, _ = class_codes(labels.classes, model.classes_)
-        probabilities[np.ix_(split.test_rows, columns)] = model.predict_proba(take_rows(rows, split.test_rows))
+        probabilities[np.ix_(split.test_rows, columns)] = _votes_on(take_rows(rows, split.test_rows), model)
         if unlabeled is not None:
-            unlabeled[:, columns] += model.predict_proba(X_unlabeled) / len(splits)
+            unlabeled[:, columns] += _votes_on(X_unlabeled, model) / len(splits)
     return _Votes(probabilities, unlabeled)
+
+
+def _votes_on(X: Any, model: Any) -> NDArray[np.float64]:
+    """Return class probabilities of X before any calibration that takes noise into account: the audit estimates it."""
+    votes: NDArray[np.float64] = model.predict_votes(X) if isinstance(model, AutoClassifier) else model.predict_proba(X)
+    return votes
 
 
 def _error_of_count(noise: TransitionEstimate, n_rows: int, n_judged: int) -> float:

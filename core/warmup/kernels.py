@@ -36,7 +36,7 @@ from core.kernel_ridge.fitting import fit_kernel_ridge
 from core.kernel_ridge.model import new_kernel_ridge
 from core.kernel_ridge.row_encoding import row_encoding
 from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
-from core.kernels.row_scans import sharpen_rows
+from core.kernels.row_scans import raise_rows_to_power
 from core.kernels.search.search_workspace import new_search_workspace
 from core.losses.catalog import LOSSES
 from core.losses.parsing import parse_loss
@@ -236,7 +236,7 @@ def _vote_with_ridge(X: NDArray[Any]) -> None:
     votes = np.full((len(X), 2), 0.5)
     ridge.mix_into(votes, X, 0.5)
     clip_to_simplex(votes)
-    sharpen_rows(votes, 0.1, 1.0)
+    raise_rows_to_power(votes, 0.1, 1.0)
 
 
 def _stump(splits_categories: bool = False) -> TreeClassifier:

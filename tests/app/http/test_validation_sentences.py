@@ -113,8 +113,13 @@ def test_fields_of_an_upload(client: TestClient) -> None:
         ),
         ({"seed": "0"}, "/seed", "seed is '0'; it must be an integer"),
         ({"colour": 1}, "/colour", "colour is not a known key here; remove it, or use one of 'data', 'dataset_id', "),
-        ({"n_fits": 8}, "/n_fits", "n_fits is not a known key here, but one of 'model'; move it there"),
-        ({"target": "y"}, "/target", "target is not a known key here, but one of 'data'; move it there"),
+        ({"n_fits": 8}, "/n_fits", "n_fits is not a known key here; remove it, or move it into 'model', where "),
+        (
+            {"noise": {"transition": [[1.0]]}},
+            "/noise/transition",
+            "transition is not a known key here; remove it, or move it into 'correction' or 'inject', where it may be ",
+        ),
+        ({"target": "y"}, "/target", "target is not a known key here; remove it, or move it into 'data', where it "),
         (
             {"model": {"kind": "auto", "timebudget": 3}},
             "/model/timebudget",

@@ -38,7 +38,7 @@ def test_a_file_gives_the_same_predictions(tmp_path, model, table):
 
 
 def test_files_from_before_the_regression_have_none(state, table):
-    younger = ("kernel_ridge", "sharpness")
+    younger = ("kernel_ridge", "calibration")
     choice = {name: value for name, value in state.metadata["choice"].items() if name not in younger}
     metadata = {name: value for name, value in state.metadata.items() if name != "ridge_width"}
     older = rebuild(state._replace(metadata={**metadata, "choice": choice}, ridge={}))

@@ -9,11 +9,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import core
 from core.automatic import search as search_module
+from core.automatic.calibration import FLOOR
 from core.automatic.candidates import CANDIDATES
 from core.automatic.decision import ASYMMETRIC_NOISE, HEAVY_NOISE
 from core.automatic.drawn_labels import TrueClasses
 from core.automatic.members import N_TREES_BESIDE_REGRESSION
-from core.automatic.sharpness import FLOOR
 
 with warnings.catch_warnings():
     # The estimators follow the contract without scikit-learn's base class; the checks verify this.
@@ -112,7 +112,7 @@ def test_predictions_are_the_weighted_mean_of_the_members(digits, under_heavy_no
     mean = sum(weight * member.predict_proba(X_test) for weight, member in zip(weights, members, strict=True))
     mean += ridge.share * under_heavy_noise.kernel_ridge_.scores(X_test)
     positive = np.maximum(mean, 0.0)
-    powers = (positive / positive.sum(axis=1, keepdims=True) + FLOOR) ** under_heavy_noise.choice_.sharpness.power
+    powers = (positive / positive.sum(axis=1, keepdims=True) + FLOOR) ** under_heavy_noise.choice_.calibration.power
     expected = powers / powers.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(under_heavy_noise.predict_proba(X_test), expected, atol=1e-10)
     np.testing.assert_array_equal(under_heavy_noise.predict(X_test), mean.argmax(axis=1))
