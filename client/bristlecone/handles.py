@@ -48,7 +48,8 @@ class ModelHandle:
     def choice(self) -> dict[str, Any] | None:
         """Return what `auto` chose and why: its `reason` in a sentence, the leaderboard and the estimate of the noise.
 
-        None for other kinds of models; in lists without the leaderboard.
+        Probabilities are those of the true class if `calibration` assumes a `noise_rate` above 0, and otherwise those
+        of the given label. None for other kinds of models; in lists without the leaderboard.
         """
         choice: dict[str, Any] | None = (self.raw.get("fitted") or {}).get("choice")
         return choice
