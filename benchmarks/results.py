@@ -56,11 +56,6 @@ def _comparison(title: str, file: str, tables: Collection[str]) -> dict[str, Sec
     }
 
 
-def _probabilities(title: str, file: str, tables: Collection[str]) -> dict[str, Section]:
-    """Return the sections about the class probabilities for a group of tables."""
-    return _measures(title, file, tables, comparison.OF_PROBABILITIES)
-
-
 def _measures(title: str, file: str, tables: Collection[str], measures: Iterable[str]) -> dict[str, Section]:
     """Return a section for each of the measures."""
 
@@ -96,8 +91,8 @@ SECTIONS: Mapping[str, Section] = {
     **_comparison("comparison", "comparison", TABLES),
     **_comparison("held out", "comparison", HELD_OUT),
     **_comparison("keel", "comparison_keel", KEEL_TABLES),
-    **_probabilities("probabilities", "probabilities", TABLES),
-    **_probabilities("keel probabilities", "probabilities_keel", KEEL_TABLES),
+    **_measures("probabilities", "probabilities", TABLES, comparison.OF_PROBABILITIES),
+    **_measures("keel probabilities", "probabilities_keel", KEEL_TABLES, comparison.OF_PROBABILITIES),
     **{f"human labels of {n_rows} images": partial(_human_labels, n_rows) for n_rows in human_labels.NUMBERS_OF_ROWS},
     "auto without noise": lambda: difference_lines(_cells("without_noise"), "uniform_0", "forest", "auto"),
     "keel auto without noise": lambda: difference_lines(_cells("keel_without_noise"), "uniform_0", "forest", "auto"),

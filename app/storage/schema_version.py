@@ -1,7 +1,7 @@
 """Version of the database schema: the newest migration that was run, compared with those of this code.
 
-It is read without Alembic, whose import takes as long as that of all of SQLAlchemy, and which runs the files of all
-migrations to learn their order. They are named by their revisions, which begin with dates.
+It is read without Alembic, whose import is slow, and which runs the files of all migrations to learn their order. They
+are named by their revisions, which begin with dates.
 """
 
 from pathlib import Path

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
@@ -149,11 +150,10 @@ def probability_scores(probabilities: NDArray[np.float64], split: Split) -> dict
     table = np.zeros((len(split.y_test), len(classes)))
     table[:, np.searchsorted(classes, np.unique(split.y))] = probabilities
     codes = np.searchsorted(classes, split.y_test)
-    right = table[np.arange(len(codes)), codes]
-    table[np.arange(len(codes)), codes] -= 1.0
+    labels = range(len(classes))
     return {
-        "log_loss": float(-np.log(np.maximum(right, np.finfo(float).eps)).mean()),
-        "brier_score": float((table**2).sum(axis=1).mean()),
+        "log_loss": float(log_loss(codes, table, labels=labels)),
+        "brier_score": float(brier_score_loss(codes, table, labels=labels, scale_by_half=False)),
     }
 
 

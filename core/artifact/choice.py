@@ -104,9 +104,8 @@ def _check_noise(choice: Choice) -> None:
 
 def _check_assumed_noise(choice: Choice) -> None:
     """Check that no more noise is assumed than was estimated."""
-    is_estimated = choice.noise_rate is not None and choice.equal_rows is None
-    estimated = choice.noise_rate if is_estimated and choice.noise_rate else 0.0
-    if choice.calibration is not None and choice.calibration.noise_rate > estimated:
+    relied_on = choice.noise_rate if choice.equal_rows is None else None
+    if choice.calibration is not None and choice.calibration.noise_rate > (relied_on or 0.0):
         raise ArtifactError("the probabilities assume more noise than the choice has estimated.")
 
 

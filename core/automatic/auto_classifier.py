@@ -190,15 +190,13 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         Beside a regression, they are clipped to the simplex.
         """
         self._check_is_fitted("trees_")
-        votes = self._votes(prediction_rows(self, X))
-        return votes if self.kernel_ridge_ is None else clip_to_simplex(votes)
+        return self._in_simplex(self._votes(prediction_rows(self, X)))
 
     def probabilities_of_checked(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return what `predict_proba` does for rows that `prediction_rows` would return as they are."""
         votes, calibration = self._votes(rows), self.choice_.calibration
-        if calibration is not None:
-            return calibrate(votes, calibration.power)
-        return votes if self.kernel_ridge_ is None else clip_to_simplex(votes)  # as in older files
+        # Older files have no calibration.
+        return self._in_simplex(votes) if calibration is None else calibrate(votes, calibration.power)
 
     def _votes(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return the mean votes, some of which may be negative."""
@@ -206,6 +204,10 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         if self.kernel_ridge_ is not None and share is not None:
             self.kernel_ridge_.mix_into(votes, rows, share.share, thread_count(self.n_jobs))
         return votes
+
+    def _in_simplex(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return mean votes without negative ones, which only a regression can have."""
+        return votes if self.kernel_ridge_ is None else clip_to_simplex(votes)
 
     @property
     def reason_(self) -> str:

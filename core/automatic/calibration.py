@@ -85,7 +85,7 @@ def calibration_of(fit: Fit, votes: LeftOutVotes, noise: SearchedNoise | NotEsti
     if votes.independent is not None and noise is not None and not isinstance(noise, str):
         transition = _among_all(noise, noise.fitted.estimate.transition.rows, len(assumed.transition))
         accuracy = _accuracy_on_true_labels(_rows_with_votes(fit, votes.independent), transition)
-        power = _least_confident(rows.votes, power, accuracy)
+        power = _bounded_power(rows.votes, power, accuracy)
     return VoteCalibration(power, assumed.rate)
 
 
@@ -107,7 +107,7 @@ def _most_likely_power(fit: Fit, rows: _LabeledVotes, transition: NDArray[np.flo
     return float(_POWERS[np.argmax([log_posterior(power) for power in _POWERS])])
 
 
-def _least_confident(votes: NDArray[np.float64], power: float, accuracy: float) -> float:
+def _bounded_power(votes: NDArray[np.float64], power: float, accuracy: float) -> float:
     """Return the largest of the powers up to `power` with which the mean largest probability is at most `accuracy`, or
     the smallest power if there is none.
     """

@@ -16,7 +16,7 @@ from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
 from core.forests.tuning import GROWING
 from core.growth.growth_problem import GrowthProblem
-from core.growth.out_of_bag import Bootstrap, merge_votes, out_of_bag_votes
+from core.growth.out_of_bag import Bootstrap, out_of_bag_votes
 from core.growth.tree_structure import Trees
 from core.growth.voting import votes
 from core.kernels.growth.tree_nodes import TreeNodes
@@ -86,15 +86,11 @@ def left_out_votes(
 
     NaN for a row that every tree has seen. Raises FitStopped.
     """
-    bounds = pairwise(member_bounds(len(chosen), len(trees)))
     samples = _samples_of_members(fit, chosen, len(trees))
+    of_all = samples[0]._replace(states=np.concatenate([one.states for one in samples]))
     X, vote, flag = part.fit.data.X, SquaredError().vote, fit.monitor.stop_flag
     numbers = None if part.is_all_of(fit) else part.rows
-    members = [
-        out_of_bag_votes(X, trees[first:stop], vote, bootstrap, fit.n_threads, flag, numbers)
-        for (first, stop), bootstrap in zip(bounds, samples, strict=True)
-    ]
-    votes = merge_votes(members).mean
+    votes = out_of_bag_votes(X, trees, vote, of_all, fit.n_threads, flag, numbers).mean
     return votes if ridge is None else mixed_votes(votes, ridge.by_targets, ridge.share.share)
 
 
