@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from app.access.arguments import add_key_commands
+from app.operations.lasting_imports import lasting_imports
 from bristlecone import command_line
 
 #: Commands that start or change the service, with what they do.
@@ -24,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "client_command" in options:
         return command_line.run(options)
     # Only now, because the imports of the service take longer than most commands of the client.
-    run: Callable[[argparse.Namespace], int] = import_module("app.service_commands").run
+    with lasting_imports():
+        run: Callable[[argparse.Namespace], int] = import_module("app.service_commands").run
     return run(options)
 
 

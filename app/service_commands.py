@@ -1,7 +1,6 @@
 """Run a command that starts or changes the service, and tell why it failed."""
 
 import argparse
-import gc
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -12,6 +11,7 @@ from sqlalchemy.exc import OperationalError
 from app.demo.client import DemoFailed
 from app.errors import ServiceError
 from app.logs import configure_logging
+from app.operations.lasting_imports import lasting_imports
 from app.operations.startup_checks import StartRefused, unreachable
 from app.settings import Settings, load_settings
 
@@ -36,9 +36,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_command(settings: Settings, options: argparse.Namespace) -> None:
     # Only the module of this command, because the imports of all would take longer than most of them.
-    command: Callable[[Settings, argparse.Namespace], None] = import_module(f"app.commands.{options.command}").run
-    # Without what was imported, which lives to the end. The last collection would be a third of a short command's time.
-    gc.freeze()
+    with lasting_imports():
+        command: Callable[[Settings, argparse.Namespace], None] = import_module(f"app.commands.{options.command}").run
     command(settings, options)
 
 

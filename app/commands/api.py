@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import gc
 import os
 import resource
 import socket
@@ -12,6 +11,7 @@ import uvicorn
 from app.http.server import server_options
 from app.machine import return_freed_memory
 from app.operations.api_processes import ApiProcesses
+from app.operations.lasting_imports import lasting_imports
 from app.operations.startup_checks import require_own_state, require_private_address, warn_if_open
 from app.settings import Settings
 
@@ -39,22 +39,13 @@ def _run_process(settings: Settings, sockets: list[socket.socket] | None) -> Non
     return_freed_memory()
     options = server_options(settings)
     config = uvicorn.Config("app.main:create_app", factory=True, timeout_graceful_shutdown=GRACE_SECONDS, **options)
-    config.load()
-    _freeze_imported_objects()
+    with lasting_imports():
+        config.load()
     server = uvicorn.Server(config)
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets)
     if not server.started:
         raise SystemExit(STARTUP_FAILURE)
-
-
-def _freeze_imported_objects() -> None:
-    """Exempt the objects of modules and routes, which live as long as the process, from garbage collection.
-
-    A full collection that visits them stops all requests for more than a tenth of a second.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def _raise_file_limit() -> None:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from core import service_api
-from tests.service_process import RunningService, wait_until
+from tests.service_process import START_SECONDS, RunningService, wait_until
 from workers.background_compilation import _LOCK, compile_ahead
 from workers.compilation_turns import _LOCK as _JOB_LOCK
 from workers.compilation_turns import are_programs_wanted, before_others
@@ -99,7 +99,7 @@ def test_it_waits_while_a_job_compiles(tmp_path: Path) -> None:
             time.sleep(1)
             assert _seconds_of_cpu(process.pid) - seconds_of_cpu < 0.2
             fcntl.flock(lock, fcntl.LOCK_UN)
-            assert process.wait(120) == 0
+            assert process.wait(START_SECONDS) == 0
 
 
 def _seconds_of_cpu(pid: int) -> float:
