@@ -43,6 +43,9 @@ PROGRAMS = {
     "human_labels": Program(
         "benchmarks.comparison.human_labels", ("--rows", "200", "--draws", "1", "--methods", "forest", "auto")
     ),
+    "placeholders": Program(
+        "benchmarks.comparison.placeholders", ("--draws", "1", "--rows", "200", "--tables", "wine"), scratch=None
+    ),
     "noise_curve": Program("benchmarks.accuracy.noise_curve", ("--repeats", "2", "--rates", "0.2"), scratch="--folder"),
     "audit": Program("benchmarks.accuracy.audit", _ONE_TABLE, scratch=None),
     "reliability": Program("benchmarks.accuracy.reliability", ("--rows", "1000", "--tables", "vehicle"), scratch=None),

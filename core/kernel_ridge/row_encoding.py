@@ -7,6 +7,11 @@ from core.kernel_ridge.model import in_row_blocks
 from core.kernels.ridge.encoding import RowEncoding, encode_rows
 from core.kernels.row_layout import as_kernel_rows
 
+#: Values that are more interquartile ranges than this beyond the quartiles are outliers, if they are few.
+_LONGEST_TAIL = 20.0
+#: Larger shares of such values are groups of rows, whose differences may matter.
+_MAX_OUTLIER_SHARE = 0.1
+
 
 def encode(X: NDArray[np.float32] | NDArray[np.float64], encoding: RowEncoding) -> NDArray[np.float32]:
     """Return the points (row, coordinate) of X (row, feature)."""
@@ -35,6 +40,19 @@ def _mean_and_deviation(values: NDArray[np.float64]) -> tuple[float, float]:
     if not len(known):
         return 0.0, 0.0
     with np.errstate(over="ignore", invalid="ignore"):
-        mean, deviation = float(known.mean()), float(known.std())
-    is_usable = np.isfinite(mean) and np.isfinite(deviation) and known.min() < known.max()
+        usual = _without_outliers(known)
+        mean, deviation = float(usual.mean()), float(usual.std())
+    is_usable = np.isfinite(mean) and np.isfinite(deviation) and usual.min() < usual.max()
     return (mean, deviation) if is_usable else (0.0, 0.0)
+
+
+def _without_outliers(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values (row,) without outliers, such as placeholders for missing values or mistakes of a unit.
+
+    Next to a few placeholders of 1e7, all other values of a feature would be equal. If the quartiles are equal, nothing
+    tells which values are far.
+    """
+    low, high = np.quantile(values, (0.25, 0.75), method="inverted_cdf")
+    margin = _LONGEST_TAIL * (high - low)
+    is_usual = (values >= low - margin) & (values <= high + margin)
+    return values[is_usual] if margin > 0 and np.mean(is_usual) >= 1 - _MAX_OUTLIER_SHARE else values

@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from core.kernels.jit import inner_kernel, kernel
 
-#: Largest distance from the mean, in standard deviations: an outlier is far from all rows, and squares stay finite.
+#: Largest distance from the mean, in standard deviations.
 _LARGEST = 8.0
+#: Numbers that are farther from the mean than this are placeholders or mistakes, and count as missing.
+_FARTHEST = 25.0
 #: Code of a missing category, which is a category of its own.
 _MISSING_CATEGORY = np.float32(-1.0)
 
@@ -24,7 +26,10 @@ class RowEncoding(NamedTuple):
 
 @kernel
 def encode_rows(X: NDArray[Any], encoding: RowEncoding, out: NDArray[np.float32]) -> None:
-    """Fill out (row, coordinate) with the points of the rows X (row, feature). A missing number is at the mean."""
+    """Fill out (row, coordinate) with the points of the rows X (row, feature).
+
+    A missing number is at the mean, and so is one that is too far from all others to be meant as a number.
+    """
     factors = np.empty(len(encoding.scales))
     fill_factors(encoding.scales, factors)
     for row in range(len(X)):
@@ -50,4 +55,5 @@ def encode_row(
             out[coordinate] = _MISSING_CATEGORY if np.isnan(value) else value
         else:
             deviation = (value - centers[coordinate]) * factors[coordinate]
-            out[coordinate] = 0.0 if np.isnan(deviation) else min(max(deviation, -_LARGEST), _LARGEST)
+            is_known = abs(deviation) <= _FARTHEST  # not if it is NaN
+            out[coordinate] = min(max(deviation, -_LARGEST), _LARGEST) if is_known else 0.0

@@ -108,15 +108,13 @@ def test_rows_in_two_tight_clusters_are_told_apart(spread):
     assert np.mean(result.model.scores(X).argmax(axis=1) == y) > 0.9
 
 
-@pytest.mark.parametrize("placeholder", [-2500.0, -9999.0], ids=str)
-def test_few_placeholders_do_not_set_the_width(placeholder):
+@pytest.mark.parametrize("placeholder", [-2500.0, -9999.0, 1e7], ids=str)
+def test_few_placeholders_cost_little(placeholder):
     X, _ = table(300, 6)
     y = (X.sum(axis=1) > 0).astype(int)
     accuracy = np.mean(fitted(X, y).left_out_scores.argmax(axis=1) == y)
     X[np.random.default_rng(0).random(X.shape) < 0.01] = placeholder
-    result = fitted(X, y)
-    assert result.model.width < 1.0  # a row with a placeholder is tens from all others
-    assert np.mean(result.left_out_scores.argmax(axis=1) == y) > accuracy - 0.05
+    assert np.mean(fitted(X, y).left_out_scores.argmax(axis=1) == y) > accuracy - 0.05
 
 
 def test_rows_that_are_nearly_equal_have_a_width_that_a_file_may_have():
@@ -154,6 +152,36 @@ def test_a_missing_number_is_at_the_mean_and_a_missing_category_is_a_category():
     assert points[[0, 1, 2, 3], 1].tolist() == [0.0, 1.0, 2.0, 3.0]
     known = points[np.arange(60) != 5, 0]
     assert (known.mean(), known.std()) == (pytest.approx(0.0, abs=1e-6), pytest.approx(1.0))
+
+
+@pytest.mark.parametrize("placeholder", [-9999.0, 1e7, 1.7e308], ids=str)
+@pytest.mark.parametrize("share", [0.01, 0.08])
+def test_placeholders_count_as_missing_and_do_not_change_the_scale(placeholder, share):
+    X, _ = table(500, 1)
+    is_placeholder = np.random.default_rng(3).random(500) < share
+    no_categories = np.zeros(1, dtype=np.bool_)
+    encoding = row_encoding(np.where(is_placeholder[:, np.newaxis], placeholder, X), no_categories, np.arange(1))
+    usual = X[~is_placeholder]
+    assert encoding.centers[0] == pytest.approx(usual.mean())
+    assert encoding.scales[0] == pytest.approx(usual.std())
+    assert encode(np.array([[placeholder]]), encoding).item() == 0.0
+
+
+def test_long_tails_rare_values_and_groups_of_rows_are_no_outliers():
+    rng = np.random.default_rng(0)
+    group = rng.normal(size=1000) + 1e4 * (rng.random(1000) < 0.2)
+    X = np.column_stack([rng.exponential(size=1000), 100.0 * (rng.random(1000) < 0.05), group])
+    encoding = row_encoding(X, np.zeros(3, dtype=np.bool_), np.arange(3))
+    np.testing.assert_allclose(encoding.scales, X.std(axis=0))
+
+
+def test_a_regression_learns_beside_placeholders():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 4))
+    y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
+    X[rng.random(X.shape) < 0.01] = 1e7
+    ridge = fitted(X[:600], y[:600])
+    assert np.mean(ridge.model.scores(X[600:]).argmax(axis=1) == y[600:]) > 0.85
 
 
 def test_categories_alone_are_learned():

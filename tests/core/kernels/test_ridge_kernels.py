@@ -97,14 +97,15 @@ def regression(kind, n_landmarks, n_classes):
     )
     X = rng.normal(size=(37, 7))
     X[:, encoding.features[is_category]] = rng.integers(0, 3, (37, is_category.sum()))
-    X[5], X[6, :3], X[7, 0] = np.nan, np.nan, 1e30
+    X[5], X[6, :3], X[7, 0], X[8, 0] = np.nan, np.nan, 1e30, 20.0
     return model, X.astype(np.float32) if kind == "categories" else X
 
 
 def encoded(X, encoding):
     values, is_category = X[:, encoding.features].astype(float), encoding.is_categorical == 1
     factors = np.divide(1.0, encoding.scales, out=np.zeros(5), where=encoding.scales > 0)
-    numbers = np.nan_to_num(np.clip((values - encoding.centers) * factors, -8.0, 8.0))
+    deviations = (values - encoding.centers) * factors
+    numbers = np.where(np.abs(deviations) <= 25.0, np.clip(deviations, -8.0, 8.0), 0.0)
     return np.where(is_category, np.where(np.isnan(values), -1.0, values), numbers).astype(np.float32)
 
 
