@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from core.kernels.jit import inner_kernel, kernel
 
-#: Largest distance from the mean, in standard deviations.
+#: Largest distance from the mean, in standard deviations, to which farther numbers are moved.
 _LARGEST = 8.0
-#: Numbers that are farther from the mean than this are placeholders or mistakes, and count as missing.
-_FARTHEST = 25.0
+#: Numbers that are more standard deviations than this from the mean are placeholders or mistakes, and count as missing.
+FARTHEST = 25.0
 #: Code of a missing category, which is a category of its own.
 _MISSING_CATEGORY = np.float32(-1.0)
 
@@ -20,15 +20,15 @@ class RowEncoding(NamedTuple):
 
     features: NDArray[np.int64]  # (coordinate,), numbers of the features, ascending
     is_categorical: NDArray[np.uint8]  # (coordinate,)
-    centers: NDArray[np.float64]  # (coordinate,), means; 0 for categories
-    scales: NDArray[np.float64]  # (coordinate,), standard deviations; 0 if all numbers are equal, 1 for categories
+    centers: NDArray[np.float64]  # (coordinate,), means without outliers; 0 for categories
+    scales: NDArray[np.float64]  # (coordinate,), standard deviations likewise; 0 to ignore a feature, 1 for categories
 
 
 @kernel
 def encode_rows(X: NDArray[Any], encoding: RowEncoding, out: NDArray[np.float32]) -> None:
     """Fill out (row, coordinate) with the points of the rows X (row, feature).
 
-    A missing number is at the mean, and so is one that is too far from all others to be meant as a number.
+    A missing number is at the mean, and so is one that is more than `FARTHEST` standard deviations from it.
     """
     factors = np.empty(len(encoding.scales))
     fill_factors(encoding.scales, factors)
@@ -55,5 +55,5 @@ def encode_row(
             out[coordinate] = _MISSING_CATEGORY if np.isnan(value) else value
         else:
             deviation = (value - centers[coordinate]) * factors[coordinate]
-            is_known = abs(deviation) <= _FARTHEST  # not if it is NaN
+            is_known = abs(deviation) <= FARTHEST  # not if it is NaN
             out[coordinate] = min(max(deviation, -_LARGEST), _LARGEST) if is_known else 0.0

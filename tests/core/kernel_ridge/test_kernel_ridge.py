@@ -91,7 +91,7 @@ def test_placeholders_far_from_all_other_numbers_give_finite_scores(placeholder)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     y = (X.sum(axis=1) > 0).astype(int)
-    X[rng.random(X.shape) < 0.1] = placeholder
+    X[rng.random(X.shape) < 0.15] = placeholder  # too many to be outliers
     result = fitted(X, y)
     assert np.isfinite(result.left_out_scores).all()
     assert np.isfinite(result.model.scores(X)).all()
@@ -119,8 +119,10 @@ def test_few_placeholders_cost_little(placeholder):
 
 def test_rows_that_are_nearly_equal_have_a_width_that_a_file_may_have():
     X, y = table(60)
-    X[:4] = [[1e12], [-1e12], [1e12], [-1e12]]
-    assert fitted(X, y).model.width > 2.0**-60
+    X[:8] = 1e12 * (-1.0) ** np.arange(8)[:, np.newaxis]  # too many to be outliers
+    model = fitted(X, y).model
+    assert (model.encoding.scales > 1e10).all()
+    assert model.width > 2.0**-60
 
 
 def test_many_rows_share_few_landmarks_and_are_predicted_well():
@@ -167,12 +169,35 @@ def test_placeholders_count_as_missing_and_do_not_change_the_scale(placeholder, 
     assert encode(np.array([[placeholder]]), encoding).item() == 0.0
 
 
-def test_long_tails_rare_values_and_groups_of_rows_are_no_outliers():
+def test_long_tails_rare_values_and_groups_of_rows_are_not_outliers():
     rng = np.random.default_rng(0)
     group = rng.normal(size=1000) + 1e4 * (rng.random(1000) < 0.2)
     X = np.column_stack([rng.exponential(size=1000), 100.0 * (rng.random(1000) < 0.05), group])
     encoding = row_encoding(X, np.zeros(3, dtype=np.bool_), np.arange(3))
     np.testing.assert_allclose(encoding.scales, X.std(axis=0))
+
+
+def test_the_only_row_with_a_flag_keeps_it():
+    X = (np.arange(5000) == 7).astype(float)[:, np.newaxis]
+    points = encode(X, row_encoding(X, np.zeros(1, dtype=np.bool_), np.arange(1)))
+    assert points[7].item() == 8.0
+
+
+def test_numbers_count_as_missing_beyond_25_standard_deviations():
+    X, _ = table(500, 1)
+    encoding = row_encoding(X, np.zeros(1, dtype=np.bool_), np.arange(1))
+    deviations = np.array([7.0, 8.5, 24.9, -24.9, 25.1, -25.1])
+    points = encode(encoding.centers + encoding.scales * deviations[:, np.newaxis], encoding)
+    np.testing.assert_allclose(points[:, 0], [7.0, 8.0, 8.0, -8.0, 0.0, 0.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("distance", "counts"), [(19.9, True), (20.1, False)])
+def test_numbers_count_up_to_20_interquartile_ranges_beyond_the_quartiles(distance, counts):
+    values = np.append(np.arange(99.0), 0.0)
+    low, high = np.quantile(values, (0.25, 0.75), method="inverted_cdf")
+    values[99] = high + distance * (high - low)
+    encoding = row_encoding(values[:, np.newaxis], np.zeros(1, dtype=np.bool_), np.arange(1))
+    assert encoding.centers[0] == pytest.approx(values.mean() if counts else values[:99].mean())
 
 
 def test_a_regression_learns_beside_placeholders():
