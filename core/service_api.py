@@ -6,11 +6,11 @@ ahead of the first fit.
 """
 
 from core.class_votes import winning_classes
-from core.columns.arrow_types import is_text, plain_array
+from core.columns.arrow_types import is_number, is_text, plain_array
 from core.columns.cells import CellFault, encode_cell, text_encoder
 from core.columns.column import EncodedCells
 from core.columns.datetimes import parse_datetimes, seconds_of_temporal
-from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers
+from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers, without_null_numbers
 from core.compilation import LINEAR_PROGRAMS, call_before_compilation, compile_seconds, kernel_cache_folder
 from core.evaluation.holdout import holdout_size, largest_fold_size
 from core.evaluation.metrics import SCORES
@@ -75,6 +75,7 @@ __all__ = [
     "holdout_size",
     "impurity_importances",
     "injection_phases",
+    "is_number",
     "is_text",
     "kernel_cache_folder",
     "label_noise_phases",
@@ -105,4 +106,5 @@ __all__ = [
     "warm_up_predictions",
     "warm_up_shared_kernels",
     "winning_classes",
+    "without_null_numbers",
 ]

@@ -87,9 +87,10 @@ def _check_types(names: Sequence[str], known: Set[str], options: UploadOptions) 
     for name in options.types:
         if name not in known:
             raise UnknownTypedColumn.at(column_pointer("types", name), _unknown(name, names))
-    for name in options.reading.date_columns:
-        if name not in known:
-            raise UnknownTypedColumn.at(column_pointer("dates", name), _unknown(name, names))
+    for field, columns in (("dates", options.reading.date_columns), ("nulls", options.reading.null_columns)):
+        for name in columns:
+            if name not in known:
+                raise UnknownTypedColumn.at(column_pointer(field, name), _unknown(name, names))
     fixed = _fixed_kinds(options)
     for name in options.types:
         _check_type_of_role(name, fixed.get(name), options)

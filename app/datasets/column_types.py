@@ -10,12 +10,14 @@ from app.datasets.errors import NotUtf8, UnsupportedColumnType
 from core import TextReading
 from core.service_api import (
     clean_texts,
+    is_number,
     is_text,
     parse_booleans,
     parse_datetimes,
     parse_numbers,
     plain_array,
     seconds_of_temporal,
+    without_null_numbers,
 )
 
 
@@ -72,7 +74,7 @@ class Column:
         """
         match self.values:
             case ValueType.INTEGER:
-                return array if pa.types.is_integer(array.type) else self._number(array, pa.int64())
+                return self._number(array, pa.int64())
             case ValueType.REAL:
                 return _null_instead_of_nan(self._number(array, pa.float64()))
             case ValueType.BOOLEAN:
@@ -88,11 +90,15 @@ class Column:
     def _number(self, array: pa.Array, target: pa.DataType) -> pa.Array:
         array = plain_array(array)
         if not is_text(array.type):
-            return array.cast(target, safe=False)
+            known = without_null_numbers(array, self.reading)
+            keeps_type = target == pa.int64() and pa.types.is_integer(known.type)
+            return known if keeps_type else known.cast(target, safe=False)
         if not is_plain(self.reading):
             return parse_numbers(array, self.reading).values
         numbers = try_cast(array, target)
-        return numbers if numbers is not None else clean_texts(array, self.reading.nulls).cast(target)
+        if numbers is None:
+            numbers = clean_texts(array, self.reading.nulls).cast(target)
+        return without_null_numbers(numbers, self.reading)
 
     def _seconds(self, array: pa.Array) -> pa.Array:
         array = plain_array(array)
@@ -103,9 +109,11 @@ class Column:
         return parse_datetimes(encoded.dictionary, self.reading).values.take(encoded.indices)
 
     def _text(self, array: pa.Array) -> pa.Array:
+        array = plain_array(array)
+        if is_number(array.type):
+            array = without_null_numbers(array, self.reading)
         text = as_text(array)
-        stored = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
-        return clean_texts(text, self.reading.nulls) if is_text(stored) else text
+        return clean_texts(text, self.reading.nulls) if is_text(array.type) else text
 
 
 def is_plain(reading: TextReading) -> bool:

@@ -51,7 +51,6 @@ def detect_columns(reader: TableReader, names: Sequence[str], options: UploadOpt
 class _Detection:
     def __init__(self, reader: TableReader, names: Sequence[str], options: UploadOptions) -> None:
         self._reader, self._names, self._options = reader, names, options
-        self._reading = TextReading(nulls=nulls_of(options.reading))
 
     def run(self) -> DetectedColumns:
         declared = {name: self._declared(name) for name in self._names}
@@ -102,12 +101,15 @@ class _Detection:
         raise self._refusal(name, requested, f"the file declares {found}")
 
     def _scan_plain(self, names: Sequence[str]) -> dict[str, PlainScan]:
-        scans = {name: PlainScan(self._may_be_plain(name), self._reading.nulls) for name in names}
+        scans = {name: PlainScan(self._may_be_plain(name), self._nulls(name)) for name in names}
         if scans:
             for batch in self._reader.batches(names):
                 for scan, array in zip(scans.values(), batch.columns, strict=True):
                     scan.add(distinct_text(array))
         return scans
+
+    def _nulls(self, name: str) -> tuple[str, ...]:
+        return nulls_of(self._options.reading.of_column(name))
 
     def _may_be_plain(self, name: str) -> bool:
         given = self._options.reading
@@ -153,7 +155,7 @@ class _Detection:
         preferred = dates if isinstance(dates, str) else None
         return TextScan(
             tried,
-            self._reading.nulls,
+            self._nulls(name),
             gives_up=requested is None,
             preferred_dates=preferred,
             dates_are_given=name in self._options.reading.date_columns,
@@ -161,7 +163,7 @@ class _Detection:
 
     def _marks(self, name: str) -> ReadingOptions:
         """Return the options for a column, where a point in numbers of the file itself is no thousands mark."""
-        given = self._options.reading
+        given = self._options.reading.of_column(name)
         if name not in self._reader.fractions:
             return given
         is_local = given.decimal == "," or given.thousands == "."
@@ -195,5 +197,5 @@ class _Detection:
 
     def _column(self, name: str, values: ValueType, verdict: Verdict | None) -> Column:
         if verdict is None or verdict.values is None or verdict.reading is None:
-            return Column(name, values, self._reading)
+            return Column(name, values, TextReading(nulls=self._nulls(name)))
         return Column(name, verdict.values, verdict.reading)

@@ -16,11 +16,13 @@ from app.datasets.formats import FileFormat, PlainFile
 from app.datasets.ignoring import ignored_warnings
 from app.datasets.opening import OpenTable, open_table
 from app.datasets.options import UploadOptions
+from app.datasets.placeholders import placeholder_warnings
 from app.datasets.profiling import FeatureProfile, FeatureRules, feature_profiler
 from app.datasets.reading import TableReader
 from app.datasets.role_profiling import GroupProfiler, WeightProfiler
 from app.datasets.table_summary import TableSummary
 from app.datasets.target_profiling import TargetProfile, TargetProfiler, target_warnings
+from app.datasets.text_families import nulls_of
 from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
 from app.settings import Limits
 from app.storage.write_transactions import refuse_in_transaction
@@ -130,6 +132,8 @@ class _Profiler:
             yield from self._group.warnings()
         ignored = {name: feature.reason for name, feature in zip(self._roles.features, features, strict=True)}
         yield from ignored_warnings({name: reason for name, reason in ignored.items() if reason is not None})
+        used = [feature for feature in features if feature.kind is ColumnKind.NUMERIC]
+        yield from placeholder_warnings({feature.name: feature.placeholders for feature in used})
 
 
 def _reading(table: OpenTable, detected: DetectedColumns, options: UploadOptions) -> dict[str, Any]:
@@ -141,7 +145,7 @@ def _reading(table: OpenTable, detected: DetectedColumns, options: UploadOptions
     return table.reading | {
         "decimal": options.reading.decimal or (decimals.pop() if len(decimals) == 1 else "."),
         "thousands": options.reading.thousands or (thousands.pop() if len(thousands) == 1 else ""),
-        "nulls": list(used[0].nulls),
+        "nulls": list(nulls_of(options.reading)),
         "dates": dates,
     }
 

@@ -3,15 +3,16 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from app.datasets.column_types import ColumnKind
 
 #: Part of the identity of a data set: files that were read by older rules are other data sets.
-_RULES = 2
+_RULES = 3
 
 Dates = str | Mapping[str, str]
+Nulls = Sequence[str] | Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -19,20 +20,29 @@ class ReadingOptions:
     """How the texts of a file are read, as far as the upload says it; the rest is detected.
 
     dates: a `strptime` form that is tried first on all columns of text, or one per column. nulls: texts that mean
-    "missing".
+    "missing", of all columns, or one list per column.
     """
 
     delimiter: str | None = None
     decimal: str | None = None
     thousands: str | None = None
     encoding: str | None = None
-    nulls: Sequence[str] | None = None
+    nulls: Nulls | None = None
     dates: Dates | None = None
 
     @property
     def date_columns(self) -> Mapping[str, str]:
         """Forms of dates of columns that are named."""
         return {} if self.dates is None or isinstance(self.dates, str) else self.dates
+
+    @property
+    def null_columns(self) -> Mapping[str, Sequence[str]]:
+        """Texts that mean "missing", of columns that are named."""
+        return self.nulls if isinstance(self.nulls, Mapping) else {}
+
+    def of_column(self, name: str) -> Self:
+        """Return the options with the texts that mean "missing" in one column."""
+        return replace(self, nulls=self.null_columns.get(name)) if isinstance(self.nulls, Mapping) else self
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Profiles of features: counts, ranges and categories, computed batch by batch."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from app.datasets.column_types import Column, ColumnKind, ValueType
 from app.datasets.datetime_text import datetime_text
 from app.datasets.errors import InfiniteValue, NulCharacter
 from app.datasets.ignoring import NumberFacts, Reason, TextFacts, reason_for_numbers, reason_for_text
+from app.datasets.placeholders import Placeholder, PlaceholderSearch
 from app.datasets.upload_warnings import Place
 from app.settings import Limits
 
@@ -29,7 +31,7 @@ class FeatureProfile:
     """Profile of a feature: an entry of `Dataset.features`, and the Arrow type in which its column is stored.
 
     reason: why the feature is ignored; None if it is used. categories: None also for ignored text, which may have any
-    number of categories and is stored as text.
+    number of categories and is stored as text. placeholders: numbers that probably stand for missing values.
     """
 
     column: Column
@@ -42,6 +44,7 @@ class FeatureProfile:
     reason: Reason | None = None
     storage: pa.DataType
     fits_float32: bool
+    placeholders: Sequence[Placeholder] = ()
 
     @property
     def name(self) -> str:
@@ -97,15 +100,15 @@ def feature_profiler(
     """Return a profiler for a feature of a table with `n_columns` columns."""
     if column.kind is ColumnKind.CATEGORICAL:
         return CategoricalProfiler(column, rules, limits)
-    return NumericProfiler(column, rules, min(MAX_DISTINCT, _MAX_DISTINCT_IN_TOTAL // n_columns), place)
+    return NumericProfiler(column, rules, n_columns, place)
 
 
 class NumericProfiler:
     """Computes the profile of a feature of numbers or dates."""
 
-    def __init__(self, column: Column, rules: FeatureRules, max_distinct: int, place: Place) -> None:
+    def __init__(self, column: Column, rules: FeatureRules, n_columns: int, place: Place) -> None:
         self._column, self._rules, self._place = column, rules, place
-        self._max_distinct = max_distinct
+        self._max_distinct = min(MAX_DISTINCT, _MAX_DISTINCT_IN_TOTAL // n_columns)
         self._distinct: np.ndarray | None = np.empty(0)
         self._missing = self._present = 0
         self._min: float | None = None
@@ -113,6 +116,7 @@ class NumericProfiler:
         self._sums: list[float] = []
         self._fits_float32 = True
         self._facts = NumberFacts(column.name)
+        self._placeholders = PlaceholderSearch(n_columns)
 
     def add(self, values: pa.Array, first_row: int) -> None:
         """Add a batch. values: integers or float64 with nulls, from `Column.convert`."""
@@ -127,6 +131,7 @@ class NumericProfiler:
         self._min = low if self._min is None else min(self._min, low)
         self._max = high if self._max is None else max(self._max, high)
         self._sums.append(pc.sum(values.cast(pa.float64(), safe=False)).as_py())
+        self._placeholders.add(values, (low, high), first_row)
         self._note_values(values)
 
     def _note_values(self, values: pa.Array) -> None:
@@ -149,15 +154,17 @@ class NumericProfiler:
         return InfiniteValue.at("/file", detail)
 
     def finish(self) -> FeatureProfile:
+        distinct = None if self._distinct is None else len(self._distinct)
         profile = FeatureProfile(
             column=self._column,
             missing=self._missing,
             min=self._min,
             max=self._max,
             mean=_mean(self._sums, self._present),
-            distinct=None if self._distinct is None else len(self._distinct),
+            distinct=distinct,
             storage=self._storage(),
             fits_float32=self._all_fit_float32(),
+            placeholders=self._placeholders.found(distinct),
         )
         constant = self._present > 0 and self._min == self._max and not self._missing
         return replace(profile, reason=reason_for_numbers(self._facts, self._present, constant, self._rules.requested))

@@ -1,5 +1,7 @@
 """Limit of texts that are stored beside a table and shown in answers: categories, labels, groups and names."""
 
+from itertools import chain
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,7 +29,8 @@ def shortened(text: str, max_characters: int) -> str:
 def require_short_options(options: UploadOptions, max_bytes: int) -> None:
     """Raise TextTooLong for what an upload says about the table, as far as columns of the table do not limit it."""
     require_short("/name", "the data set has a name", options.name, max_bytes)
-    for text in options.reading.nulls or ():
+    nulls, of_columns = options.reading.nulls or (), options.reading.null_columns
+    for text in chain(*of_columns.values()) if of_columns else nulls:
         require_short("/nulls", "nulls has a text", text, max_bytes)
 
 

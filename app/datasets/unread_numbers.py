@@ -38,15 +38,16 @@ def unread_warnings(reader: TableReader, names: Sequence[str], options: ReadingO
     first = next(iter(reader.batches(names)), None) if names else None
     if first is None:
         return
-    samples = {name: _sample(first.column(index), options) for index, name in enumerate(names)}
-    suspects = {name: found for name, sample in samples.items() if (found := _suspect(name, sample, options))}
+    samples = {name: _sample(first.column(index), options.of_column(name)) for index, name in enumerate(names)}
+    found = {name: _suspect(name, sample, options.of_column(name)) for name, sample in samples.items()}
+    suspects = {name: suspect for name, suspect in found.items() if suspect is not None}
     first_row = 0
     for batch in reader.batches(list(suspects)) if suspects else ():
         for suspect, array in zip(suspects.values(), batch.columns, strict=True):
             suspect.scan.add(_without_currency(as_text(array), suspect.currency), first_row)
         first_row += batch.num_rows
     for name, suspect in suspects.items():
-        if (warning := _explanation(name, suspect, options, reader.place)) is not None:
+        if (warning := _explanation(name, suspect, options.of_column(name), reader.place)) is not None:
             yield warning
 
 

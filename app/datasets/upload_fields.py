@@ -15,7 +15,7 @@ from pydantic import (
 
 from app.datasets.column_types import ColumnKind
 from app.datasets.json_texts import UnclearJson, parse_json
-from app.datasets.options import ReadingOptions, UploadOptions
+from app.datasets.options import Nulls, ReadingOptions, UploadOptions
 from app.datasets.receiving import Fields
 from app.requests.dataset_reference import NameText
 from app.requests.request_model import RequestModel
@@ -47,16 +47,31 @@ def _date_form(form: str) -> str:
 
 def _dates(value: Any) -> Any:
     """Return the object that a JSON text holds, or the text itself, which then is a form."""
-    if not (isinstance(value, str) and value.lstrip().startswith("{")):
-        return value
+    return _object("dates", value, "a strptime form, or a JSON object {column: form}") if _is_object(value) else value
+
+
+def _nulls(value: Any) -> Any:
+    """Return the object that a single JSON text holds, or the texts themselves."""
+    if isinstance(value, list) and len(value) == 1 and _is_object(value[0]):
+        return _object("nulls", value[0], "texts, or a JSON object {column: [texts]}")
+    return value
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, str) and value.lstrip().startswith("{")
+
+
+def _object(field: str, text: str, rule: str) -> Any:
     try:
-        return parse_json(value)
+        return parse_json(text)
     except UnclearJson as error:
-        raise ValueError(f"dates has {error}") from error
+        raise ValueError(f"{field} has {error}") from error
     except ValueError as error:
-        raise ValueError(
-            f"dates is {value[:80]!r}; it must be a strptime form, or a JSON object {{column: form}}"
-        ) from error
+        raise ValueError(f"{field} is {text[:80]!r}; it must be {rule}") from error
+
+
+def _with_empty(nulls: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(["", *(text.strip() for text in nulls)]))
 
 
 def _clear_json(value: Any) -> Any:
@@ -71,6 +86,7 @@ def _clear_json(value: Any) -> Any:
     return value
 
 
+NullTexts = Annotated[list[str], Field(max_length=_MAX_NULLS)]
 DateForm = Annotated[str, StringConstraints(min_length=1), AfterValidator(_date_form)]
 
 
@@ -112,11 +128,12 @@ class UploadFields(RequestModel):
         Field(max_length=100, description="character set of a text file, such as `latin-1`; default: UTF-8"),
     ] = None
     nulls: Annotated[
-        list[str] | None,
+        NullTexts | dict[str, NullTexts] | None,
+        BeforeValidator(_nulls),
         Field(
-            max_length=_MAX_NULLS,
             description="texts that mean that a value is missing, beside empty ones; repeatable; replaces the list in "
-            "the documentation",
+            "the documentation. A JSON object `{column: [texts]}` does so for the columns that it names. Where a text "
+            "spells a number, the number is missing too",
         ),
     ] = None
     dates: Annotated[
@@ -147,19 +164,26 @@ class UploadFields(RequestModel):
         except ValidationError as error:
             listed = error.errors(include_url=False)
             located = [{**item, "loc": (source, *item["loc"])} for item in listed]
-            parsed = {name: _parsed(values.get(name)) for name in ("types", "dates")}
+            parsed = {name: _parsed(values.get(name)) for name in ("types", "dates", "nulls")}
             raise RequestValidationError(located, body={**values, **parsed}) from error
 
     def options(self, default_name: str) -> UploadOptions:
         """Return the fields as the service takes them."""
-        nulls = None if self.nulls is None else tuple(dict.fromkeys(["", *(text.strip() for text in self.nulls)]))
-        reading = ReadingOptions(self.delimiter, self.decimal, self.thousands, self.encoding, nulls, self.dates)
+        reading = ReadingOptions(
+            self.delimiter, self.decimal, self.thousands, self.encoding, self._null_texts(), self.dates
+        )
         name = self.name or default_name
         return UploadOptions(self.target, name, self.exclude, self.types or {}, self.weight, self.group, reading)
 
+    def _null_texts(self) -> Nulls | None:
+        if isinstance(self.nulls, dict):
+            return {name: _with_empty(texts) for name, texts in self.nulls.items()}
+        return None if self.nulls is None else _with_empty(self.nulls)
 
-def _parsed(text: str | list[str] | None) -> Any:
+
+def _parsed(value: str | list[str] | None) -> Any:
     """Return JSON text as an object, so that a pointer to an error inside it can be found."""
+    text = value[0] if isinstance(value, list) and len(value) == 1 and _is_object(value[0]) else value
     try:
         return parse_json(text) if isinstance(text, str) else text
     except ValueError:

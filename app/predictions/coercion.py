@@ -1,7 +1,7 @@
 """Conversion of a `Table` of cells to the matrix of an estimator, by the same rules for every form of input."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal
@@ -102,7 +102,8 @@ class _CellReader:
         types = set(map(type, present)) - {NoneType}
         if types == {str}:
             return self._texts(column, present)
-        values = _plain_numbers(present) if types <= {int, float} and column.kind is ColumnKind.NUMERIC else None
+        is_plain = types <= {int, float} and column.kind is ColumnKind.NUMERIC
+        values = _plain_numbers(present, column.reading.null_numbers) if is_plain else None
         return self._one_by_one(column, present) if values is None else values
 
     def _without_absent(self, column: Column, cells: Sequence[Any]) -> Sequence[Any]:
@@ -185,10 +186,12 @@ def _arrow_texts(cells: Sequence[str | None]) -> pa.Array:
         return pa.array(replaced, pa.string())
 
 
-def _plain_numbers(cells: Sequence[int | float | None]) -> NDArray[np.float64] | None:
-    """Return the cells as an array, or None if one of them is not finite."""
+def _plain_numbers(cells: Sequence[int | float | None], nulls: Set[float]) -> NDArray[np.float64] | None:
+    """Return the cells as an array, NaN for numbers in `nulls`, or None if one of the cells is not finite."""
     try:
         values = np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
     except OverflowError:
         return None
-    return values if np.count_nonzero(~np.isfinite(values)) == cells.count(None) else None
+    if np.count_nonzero(~np.isfinite(values)) != cells.count(None):
+        return None
+    return np.where(np.isin(values, list(nulls)), np.nan, values) if nulls else values

@@ -60,7 +60,7 @@ class Client:
         """Upload a file (CSV, TSV, NDJSON, Parquet, Arrow, Excel; by its path) or a frame.
 
         target: column with the labels. options: fields of `POST /datasets`, such as `exclude=["id"]`, `weight=`,
-        `group=`, `types={"zip": "categorical"}` or `nulls=["-"]`.
+        `group=`, `types={"zip": "categorical"}`, `nulls=["-"]` or `nulls={"income": ["-9999"]}`.
         """
         return self.run(steps.upload(data, target, name, options))
 

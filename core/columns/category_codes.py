@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from core.columns.arrow_types import is_text
 from core.columns.reading import TextReading
-from core.columns.texts import clean_texts
+from core.columns.texts import clean_texts, without_null_numbers
 
 #: Whole numbers up to this one are exact as float64.
 _LARGEST_CODE = 2**53
@@ -44,7 +44,9 @@ class CategoryCodes:
         return codes, pc.and_(pc.is_valid(cleaned), pc.is_null(codes))
 
     def of_values(self, values: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """Return the code of each number or boolean, as `of_texts` does; NaN is missing."""
+        """Return the code of each number or boolean, as `of_texts` does; NaN and null numbers are missing."""
+        if not pa.types.is_boolean(values.type):
+            values = without_null_numbers(values, self._reading)
         if pa.types.is_floating(values.type):
             values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
         encoded = values.dictionary_encode()

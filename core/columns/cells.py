@@ -16,7 +16,7 @@ import pyarrow as pa
 from core.columns.column import Column, ColumnKind
 from core.columns.date_forms import date_pattern
 from core.columns.datetimes import seconds_of_fields
-from core.columns.reading import THOUSANDS_MARKS, TextReading, number_pattern
+from core.columns.reading import TextReading, compiled_number, number_of_text
 
 _PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?")
 
@@ -37,7 +37,7 @@ def encode_cell(column: Column, cell: Any) -> float | CellFault:
     if isinstance(cell, str):
         return _value_of_text(column, cell)
     if column.kind is ColumnKind.NUMERIC and type(cell) in (int, float):
-        return _finite(cell)
+        return _finite(cell, column.reading)
     return CellFault.INVALID
 
 
@@ -51,51 +51,37 @@ def text_encoder(column: Column) -> Callable[[str], float | CellFault]:
 
 
 def _plain_number_encoder(column: Column) -> Callable[[str], float | CellFault]:
-    is_number, nulls = _compiled_number(column.reading).fullmatch, frozenset(column.reading.nulls)
+    is_number, nulls = compiled_number(column.reading).fullmatch, column.reading.null_numbers
 
     def encode(text: str) -> float | CellFault:
-        if is_number(text) and text not in nulls:
+        if is_number(text):
             number = float(text)
-            if math.isfinite(number):
+            if math.isfinite(number) and number not in nulls:
                 return number
         return encode_cell(column, text)
 
     return encode
 
 
-def _finite(cell: int | float) -> float | CellFault:
+def _finite(cell: int | float, reading: TextReading) -> float | CellFault:
     try:
         number = float(cell)
     except OverflowError:
         return CellFault.INVALID
-    return number if math.isfinite(number) else CellFault.INVALID
+    if not math.isfinite(number):
+        return CellFault.INVALID
+    return math.nan if number in reading.null_numbers else number
 
 
 def _value_of_text(column: Column, text: str) -> float | CellFault:
     plain = text.strip(" ")
     if plain in column.reading.nulls:
         return math.nan
-    read = _number if column.kind is ColumnKind.NUMERIC else _date
-    value = read(plain, column.reading)
-    return _encoded_text(column, text, CellFault.INVALID) if value is None else value
-
-
-def _number(text: str, reading: TextReading) -> float | None:
-    """Return a number as `parse_numbers` reads it, None if it is something else."""
-    if not _compiled_number(reading).fullmatch(text):
-        return None
-    digits = text.rstrip("%\u00a0\u202f ") if reading.percent else text
-    for mark in THOUSANDS_MARKS[reading.thousands]:
-        digits = digits.replace(mark, "")
-    number = float(digits.replace(reading.decimal, "."))
-    if not math.isfinite(number):
-        return None
-    return number / 100.0 if reading.percent else number
-
-
-@lru_cache(maxsize=256)
-def _compiled_number(reading: TextReading) -> re.Pattern[str]:
-    return re.compile(number_pattern(reading))
+    is_number = column.kind is ColumnKind.NUMERIC
+    value = (number_of_text if is_number else _date)(plain, column.reading)
+    if value is None:
+        return _encoded_text(column, text, CellFault.INVALID)
+    return math.nan if is_number and value in column.reading.null_numbers else value
 
 
 def _date(text: str, reading: TextReading) -> float | None:
@@ -137,5 +123,9 @@ def _code(column: Column, cell: Any) -> float | CellFault:
     if isinstance(cell, float) and not math.isfinite(cell):
         return CellFault.INVALID
     is_suitable = isinstance(cell, bool) or (isinstance(cell, int | float) and not column.is_boolean)
-    code = column.codes.of_value(cell) if is_suitable else None
+    if not is_suitable:
+        return CellFault.UNKNOWN
+    if not isinstance(cell, bool) and cell in column.reading.null_numbers:
+        return math.nan
+    code = column.codes.of_value(cell)
     return CellFault.UNKNOWN if code is None else code

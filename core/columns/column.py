@@ -15,7 +15,7 @@ from core.columns.arrow_types import is_number, is_temporal, is_text, plain_arra
 from core.columns.category_codes import CategoryCodes
 from core.columns.datetimes import parse_datetimes, seconds_of_temporal
 from core.columns.reading import DEFAULT_READING, TextReading
-from core.columns.texts import parse_numbers
+from core.columns.texts import parse_numbers, without_null_numbers
 from core.exceptions import InvalidInput
 
 BOOLEAN_CATEGORIES = ("false", "true")
@@ -114,7 +114,7 @@ class Column:
             parse = parse_numbers if self.kind is ColumnKind.NUMERIC else parse_datetimes
             return _encoded(*parse(array, self.reading))
         if self.kind is ColumnKind.NUMERIC and is_number(array.type):
-            return _finite(array.cast(pa.float64(), safe=False))
+            return _finite(without_null_numbers(array, self.reading).cast(pa.float64(), safe=False))
         if self.kind is ColumnKind.DATETIME and is_temporal(array.type):
             return _encoded(seconds_of_temporal(array))
         raise InvalidInput(self._unsuitable(array.type))

@@ -1,7 +1,9 @@
 """How the texts of a column are written: missing values, numbers and dates."""
 
+import math
+import re
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 from core.columns.date_forms import date_pattern
@@ -58,7 +60,8 @@ class TextReading:
     percent: whether numbers must have a percent sign, which divides them by 100: "12 %" is 0.12. Without it, 12 could
         mean 12 % or 1200 %.
     dates: `strptime` form of dates, or None for ISO 8601.
-    nulls: texts, without surrounding blanks, that mean that the value is missing.
+    nulls: texts, without surrounding blanks, that mean that the value is missing. Where one of them spells a number,
+        such as "-9999", that number is missing too, also in columns that are stored as numbers.
 
     Raises InvalidParameter.
     """
@@ -103,6 +106,13 @@ class TextReading:
             return "such as 2024-05-31 or 2024-05-31T14:30:00Z (ISO 8601)"
         return f"in the form {self.dates}"
 
+    @cached_property
+    def null_numbers(self) -> frozenset[float]:
+        """The numbers that `nulls` spells, in this writing or with a decimal point."""
+        readings = (self, DEFAULT_READING)
+        read = (number_of_text(text, reading) for text in self.nulls for reading in readings)
+        return frozenset(number for number in read if number is not None)
+
     def to_json(self) -> dict[str, Any]:
         """Return the settings that differ from the default, as JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -133,3 +143,22 @@ def number_pattern(reading: TextReading) -> str:
     mantissa = rf"(?:(?:0|[1-9][0-9]*{grouped})(?:{decimal}[0-9]*)?|{decimal}[0-9]+)"
     percent = "[ \u00a0\u202f]?%" if reading.percent else ""
     return rf"^[+-]?{mantissa}(?:[eE][+-]?[0-9]+)?{percent}$"
+
+
+@lru_cache(maxsize=256)
+def compiled_number(reading: TextReading) -> re.Pattern[str]:
+    """Return `number_pattern` for Python."""
+    return re.compile(number_pattern(reading))
+
+
+def number_of_text(text: str, reading: TextReading) -> float | None:
+    """Return a finite number as `parse_numbers` reads it, None if the text is something else."""
+    if not compiled_number(reading).fullmatch(text):
+        return None
+    digits = text.rstrip("%\u00a0\u202f ") if reading.percent else text
+    for mark in THOUSANDS_MARKS[reading.thousands]:
+        digits = digits.replace(mark, "")
+    number = float(digits.replace(reading.decimal, "."))
+    if not math.isfinite(number):
+        return None
+    return number / 100.0 if reading.percent else number

@@ -1,8 +1,9 @@
-"""Texts as numbers and booleans, and the texts that mean that a value is missing."""
+"""Texts as numbers and booleans, and the texts and numbers that mean that a value is missing."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,6 +28,18 @@ def clean_texts(texts: pa.Array, nulls: Sequence[str] = MISSING_TEXTS) -> pa.Arr
     return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
 
 
+def without_null_numbers(numbers: pa.Array, reading: TextReading) -> pa.Array:
+    """Return numbers of any type; those that are equal to one of `reading.null_numbers` are null."""
+    if not reading.null_numbers:
+        return numbers
+    listed = np.array(list(reading.null_numbers))
+    if pa.types.is_float32(numbers.type):
+        with np.errstate(over="ignore"):
+            listed = listed.astype(np.float32)
+    floats = pc.fill_null(numbers.cast(pa.float64(), safe=False), np.nan).to_numpy(zero_copy_only=False)
+    return pc.if_else(pa.array(np.isin(floats, listed)), pa.scalar(None, numbers.type), numbers)
+
+
 def parse_numbers(texts: pa.Array, reading: TextReading = DEFAULT_READING) -> ParsedTexts:
     """Return texts as finite float64.
 
@@ -39,7 +52,9 @@ def parse_numbers(texts: pa.Array, reading: TextReading = DEFAULT_READING) -> Pa
     values = _plain(_null_unless(matches, cleaned), reading).cast(pa.float64())
     if reading.percent:
         values = pc.divide(values, 100.0)
-    return parsed(cleaned, _null_unless(pc.is_finite(values), values))
+    known = without_null_numbers(values, reading)
+    present = pc.or_(pc.is_valid(known), pc.is_null(values))
+    return parsed(_null_unless(present, cleaned), _null_unless(pc.is_finite(known), known))
 
 
 def _plain(numbers: pa.Array, reading: TextReading) -> pa.Array:

@@ -6,9 +6,11 @@ import json
 import zipfile
 
 import openpyxl
+import pyarrow as pa
 import pytest
 
 from app.settings import MEBIBYTE, Limits
+from tests.app.datasets.tables import parquet
 
 ROWS = [("é", 1.5, True, "u"), ("b", None, False, "v"), ("b", 3.0, True, "u"), ("é", 4.25, None, "v")]
 HEADER = ("name", "amount", "flag", "y")
@@ -115,6 +117,18 @@ class TestReading:
             ("numeric", 2, None),
             ("categorical", 0, ["NA", "x"]),
         ]
+
+    @pytest.mark.parametrize("stored", [pa.int16(), pa.float32(), pa.string()])
+    def test_numbers_that_mean_missing_in_every_type(self, client, stored):
+        numbers = pa.array([1, -99, None, 3] * 5).cast(stored)
+        table = {"a": numbers, "b": numbers, "y": ["u", "v"] * 10}
+        body = upload(client, parquet(**table), nulls="-99", types='{"b": "categorical"}').json()
+        assert [(f["kind"], f["missing"], f["min"], f["categories"]) for f in body["features"]] == [
+            ("numeric", 10, 1, None),
+            ("categorical", 10, None, ["1", "3"]),
+        ]
+        [row] = client.get(f"/datasets/{body['id']}/rows?rows=1").json()["rows"]
+        assert row == [None, None, "v"]
 
 
 def zipped(**members):

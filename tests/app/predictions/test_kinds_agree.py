@@ -26,8 +26,9 @@ COLUMNS = (
     Column("born", ColumnKind.DATETIME, reading=TextReading(dates="%d.%m.%Y")),
     Column("member", ColumnKind.CATEGORICAL, ("false", "true"), is_boolean=True),
     Column("job", ColumnKind.CATEGORICAL, ("skilled", "unskilled")),
-    Column("zip", ColumnKind.CATEGORICAL, ("01234", "99999"), reading=TextReading(nulls=("-",))),
+    Column("zip", ColumnKind.CATEGORICAL, ("01234", "99999"), reading=TextReading(nulls=("-", "-9"))),
     Column("share", ColumnKind.NUMERIC, reading=TextReading(percent=True)),
+    Column("income", ColumnKind.NUMERIC, reading=TextReading(nulls=("", "-9999"))),
 )
 #: Cells of one feature that all have the same value; those that are not text exist in JSON only.
 SAME = {
@@ -41,7 +42,8 @@ SAME = {
     "born": [["31.05.2024", "2024-05-31"], ["-nan", None]],
     "member": [["true", "TRUE", " True ", True], ["false", False], ["N/A", None]],
     "job": [["skilled", " skilled"], ["unskilled"], ["None", None]],
-    "zip": [["01234", 1234, 1234.0], ["99999", 99999], ["-", None]],
+    "zip": [["01234", 1234, 1234.0], ["99999", 99999], ["-", -9, None]],
+    "income": [["12", 12], ["-9999", "-9999.0", " -9999", -9999, -9999.0, "", None]],
 }
 CELLS = [(name, cell, group[0]) for name, groups in SAME.items() for group in groups for cell in group]
 BAD = [
@@ -96,9 +98,10 @@ def test_the_numbers_are_what_the_columns_say():
         "member": 1,
         "zip": 0,
         "share": 0.12,
+        "income": 12,
     }
     written = {"amount": "12", "balance": "46.885,95", "since": "2024-05-31", "born": "31.05.2024", "member": "True"}
-    written |= {"share": "12 %"}
+    written |= {"share": "12 %", "income": "12"}
     assert {name: number(name, (written | {"zip": 1234})[name], "rows") for name in expected} == expected
     assert all(math.isnan(number(name, None, "rows")) for name in SAME)
 
@@ -138,11 +141,11 @@ def fitted():
     return core.ForestClassifier(n_estimators=10, random_state=0).fit(EncodedTable(X, COLUMNS), y)
 
 
-CSV = """amount,balance,since,born,member,job,zip,share
-"46,885.95","46.885,95",2024-05-31,31.05.2024,TRUE,skilled,01234,12 %
-12,NA,2023-01-01T10:00:00Z,01.02.1960,false,unskilled,99999,0.5%
-,"0,5",?,,,,-,
-0.7,1,1969-12-31 23:59,2024-05-31,True, skilled,01234,100 %
+CSV = """amount,balance,since,born,member,job,zip,share,income
+"46,885.95","46.885,95",2024-05-31,31.05.2024,TRUE,skilled,01234,12 %,1
+12,NA,2023-01-01T10:00:00Z,01.02.1960,false,unskilled,99999,0.5%,-9999
+,"0,5",?,,,,-,,0
+0.7,1,1969-12-31 23:59,2024-05-31,True, skilled,01234,100 %,-9999
 """
 
 

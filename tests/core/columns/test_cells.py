@@ -15,7 +15,7 @@ COLUMNS = (
     Column("plain", ColumnKind.NUMERIC),
     Column("spreadsheet", ColumnKind.NUMERIC, reading=TextReading(thousands=",", percent=True)),
     Column("comma", ColumnKind.NUMERIC, reading=TextReading(decimal=",", thousands=".")),
-    Column("nulls", ColumnKind.NUMERIC, reading=TextReading(nulls=("0", "-99"))),
+    Column("nulls", ColumnKind.NUMERIC, reading=TextReading(nulls=("0", "-99", "NA"))),
     Column("date", ColumnKind.DATETIME),
     Column("year first", ColumnKind.DATETIME, reading=TextReading(dates="%Y-%d-%m")),
     Column("local date", ColumnKind.DATETIME, reading=TextReading(dates="%d.%m.%Y")),
@@ -25,7 +25,20 @@ COLUMNS = (
 WRITTEN = st.sampled_from(
     ["0", "-99", "1,234.5", "1.234,5", "1.5", "12 %", "007", "7", " 1 ", "1e3", "TRUE", "a ", "NA", "31.05.2024"]
 ) | st.sampled_from(
-    ["2024-05-31", "2024-05-31T10:00Z", "2024-13-01", "\x1f1", "1\u2003", "\u0661", "-0", "9" * 400, "\ud800"]
+    [
+        "-99.0",
+        "-9.9e1",
+        "-0.00",
+        "2024-05-31",
+        "2024-05-31T10:00Z",
+        "2024-13-01",
+        "\x1f1",
+        "1\u2003",
+        "\u0661",
+        "-0",
+        "9" * 400,
+        "\ud800",
+    ]
 )
 
 
@@ -77,12 +90,14 @@ def test_local_dates(form, moment, end):
 
 
 @settings(deadline=None)
-@given(st.sampled_from(COLUMNS[:4]), st.floats() | st.integers(-(2**53), 2**53))
+@given(st.sampled_from(COLUMNS[:4]), st.floats() | st.integers(-(2**53), 2**53) | st.sampled_from([0, -0.0, -99]))
+@example(COLUMNS[3], -99)
+@example(COLUMNS[3], -0.0)
 def test_numbers_in_numeric_columns(column, number):
     if isinstance(number, float) and math.isnan(number):
         assert encode_cell(column, number) is CellFault.INVALID  # JSON has no NaN
     else:
-        assert encode_cell(column, number) == in_column(column, number)
+        np.testing.assert_equal(encode_cell(column, number), in_column(column, number))
 
 
 @settings(deadline=None)
@@ -104,6 +119,36 @@ def test_what_is_not_a_date(cell):
 @pytest.mark.parametrize("cell", [2, 10**400, ["a"], False])
 def test_what_is_not_a_category(cell):
     assert encode_cell(COLUMNS[-1], cell) is CellFault.UNKNOWN
+
+
+@pytest.mark.parametrize("cell", ["-99", "-99.0", " -99 ", "-9.9e1", -99, -99.0, "0", "0.0", "-0", 0, -0.0, "NA"])
+def test_numbers_that_mean_missing(cell):
+    assert math.isnan(encode_cell(COLUMNS[3], cell))
+    assert math.isnan(in_column(COLUMNS[3], cell))
+
+
+def test_numbers_that_mean_missing_are_no_categories():
+    column = Column("code", ColumnKind.CATEGORICAL, ("1", "2"), reading=TextReading(nulls=("-1",)))
+    for cell in ("-1", -1, -1.0):
+        assert math.isnan(encode_cell(column, cell))
+        assert math.isnan(in_column(column, cell))
+    assert encode_cell(column, 3) is in_column(column, 3) is CellFault.UNKNOWN
+
+
+@pytest.mark.parametrize("stored", [pa.int8(), pa.int64(), pa.float32(), pa.float64(), pa.decimal128(9, 1)])
+def test_numbers_that_mean_missing_in_arrays_of_any_type(stored):
+    column = Column("a", ColumnKind.NUMERIC, reading=TextReading(nulls=("-99.0", "99.9", "9e99")))
+    encoded = column.encode(pa.array([-99, None, 0], stored))
+    np.testing.assert_equal(encoded.values, [np.nan, np.nan, 0])
+    assert not encoded.invalid.any()
+    if not pa.types.is_integer(stored):
+        assert np.isnan(column.encode(pa.array(np.array([99.9])).cast(stored)).values).all()
+
+
+def test_numbers_that_mean_missing_are_written_as_the_column_or_with_a_point():
+    reading = TextReading(decimal=",", thousands=".", nulls=("", "-9.999", "n/a", "-1,5"))
+    assert reading.null_numbers == {-9999.0, -9.999, -1.5}
+    assert TextReading().null_numbers == frozenset()
 
 
 def test_numbers_are_not_booleans():
