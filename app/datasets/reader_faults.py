@@ -5,10 +5,10 @@ from app.errors import DecodedTooLarge
 from app.settings import Limits
 
 _LESS_MEMORY = (
-    "leave columns out, shorten texts and labels, write a Parquet file with smaller row groups (`row_group_size=10_000` "
-    "of `to_parquet` of pandas and `write_table` of pyarrow) or an Arrow file with smaller record batches "
-    "(`chunksize=10_000` of `to_feather`, `max_chunksize=10_000` of `write_table` of pyarrow's stream writer), or raise "
-    "the limit"
+    "leave columns out, shorten texts and labels, write a Parquet file with smaller row groups "
+    "(`row_group_size=10_000` of `to_parquet` of pandas and `write_table` of pyarrow) or an Arrow file with smaller "
+    "record batches (`chunksize=10_000` of `to_feather`, `max_chunksize=10_000` of `write_table` of pyarrow's stream "
+    "writer), or raise the limit"
 )
 
 
