@@ -87,7 +87,7 @@ def _check_types(names: Sequence[str], known: Set[str], options: UploadOptions) 
     for name in options.types:
         if name not in known:
             raise UnknownTypedColumn.at(column_pointer("types", name), _unknown(name, names))
-    for field, columns in (("dates", options.reading.date_columns), ("nulls", options.reading.null_columns)):
+    for field, columns in (("dates", options.reading.date_columns), ("nulls", options.reading.column_nulls)):
         for name in columns:
             if name not in known:
                 raise UnknownTypedColumn.at(column_pointer(field, name), _unknown(name, names))

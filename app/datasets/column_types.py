@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from app.datasets.errors import NotUtf8, UnsupportedColumnType
-from core import TextReading
+from core import MISSING_TEXTS, TextReading
 from core.service_api import (
     clean_texts,
     is_number,
@@ -78,11 +78,8 @@ class Column:
             case ValueType.REAL:
                 return _null_instead_of_nan(self._number(array, pa.float64()))
             case ValueType.BOOLEAN:
-                return (
-                    array
-                    if pa.types.is_boolean(array.type)
-                    else parse_booleans(plain_array(array), self.reading).values
-                )
+                array = plain_array(array)
+                return array if pa.types.is_boolean(array.type) else parse_booleans(array, self.reading).values
             case ValueType.DATETIME:
                 return self._seconds(array)
         return self._text(array)
@@ -95,7 +92,8 @@ class Column:
             return known if keeps_type else known.cast(target, safe=False)
         if not is_plain(self.reading):
             return parse_numbers(array, self.reading).values
-        numbers = try_cast(array, target)
+        # Arrow reads some texts as numbers that may be among the missing ones, such as 007 or inf.
+        numbers = try_cast(array, target) if self.reading.nulls == MISSING_TEXTS else None
         if numbers is None:
             numbers = clean_texts(array, self.reading.nulls).cast(target)
         return without_null_numbers(numbers, self.reading)

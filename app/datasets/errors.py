@@ -121,7 +121,7 @@ class UnknownExclude(Invalid):
 
 
 class UnknownTypedColumn(Invalid):
-    code, title = "unknown_typed_column", "No such column to give a type"
+    code, title = "unknown_typed_column", "The table has no such column"
 
 
 class TargetExcluded(Invalid):

@@ -102,7 +102,12 @@ class _Profiler:
         self._columns = [detected.columns[name] for name in roles.names]
         n_columns = len(self._columns)
         features = zip(roles.features, self._columns, strict=False)
-        rules = {name: FeatureRules(options.requested(name), name in detected.unread) for name in roles.features}
+        rules = {
+            name: FeatureRules(
+                options.requested(name), name in detected.unread, pa.types.is_float32(reader.schema.field(name).type)
+            )
+            for name in roles.features
+        }
         self._features = [
             feature_profiler(column, rules[name], n_columns, limits, reader.place) for name, column in features
         ]

@@ -80,8 +80,7 @@ def _opened_text(
     if file_format is FileFormat.NDJSON:
         return OpenTable(read_json_lines(path, cells, limits), reading)
     delimiter = options.delimiter or ("\t" if file_format is FileFormat.TSV else None)
-    # With lists of single columns, a text that is missing in one column may be a value in another.
-    reader = CsvReader(path, delimiter, ("",) if options.null_columns else nulls_of(options))
+    reader = CsvReader(path, delimiter, nulls_of(options))
     return OpenTable(reader, reading | {"delimiter": reader.delimiter})
 
 

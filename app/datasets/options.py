@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from app.datasets.column_types import ColumnKind
+from core import MISSING_TEXTS
 
 #: Part of the identity of a data set: files that were read by older rules are other data sets.
 _RULES = 3
 
 Dates = str | Mapping[str, str]
-Nulls = Sequence[str] | Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -20,29 +20,28 @@ class ReadingOptions:
     """How the texts of a file are read, as far as the upload says it; the rest is detected.
 
     dates: a `strptime` form that is tried first on all columns of text, or one per column. nulls: texts that mean
-    "missing", of all columns, or one list per column.
+    "missing"; None for the default list. column_nulls: further ones, by column.
     """
 
     delimiter: str | None = None
     decimal: str | None = None
     thousands: str | None = None
     encoding: str | None = None
-    nulls: Nulls | None = None
+    nulls: Sequence[str] | None = None
     dates: Dates | None = None
+    column_nulls: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def date_columns(self) -> Mapping[str, str]:
         """Forms of dates of columns that are named."""
         return {} if self.dates is None or isinstance(self.dates, str) else self.dates
 
-    @property
-    def null_columns(self) -> Mapping[str, Sequence[str]]:
-        """Texts that mean "missing", of columns that are named."""
-        return self.nulls if isinstance(self.nulls, Mapping) else {}
-
     def of_column(self, name: str) -> Self:
-        """Return the options with the texts that mean "missing" in one column."""
-        return replace(self, nulls=self.null_columns.get(name)) if isinstance(self.nulls, Mapping) else self
+        """Return the options with all texts that mean "missing" in one column."""
+        if name not in self.column_nulls:
+            return self
+        nulls = MISSING_TEXTS if self.nulls is None else self.nulls
+        return replace(self, nulls=tuple(dict.fromkeys([*nulls, *self.column_nulls[name]])))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from app.datasets.column_types import ValueType, try_cast
+from core import MISSING_TEXTS
 from core.service_api import clean_texts
 
 
@@ -45,7 +46,7 @@ class PlainScan:
         """Add a batch of text."""
         if not self.open or array.null_count == len(array):
             return
-        numbers = self._numbers(array)
+        numbers = self._numbers(array) if self._nulls == MISSING_TEXTS else None
         if numbers is None:
             array = clean_texts(array, self._nulls)
             numbers = self._numbers(array)

@@ -87,11 +87,12 @@ class FeatureRules:
     """Request and detection result of a feature, which decide with its values whether it is used.
 
     requested: kind that the upload asks for. unread: whether the column is read as text although most values look
-    like numbers or dates.
+    like numbers or dates. is_float32: whether the file stores numbers of single precision.
     """
 
     requested: ColumnKind | None = None
     unread: bool = False
+    is_float32: bool = False
 
 
 def feature_profiler(
@@ -116,7 +117,7 @@ class NumericProfiler:
         self._sums: list[float] = []
         self._fits_float32 = True
         self._facts = NumberFacts(column.name)
-        self._placeholders = PlaceholderSearch(n_columns)
+        self._placeholders = PlaceholderSearch(n_columns, rules.is_float32)
 
     def add(self, values: pa.Array, first_row: int) -> None:
         """Add a batch. values: integers or float64 with nulls, from `Column.convert`."""

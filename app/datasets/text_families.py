@@ -32,8 +32,8 @@ _TIME_FORMS = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %
 
 
 def nulls_of(options: ReadingOptions) -> tuple[str, ...]:
-    """Return the texts that mean "missing" in all columns but those that have a list of their own."""
-    return MISSING_TEXTS if options.nulls is None or options.null_columns else tuple(options.nulls)
+    """Return the texts that mean "missing", without those of single columns."""
+    return MISSING_TEXTS if options.nulls is None else tuple(options.nulls)
 
 
 def families(name: str, options: ReadingOptions, requested: ColumnKind | None, sample: str) -> list[Family]:

@@ -29,8 +29,7 @@ def shortened(text: str, max_characters: int) -> str:
 def require_short_options(options: UploadOptions, max_bytes: int) -> None:
     """Raise TextTooLong for what an upload says about the table, as far as columns of the table do not limit it."""
     require_short("/name", "the data set has a name", options.name, max_bytes)
-    nulls, of_columns = options.reading.nulls or (), options.reading.null_columns
-    for text in chain(*of_columns.values()) if of_columns else nulls:
+    for text in chain(options.reading.nulls or (), *options.reading.column_nulls.values()):
         require_short("/nulls", "nulls has a text", text, max_bytes)
 
 

@@ -1,5 +1,7 @@
 """Fields of an upload beside the file, from the form or from the query."""
 
+import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from fastapi.exceptions import RequestValidationError
@@ -15,7 +17,7 @@ from pydantic import (
 
 from app.datasets.column_types import ColumnKind
 from app.datasets.json_texts import UnclearJson, parse_json
-from app.datasets.options import Nulls, ReadingOptions, UploadOptions
+from app.datasets.options import ReadingOptions, UploadOptions
 from app.datasets.receiving import Fields
 from app.requests.dataset_reference import NameText
 from app.requests.request_model import RequestModel
@@ -50,11 +52,16 @@ def _dates(value: Any) -> Any:
     return _object("dates", value, "a strptime form, or a JSON object {column: form}") if _is_object(value) else value
 
 
-def _nulls(value: Any) -> Any:
-    """Return the object that a single JSON text holds, or the texts themselves."""
-    if isinstance(value, list) and len(value) == 1 and _is_object(value[0]):
-        return _object("nulls", value[0], "texts, or a JSON object {column: [texts]}")
-    return value
+def _null_texts(value: Any) -> Any:
+    """Return the object that a JSON text holds, with lists of texts, or the text itself."""
+    if not re.match(r'\s*\{\s*["}]', value if isinstance(value, str) else ""):
+        return value
+    rule = 'a text, or a JSON object of columns and lists such as {"income": ["-9999"]}'
+    lists = _object("nulls", value, rule)
+    for column, texts in lists.items():
+        if not isinstance(texts, list) or not all(type(text) in (str, int, float) for text in texts):
+            raise ValueError(f"nulls has {str(texts)[:80]} for column {column[:80]!r}; it must be {rule}")
+    return {column: [str(text) for text in texts] for column, texts in lists.items()}
 
 
 def _is_object(value: Any) -> bool:
@@ -70,10 +77,6 @@ def _object(field: str, text: str, rule: str) -> Any:
         raise ValueError(f"{field} is {text[:80]!r}; it must be {rule}") from error
 
 
-def _with_empty(nulls: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(["", *(text.strip() for text in nulls)]))
-
-
 def _clear_json(value: Any) -> Any:
     """Return JSON text unchanged. Raises ValueError if it has a key twice."""
     try:
@@ -86,7 +89,7 @@ def _clear_json(value: Any) -> Any:
     return value
 
 
-NullTexts = Annotated[list[str], Field(max_length=_MAX_NULLS)]
+NullTexts = Annotated[str | dict[str, Annotated[list[str], Field(max_length=_MAX_NULLS)]], BeforeValidator(_null_texts)]
 DateForm = Annotated[str, StringConstraints(min_length=1), AfterValidator(_date_form)]
 
 
@@ -128,12 +131,12 @@ class UploadFields(RequestModel):
         Field(max_length=100, description="character set of a text file, such as `latin-1`; default: UTF-8"),
     ] = None
     nulls: Annotated[
-        NullTexts | dict[str, NullTexts] | None,
-        BeforeValidator(_nulls),
+        list[NullTexts] | None,
         Field(
+            max_length=_MAX_NULLS,
             description="texts that mean that a value is missing, beside empty ones; repeatable; replaces the list in "
-            "the documentation. A JSON object `{column: [texts]}` does so for the columns that it names. Where a text "
-            "spells a number, the number is missing too",
+            "the documentation. A JSON object `{column: [texts]}` adds texts for the columns that it names. A number "
+            "that a text spells is missing too",
         ),
     ] = None
     dates: Annotated[
@@ -164,26 +167,31 @@ class UploadFields(RequestModel):
         except ValidationError as error:
             listed = error.errors(include_url=False)
             located = [{**item, "loc": (source, *item["loc"])} for item in listed]
-            parsed = {name: _parsed(values.get(name)) for name in ("types", "dates", "nulls")}
+            parsed = {name: _parsed(values.get(name)) for name in ("types", "dates")}
             raise RequestValidationError(located, body={**values, **parsed}) from error
 
     def options(self, default_name: str) -> UploadOptions:
         """Return the fields as the service takes them."""
         reading = ReadingOptions(
-            self.delimiter, self.decimal, self.thousands, self.encoding, self._null_texts(), self.dates
+            self.delimiter, self.decimal, self.thousands, self.encoding, self._nulls(), self.dates, self._column_nulls()
         )
         name = self.name or default_name
         return UploadOptions(self.target, name, self.exclude, self.types or {}, self.weight, self.group, reading)
 
-    def _null_texts(self) -> Nulls | None:
-        if isinstance(self.nulls, dict):
-            return {name: _with_empty(texts) for name, texts in self.nulls.items()}
-        return None if self.nulls is None else _with_empty(self.nulls)
+    def _nulls(self) -> Sequence[str] | None:
+        texts = [text.strip() for text in self.nulls or () if isinstance(text, str)]
+        return tuple(dict.fromkeys(["", *texts])) if texts else None
+
+    def _column_nulls(self) -> dict[str, list[str]]:
+        merged: dict[str, list[str]] = {}
+        for lists in self.nulls or ():
+            for column, texts in lists.items() if isinstance(lists, dict) else ():
+                merged.setdefault(column, []).extend(text.strip() for text in texts)
+        return merged
 
 
-def _parsed(value: str | list[str] | None) -> Any:
+def _parsed(text: str | list[str] | None) -> Any:
     """Return JSON text as an object, so that a pointer to an error inside it can be found."""
-    text = value[0] if isinstance(value, list) and len(value) == 1 and _is_object(value[0]) else value
     try:
         return parse_json(text) if isinstance(text, str) else text
     except ValueError:

@@ -44,6 +44,8 @@ def upload(source: Any, target: str, name: str | None, options: Mapping[str, Any
 
 
 def _field(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_field(item) for item in value]
     return json.dumps(value) if isinstance(value, Mapping) else value
 
 

@@ -30,14 +30,14 @@ class CellFault(Enum):
 
 def encode_cell(column: Column, cell: Any) -> float | CellFault:
     """Return one cell as a number, NaN if it is missing. The cell is text, a number, a boolean or None."""
-    if cell is None:
+    if cell is None or (type(cell) in (int, float) and cell in column.reading.null_numbers):
         return math.nan
     if column.kind is ColumnKind.CATEGORICAL:
         return _code(column, cell)
     if isinstance(cell, str):
         return _value_of_text(column, cell)
     if column.kind is ColumnKind.NUMERIC and type(cell) in (int, float):
-        return _finite(cell, column.reading)
+        return _finite(cell)
     return CellFault.INVALID
 
 
@@ -63,14 +63,12 @@ def _plain_number_encoder(column: Column) -> Callable[[str], float | CellFault]:
     return encode
 
 
-def _finite(cell: int | float, reading: TextReading) -> float | CellFault:
+def _finite(cell: int | float) -> float | CellFault:
     try:
         number = float(cell)
     except OverflowError:
         return CellFault.INVALID
-    if not math.isfinite(number):
-        return CellFault.INVALID
-    return math.nan if number in reading.null_numbers else number
+    return number if math.isfinite(number) else CellFault.INVALID
 
 
 def _value_of_text(column: Column, text: str) -> float | CellFault:
@@ -123,9 +121,5 @@ def _code(column: Column, cell: Any) -> float | CellFault:
     if isinstance(cell, float) and not math.isfinite(cell):
         return CellFault.INVALID
     is_suitable = isinstance(cell, bool) or (isinstance(cell, int | float) and not column.is_boolean)
-    if not is_suitable:
-        return CellFault.UNKNOWN
-    if not isinstance(cell, bool) and cell in column.reading.null_numbers:
-        return math.nan
-    code = column.codes.of_value(cell)
+    code = column.codes.of_value(cell) if is_suitable else None
     return CellFault.UNKNOWN if code is None else code

@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any, Self
 
@@ -60,8 +60,9 @@ class TextReading:
     percent: whether numbers must have a percent sign, which divides them by 100: "12 %" is 0.12. Without it, 12 could
         mean 12 % or 1200 %.
     dates: `strptime` form of dates, or None for ISO 8601.
-    nulls: texts, without surrounding blanks, that mean that the value is missing. Where one of them spells a number,
-        such as "-9999", that number is missing too, also in columns that are stored as numbers.
+    nulls: texts, without surrounding blanks, that mean that the value is missing.
+    nulls_as_numbers: whether the numbers that `nulls` spells, such as "-9999", are missing too, however they are
+        written or stored. False in models of older versions.
 
     Raises InvalidParameter.
     """
@@ -71,6 +72,7 @@ class TextReading:
     percent: bool = False
     dates: str | None = None
     nulls: tuple[str, ...] = MISSING_TEXTS
+    nulls_as_numbers: bool = True
 
     def __post_init__(self) -> None:
         if self.decimal not in DECIMAL_MARKS:
@@ -82,13 +84,18 @@ class TextReading:
             raise InvalidParameter(f"decimal and thousands are both {self.decimal!r}; they must differ.")
         if not isinstance(self.percent, bool):
             raise InvalidParameter(f"percent is {self.percent!r:.100}; it must be true or false.")
+        self._check_nulls()
+        date_pattern(self.dates)
+
+    def _check_nulls(self) -> None:
         if not (isinstance(self.nulls, tuple) and all(isinstance(text, str) for text in self.nulls)):
             raise InvalidParameter(f"nulls is {self.nulls!r:.100}; it must be a list of texts.")
         if len(self.nulls) > _MOST_NULLS:
             raise InvalidParameter(f"nulls has {len(self.nulls)} texts; at most {_MOST_NULLS} are supported.")
         if not all(map(_is_encodable, self.nulls)):
             raise InvalidParameter("nulls has a text that UTF-8 cannot encode; leave it out.")
-        date_pattern(self.dates)
+        if not isinstance(self.nulls_as_numbers, bool):
+            raise InvalidParameter(f"nulls_as_numbers is {self.nulls_as_numbers!r:.100}; it must be true or false.")
 
     def __repr__(self) -> str:
         changed = ", ".join(f"{name}={value!r}" for name, value in self.to_json().items())
@@ -108,16 +115,21 @@ class TextReading:
 
     @cached_property
     def null_numbers(self) -> frozenset[float]:
-        """The numbers that `nulls` spells, in this writing or with a decimal point."""
-        readings = (self, DEFAULT_READING)
-        read = (number_of_text(text, reading) for text in self.nulls for reading in readings)
-        return frozenset(number for number in read if number is not None)
+        """The numbers that mean that the value is missing."""
+        numbers = map(self._null_number, self.nulls) if self.nulls_as_numbers else ()
+        return frozenset(number for number in numbers if number is not None)
+
+    def _null_number(self, text: str) -> float | None:
+        number = number_of_text(text, self)
+        # Without a percent sign, 1 could mean 1 % or 100 %.
+        return number_of_text(text, DEFAULT_READING) if number is None and not self.percent else number
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings that differ from the default, as JSON."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "nulls_as_numbers"}
         changed = {name: value for name, value in values.items() if value != getattr(DEFAULT_READING, name)}
-        return changed | ({"nulls": list(self.nulls)} if "nulls" in changed else {})
+        changed |= {"nulls": list(self.nulls)} if "nulls" in changed else {}
+        return changed | ({"nulls_as_numbers": True} if self.null_numbers else {})
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
@@ -128,7 +140,9 @@ class TextReading:
         if not isinstance(value, dict) or not set(value) <= set(known):
             raise InvalidParameter(f"the reading is {value!r:.100}; it must be a mapping of {', '.join(known)}.")
         nulls = value.get("nulls", MISSING_TEXTS)
-        return cls(**{**value, "nulls": tuple(nulls) if isinstance(nulls, list) else nulls})
+        reading = cls(**{**value, "nulls": tuple(nulls) if isinstance(nulls, list) else nulls})
+        is_older = "nulls_as_numbers" not in value and reading.null_numbers
+        return replace(reading, nulls_as_numbers=False) if is_older else reading
 
 
 DEFAULT_READING = TextReading()

@@ -89,8 +89,8 @@ def _as_fitted(columns: tuple[Column, ...] | None, X: Any, names: NDArray[Any] |
     if columns is None or not is_frame(X):
         return X
     has_all_names = names is None or len(names) == X.shape[1]
-    all_numeric = all(column.kind is ColumnKind.NUMERIC for column in columns)
-    return X if has_all_names and all_numeric and holds_only_numbers(X) else encode_frame(X, columns)
+    are_as_they_are = all(column.kind is ColumnKind.NUMERIC and not column.reading.null_numbers for column in columns)
+    return X if has_all_names and are_as_they_are and holds_only_numbers(X) else encode_frame(X, columns)
 
 
 def _check_same_columns(columns: tuple[Column, ...] | None, table: EncodedTable) -> None:

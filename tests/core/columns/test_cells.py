@@ -145,10 +145,40 @@ def test_numbers_that_mean_missing_in_arrays_of_any_type(stored):
         assert np.isnan(column.encode(pa.array(np.array([99.9])).cast(stored)).values).all()
 
 
-def test_numbers_that_mean_missing_are_written_as_the_column_or_with_a_point():
-    reading = TextReading(decimal=",", thousands=".", nulls=("", "-9.999", "n/a", "-1,5"))
-    assert reading.null_numbers == {-9999.0, -9.999, -1.5}
-    assert TextReading().null_numbers == frozenset()
+@pytest.mark.parametrize(
+    "column",
+    [
+        Column("date", ColumnKind.DATETIME, reading=TextReading(nulls=("-9",))),
+        Column("flag", ColumnKind.CATEGORICAL, ("false", "true"), is_boolean=True, reading=TextReading(nulls=("-9",))),
+    ],
+)
+def test_numbers_that_mean_missing_in_place_of_dates_and_booleans(column):
+    assert math.isnan(encode_cell(column, -9))
+    assert math.isnan(encode_cell(column, "-9"))
+    assert isinstance(encode_cell(column, -8), CellFault)
+
+
+@pytest.mark.parametrize(
+    ("writing", "nulls", "numbers"),
+    [
+        ({}, ("", "NA", "007", "inf"), set()),
+        ({}, ("-9999", "99.50"), {-9999.0, 99.5}),
+        ({"decimal": ",", "thousands": "."}, ("-9.999", "n/a", "-1,5", "1.25"), {-9999.0, -1.5, 1.25}),
+        ({"percent": True}, ("1", "99 %"), {0.99}),
+        ({"nulls_as_numbers": False}, ("-9999",), set()),
+    ],
+)
+def test_numbers_that_texts_spell(writing, nulls, numbers):
+    reading = TextReading(nulls=nulls, **writing)
+    assert reading.null_numbers == numbers
+    assert TextReading.from_json(reading.to_json()) == reading
+
+
+def test_older_readings_take_numbers_as_they_are():
+    older = TextReading.from_json({"nulls": ["", "-99"]})
+    column = Column("a", ColumnKind.NUMERIC, reading=older)
+    assert encode_cell(column, -99) == in_column(column, -99) == -99
+    assert math.isnan(encode_cell(column, "-99"))
 
 
 def test_numbers_are_not_booleans():

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import core
 from core import Column, ColumnKind, EncodedTable, InvalidInput, TextReading, encode_frame
 
 CATEGORICAL, DATETIME, NUMERIC = ColumnKind.CATEGORICAL, ColumnKind.DATETIME, ColumnKind.NUMERIC
@@ -196,6 +197,16 @@ def test_rows_of_a_table_are_taken_by_number_and_by_mask():
     np.testing.assert_array_equal(table.take(np.array([False, True, False])).X, [[2]])
     with pytest.raises(InvalidInput, match="2 columns"):
         EncodedTable(np.zeros((3, 1)), (Column("a", NUMERIC), Column("b", NUMERIC)))
+
+
+@pytest.mark.parametrize(("library", "make"), [("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table")])
+def test_numbers_that_mean_missing_in_frames_of_numbers(library, make):
+    columns = [Column(name, NUMERIC, reading=TextReading(nulls=("-99",))) for name in ("a", "b")]
+    X = np.column_stack([np.arange(40.0), np.arange(40.0)[::-1]])
+    X[::4, 0] = np.nan
+    model = core.TreeClassifier(random_state=0).fit(EncodedTable(X, tuple(columns)), np.isnan(X[:, 0]))
+    frame = getattr(pytest.importorskip(library), make)({"a": [-99, 5, -99], "b": [3, 4, 5]})
+    assert model.predict(frame).tolist() == [True, False, True]
 
 
 def test_a_reading_shows_what_it_changes():

@@ -150,6 +150,7 @@ def test_a_reading_survives_json():
         ({"percent": 1}, "percent"),
         ({"nulls": [1]}, "nulls"),
         ({"nulls": "NA"}, "nulls"),
+        ({"nulls_as_numbers": 1}, "nulls_as_numbers"),
         ({"dates": "%Q"}, "not supported"),
         ({"dates": "%d.%m"}, "no year"),
         ({"dates": "%Y %y"}, "twice"),
