@@ -20,6 +20,8 @@ from app.operations.loopback import open_loopback
 #: Includes compiling the kernels if the cache is empty.
 START_SECONDS = 400.0
 STOP_SECONDS = 60.0
+#: Requests of many megabytes take long beside other tests.
+REQUEST_SECONDS = 240.0
 
 #: Prefixes of environment variables that would change the configuration of the service under test.
 _SERVICE_VARIABLES = ("DATABASE_URL", "REDIS_URL", "BRISTLECONE_")
@@ -154,7 +156,7 @@ class RunningService:
         content_type = {} if raw or body is None else {"Content-Type": "application/json"}
         request = urllib.request.Request(self.url + path, data, {**content_type, **(headers or {})}, method=method)
         try:
-            with open_loopback(request, timeout=60) as response:
+            with open_loopback(request, timeout=REQUEST_SECONDS) as response:
                 return response.status, response.read()
         except urllib.error.HTTPError as error:
             with error:
