@@ -45,6 +45,7 @@ def restore_choice(estimator: AutoClassifier, metadata: dict[str, Any]) -> None:
     _check_skipped(choice)
     _check_noise(choice)
     _check_assumed_noise(choice)
+    _check_naive_bayes(choice)
     estimator.choice_ = choice
 
 
@@ -100,6 +101,12 @@ def _check_noise(choice: Choice) -> None:
         return
     for number in _numbers(choice):
         share(number)
+
+
+def _check_naive_bayes(choice: Choice) -> None:
+    """Check the share of naive Bayes in the probabilities that labels are drawn from; older files have none."""
+    if not 0 <= finite(choice.naive_bayes_share) < 1 or (choice.naive_bayes_share and not choice.draws_labels):
+        raise ArtifactError("the share of naive Bayes is not between 0 and 1, or no labels are drawn.")
 
 
 def _check_assumed_noise(choice: Choice) -> None:

@@ -138,6 +138,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         votes = LeftOutVotes(left_out_votes(fit, part, choice.chosen, trees, ridge), independent)
         choice = choice._replace(
             kernel_ridge=ridge and ridge.share,
+            naive_bayes_share=true_classes.naive_bayes_share if true_classes else 0.0,
             skips_regression=out_of_time and may_have_regression(fit),
             calibration=calibration_of(part.fit, votes, None if choice.equal_rows else noise),
         )

@@ -49,6 +49,7 @@ class Choice(NamedTuple):
     n_skipped: int = 0  # candidates that were not compared because `time_budget` was over
     skips_regression: bool = False  # whether no regression was fitted because `time_budget` was over
     calibration: VoteCalibration | None = None  # of the class probabilities; None in files of older versions
+    naive_bayes_share: float = 0.0  # in the votes that the probabilities of the true classes follow from
 
     @property
     def chosen(self) -> tuple[ScoredCandidate, ...]:
@@ -86,7 +87,10 @@ class Choice(NamedTuple):
             return f"{estimate}, but {contradiction}, so that trees are grown on the labels as they are"
         if self.draws_labels:
             probabilities = "the probabilities of the true classes"
-            return f"{estimate}, {self._cause()}, so that trees are grown on labels drawn from {probabilities}"
+            drawn = f"{estimate}, {self._cause()}, so that trees are grown on labels drawn from {probabilities}"
+            return drawn + (
+                f", by votes with {self.naive_bayes_share:.0%} of naive Bayes" * bool(self.naive_bayes_share)
+            )
         return f"{estimate}, {self._below_threshold()}, so that trees are grown on the labels as they are"
 
     def _below_threshold(self) -> str:
@@ -123,6 +127,7 @@ class Choice(NamedTuple):
             "equal_rows": None if self.equal_rows is None else self.equal_rows._asdict(),
             "n_skipped": self.n_skipped,
             "skips_regression": self.skips_regression,
+            "naive_bayes_share": self.naive_bayes_share,
             "calibration": None if self.calibration is None else self.calibration._asdict(),
             "leaderboard": [
                 {

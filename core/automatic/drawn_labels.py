@@ -23,9 +23,9 @@ from core.randomness import Purpose
 class TrueClasses:
     """Probabilities of the true class of each row, from which the labels of trees are drawn."""
 
-    def __init__(self, probabilities: NDArray[np.float64]) -> None:
-        """Take probabilities (row, class), whose rows sum to 1."""
-        self.probabilities = probabilities
+    def __init__(self, probabilities: NDArray[np.float64], naive_bayes_share: float = 0.0) -> None:
+        """Take probabilities (row, class), whose rows sum to 1, and the share of naive Bayes in their votes."""
+        self.probabilities, self.naive_bayes_share = probabilities, naive_bayes_share
         self._cumulative = np.cumsum(probabilities, axis=1)
         self._cumulative[:, -1] = 1.0
 

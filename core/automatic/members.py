@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from core.automatic.candidates import Candidate
 from core.automatic.drawn_labels import TrueClasses, grow_on_drawn_labels
+from core.automatic.naive_bayes import with_naive_bayes
 from core.automatic.noise import SearchedNoise, true_class_probabilities
 from core.automatic.ridge import SharedRidge, mixed_votes
 from core.automatic.scores import ScoredCandidate
@@ -125,7 +126,8 @@ def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noi
     if others.any():
         table[others] = _votes_on(fit, others, result)
     table[part.rows] = result.mean_votes
-    return TrueClasses(true_class_probabilities(noise, table, fit.data.labels.codes.astype(np.int64)))
+    share, mixed = with_naive_bayes(fit, table)
+    return TrueClasses(true_class_probabilities(noise, mixed, fit.data.labels.codes.astype(np.int64)), share)
 
 
 def _votes_on(fit: Fit, rows: NDArray[np.bool_], result: SearchResult) -> NDArray[np.float64]:

@@ -52,6 +52,13 @@ def test_rows_that_contradict_the_estimate_are_stored_and_none_in_files_without_
     assert rebuild(older).choice_.equal_rows is None
 
 
+def test_the_share_of_naive_bayes_is_stored_and_0_in_files_without_it(state):
+    assert rebuild(changed(state, naive_bayes_share=0.2, draws_labels=True)).choice_.naive_bayes_share == 0.2
+    choice = {name: value for name, value in state.metadata["choice"].items() if name != "naive_bayes_share"}
+    older = state._replace(metadata={**state.metadata, "choice": choice})
+    assert rebuild(older).choice_.naive_bayes_share == 0.0
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -88,6 +95,10 @@ def test_rows_that_contradict_the_estimate_are_stored_and_none_in_files_without_
         {"equal_rows": [4, 4], "not_estimated": "few_rows", **NOT_ESTIMATED, "is_identified": False},
         {"noise_asymmetry": None},
         {"noise_asymmetry": -0.1},
+        {"naive_bayes_share": 1.0, "draws_labels": True},
+        {"naive_bayes_share": -0.1, "draws_labels": True},
+        {"naive_bayes_share": True, "draws_labels": True},
+        {"naive_bayes_share": 0.2, "draws_labels": False},
         {"extra": 1},
     ],
     ids=str,

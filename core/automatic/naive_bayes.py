@@ -1,0 +1,104 @@
+"""Votes of naive Bayes, which the probabilities of the true classes take into account where noise is heavy.
+
+Naive Bayes takes each feature on its own. Where most labels say little, there are too few rows to learn how features
+work together, and a classifier that does not try can be more accurate (Bickel and Levina 2004, "Some theory for
+Fisher's linear discriminant function, 'naive Bayes', and some alternatives when there are many more variables than
+observations"). Its errors are not those of forests. It has no vote itself, so that a prediction takes no longer.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.automatic.ridge import mixed_votes
+from core.class_votes import winning_classes
+from core.forests.fitting import Fit
+from core.monitoring import raise_if_stopped
+from core.validation.training_data import TrainingData
+
+#: Shares of the vote that are compared.
+SHARES = (0.0, 0.1, 0.2, 0.3, 0.4)
+#: Numbers are divided into so many intervals with about equally many rows.
+_N_INTERVALS = 8
+#: Rows of mean weight that each interval or category of each class has beforehand.
+_PRIOR_ROWS = 5.0
+#: Smallest weight of the other rows of a class, whose logarithm is finite.
+_LEAST_WEIGHT = 1e-9
+
+
+class NaiveBayesVotes(NamedTuple):
+    """Mean votes with a share of naive Bayes."""
+
+    share: float
+    votes: NDArray[np.float64]  # (row, class)
+
+
+def with_naive_bayes(fit: Fit, votes: NDArray[np.float64]) -> NaiveBayesVotes:
+    """Return `votes` (row, class), NaN for a row without, with the share of naive Bayes that is most accurate.
+
+    Accuracy is that on the given labels, which no vote on a row knows. Rows of one group cannot be kept apart, so that
+    the share is 0 with groups. Raises FitStopped.
+    """
+    has_votes = ~np.isnan(votes).any(axis=1)
+    if fit.data.groups is not None or not has_votes.any():
+        return NaiveBayesVotes(0.0, votes)
+    naive = left_out_votes_of_naive_bayes(fit.data, fit.monitor.stop_flag)
+    codes, weights = fit.data.labels.codes[has_votes], fit.data.weights[has_votes]
+    mixed = (mixed_votes(votes[has_votes], naive[has_votes], share) for share in SHARES)
+    scores = [np.average(winning_classes(one) == codes, weights=weights) for one in mixed]
+    share = SHARES[int(np.argmax(scores))]
+    return NaiveBayesVotes(share, mixed_votes(votes, naive, share))
+
+
+class _Table(NamedTuple):
+    """Weights of the rows of each class."""
+
+    codes: NDArray[np.int64]  # (row,)
+    weights: NDArray[np.float64]  # (row,), 1 in the mean
+    of_classes: NDArray[np.float64]  # (class,)
+
+
+def left_out_votes_of_naive_bayes(data: TrainingData, stop_flag: NDArray[np.uint8] | None) -> NDArray[np.float64]:
+    """Return class probabilities of each row by a fit to all other rows, (row, class). Raises FitStopped."""
+    codes, weights = data.labels.codes.astype(np.int64), data.weights / data.weights.mean()
+    table = _Table(codes, weights, np.bincount(codes, weights, len(data.labels.classes)).astype(np.float64))
+    with_row = np.tile(np.log(np.maximum(table.of_classes, _LEAST_WEIGHT)), (len(codes), 1))
+    # Only the evidence for its own class changes if a row is left out.
+    without_row = np.log(np.maximum(table.of_classes[codes] - weights, _LEAST_WEIGHT))
+    for feature, is_categorical in enumerate(data.is_categorical):
+        raise_if_stopped(stop_flag)
+        values = data.X[:, feature].astype(np.float64)
+        known = np.flatnonzero(~np.isnan(values))
+        if len(known):
+            _add_evidence(with_row, without_row, table, known, _cells(values[known], bool(is_categorical)))
+    with_row[np.arange(len(codes)), codes] = without_row
+    probabilities = np.exp(with_row - with_row.max(axis=1, keepdims=True))
+    return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
+
+
+def _cells(values: NDArray[np.float64], is_categorical: bool) -> NDArray[np.int64]:
+    """Return the number of the category or of the interval of each value, (value,)."""
+    if is_categorical:
+        return values.astype(np.int64)
+    bounds = np.unique(np.quantile(values, np.linspace(0.0, 1.0, _N_INTERVALS + 1)[1:-1]))
+    return np.searchsorted(bounds, values)
+
+
+def _add_evidence(
+    with_row: NDArray[np.float64],
+    without_row: NDArray[np.float64],
+    table: _Table,
+    rows: NDArray[np.int64],
+    cells: NDArray[np.int64],
+) -> None:
+    """Add the log likelihoods of the values of one feature to those of the rows that have one."""
+    codes, weights = table.codes[rows], table.weights[rows]
+    n_cells, n_classes = int(cells.max()) + 1, len(table.of_classes)
+    counts = np.bincount(cells * n_classes + codes, weights, n_cells * n_classes).reshape(n_cells, n_classes)
+    totals = counts.sum(axis=0)
+    likelihoods = np.log((counts + _PRIOR_ROWS) / (totals + _PRIOR_ROWS * n_cells))
+    with_row[rows] += likelihoods[cells]
+    others_in_cell = np.maximum(counts[cells, codes] - weights, 0.0)
+    others = np.maximum(totals[codes] - weights, 0.0)
+    without_row[rows] += np.log((others_in_cell + _PRIOR_ROWS) / (others + _PRIOR_ROWS * n_cells))
