@@ -86,12 +86,16 @@ class Choice(NamedTuple):
             contradiction = _contradiction(self.equal_rows)
             return f"{estimate}, but {contradiction}, so that trees are grown on the labels as they are"
         if self.draws_labels:
-            probabilities = "the probabilities of the true classes"
-            drawn = f"{estimate}, {self._cause()}, so that trees are grown on labels drawn from {probabilities}"
-            return drawn + (
-                f", by votes with {self.naive_bayes_share:.0%} of naive Bayes" * bool(self.naive_bayes_share)
-            )
+            drawn = "trees are grown on labels drawn from the probabilities of the true classes"
+            return f"{estimate}, {self._cause()}, so that {drawn}{self._voters()}"
         return f"{estimate}, {self._below_threshold()}, so that trees are grown on the labels as they are"
+
+    def _voters(self) -> str:
+        """Return what votes the probabilities of the true classes follow from, beside those of forests."""
+        if not self.naive_bayes_share:
+            return ""
+        forests = f"forests ({1 - self.naive_bayes_share:.0%})"
+        return f", which follow from votes of {forests} and of naive Bayes ({self.naive_bayes_share:.0%})"
 
     def _below_threshold(self) -> str:
         """Return how the estimate compares with heavy noise, where it may be rounded to the same figure."""

@@ -126,7 +126,7 @@ def test_heavily_wrong_labels_of_independent_features(monkeypatch):
         share = model.choice_.naive_bayes_share
         assert model.choice_.draws_labels
         assert share in SHARES[1:]
-        assert f"by votes with {share:.0%} of naive Bayes" in model.reason_
+        assert f"votes of forests ({1 - share:.0%}) and of naive Bayes ({share:.0%})" in model.reason_
         assert model.choice_.to_json()["naive_bayes_share"] == share
         with monkeypatch.context() as patch:
             patch.setattr("core.automatic.naive_bayes.SHARES", (0.0,))
