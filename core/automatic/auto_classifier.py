@@ -126,7 +126,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         noise = noise_of_search(part.fit, result, self.class_weight is not None)
         choice, true_classes = decide(part.fit, result, noise, len(self._candidates())), None
         if choice.draws_labels and not isinstance(noise, str):
-            true_classes = true_classes_of_rows(fit, part, result, noise)
+            true_classes = true_classes_of_rows(fit, part, result, noise, not is_over(deadline))
         out_of_time = is_over(deadline)
         ridge = None if out_of_time else ridge_of_search(part, result, true_classes)
         independent = None if true_classes is None else searched_votes(result, ridge)

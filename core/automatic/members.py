@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from core.automatic.candidates import Candidate
 from core.automatic.drawn_labels import TrueClasses, grow_on_drawn_labels
-from core.automatic.naive_bayes import with_naive_bayes
+from core.automatic.naive_bayes import NaiveBayesVotes, with_naive_bayes
 from core.automatic.noise import SearchedNoise, true_class_probabilities
 from core.automatic.ridge import SharedRidge, mixed_votes
 from core.automatic.scores import ScoredCandidate
@@ -112,11 +112,13 @@ def _with_more_trees(
     return first_trees + grow_gini_forest(unpruned, others, n_threads, progress, candidate.min_samples_leaf)
 
 
-def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noise: SearchedNoise) -> TrueClasses:
+def true_classes_of_rows(
+    fit: Fit, part: SearchedPart, result: SearchResult, noise: SearchedNoise, has_time: bool
+) -> TrueClasses:
     """Return the probabilities of the true class of every row of the fit. Raises FitStopped.
 
     Rows that the search has left out have the votes of all trees of its best candidates, which were grown without them.
-    A row of a group that is in the search in part has no votes.
+    A row of a group that is in the search in part has no votes. Without time, naive Bayes is left out.
     """
     table = np.full((len(fit.data.X), len(fit.data.labels.classes)), np.nan)
     others = np.ones(len(table), dtype=bool)
@@ -126,7 +128,9 @@ def true_classes_of_rows(fit: Fit, part: SearchedPart, result: SearchResult, noi
     if others.any():
         table[others] = _votes_on(fit, others, result)
     table[part.rows] = result.mean_votes
-    share, mixed = with_naive_bayes(fit, table)
+    share, mixed = NaiveBayesVotes(0.0, table)
+    if has_time:
+        share, mixed = with_naive_bayes(fit, table, result.most_important(fit.data.X.shape[1]))
     return TrueClasses(true_class_probabilities(noise, mixed, fit.data.labels.codes.astype(np.int64)), share)
 
 
