@@ -252,7 +252,7 @@ class TestRemoteReader:
             remote.ingest(file, None, OPTIONS, tmp_path / "canonical")
 
     @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
-    @pytest.mark.parametrize(("written", "n_mebibytes"), [(in_one_batch, 96), (in_one_row_group, 152)])
+    @pytest.mark.parametrize(("written", "n_mebibytes"), [(in_one_batch, 96), (in_one_row_group, 184)])
     def test_memory_of_an_upload_and_the_way_out(self, tmp_path, written, n_mebibytes):
         def ingested(n_rows_together):
             written(tmp_path / "file", n_rows_together)
