@@ -13,7 +13,7 @@ from app.datasets.errors import NotDatetime, NotNumeric, column_pointer
 from app.datasets.options import ReadingOptions, UploadOptions
 from app.datasets.plain_scans import PlainScan
 from app.datasets.reading import TableReader
-from app.datasets.text_families import families, nulls_of
+from app.datasets.text_families import families
 from app.datasets.text_scans import TextScan
 from app.datasets.unread_numbers import unread_warnings
 from app.datasets.upload_warnings import UploadWarning
@@ -109,7 +109,7 @@ class _Detection:
         return scans
 
     def _nulls(self, name: str) -> tuple[str, ...]:
-        return nulls_of(self._options.reading.of_column(name))
+        return self._options.reading.of_column(name).missing_texts
 
     def _may_be_plain(self, name: str) -> bool:
         given = self._options.reading

@@ -22,7 +22,6 @@ from app.datasets.reading import TableReader
 from app.datasets.role_profiling import GroupProfiler, WeightProfiler
 from app.datasets.table_summary import TableSummary
 from app.datasets.target_profiling import TargetProfile, TargetProfiler, target_warnings
-from app.datasets.text_families import nulls_of
 from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
 from app.settings import Limits
 from app.storage.write_transactions import refuse_in_transaction
@@ -150,7 +149,7 @@ def _reading(table: OpenTable, detected: DetectedColumns, options: UploadOptions
     return table.reading | {
         "decimal": options.reading.decimal or (decimals.pop() if len(decimals) == 1 else "."),
         "thousands": options.reading.thousands or (thousands.pop() if len(thousands) == 1 else ""),
-        "nulls": list(nulls_of(options.reading)),
+        "nulls": list(options.reading.missing_texts),
         "dates": dates,
     }
 

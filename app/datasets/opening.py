@@ -15,7 +15,6 @@ from app.datasets.options import ReadingOptions
 from app.datasets.reading import TableReader, check_names
 from app.datasets.scratch_files import remove_scratch, scratch_files
 from app.datasets.text_encoding import UTF8, encoding_of, write_as_utf8
-from app.datasets.text_families import nulls_of
 from app.datasets.upload_warnings import UploadWarning
 from app.datasets.workbooks import Workbook, read_workbook
 from app.settings import Limits
@@ -80,7 +79,7 @@ def _opened_text(
     if file_format is FileFormat.NDJSON:
         return OpenTable(read_json_lines(path, cells, limits), reading)
     delimiter = options.delimiter or ("\t" if file_format is FileFormat.TSV else None)
-    reader = CsvReader(path, delimiter, nulls_of(options))
+    reader = CsvReader(path, delimiter, options.missing_texts)
     return OpenTable(reader, reading | {"delimiter": reader.delimiter})
 
 

@@ -36,12 +36,16 @@ class ReadingOptions:
         """Forms of dates of columns that are named."""
         return {} if self.dates is None or isinstance(self.dates, str) else self.dates
 
+    @property
+    def missing_texts(self) -> tuple[str, ...]:
+        """Texts that mean "missing", without those of single columns."""
+        return MISSING_TEXTS if self.nulls is None else tuple(self.nulls)
+
     def of_column(self, name: str) -> Self:
         """Return the options with all texts that mean "missing" in one column."""
         if name not in self.column_nulls:
             return self
-        nulls = MISSING_TEXTS if self.nulls is None else self.nulls
-        return replace(self, nulls=tuple(dict.fromkeys([*nulls, *self.column_nulls[name]])))
+        return replace(self, nulls=tuple(dict.fromkeys([*self.missing_texts, *self.column_nulls[name]])))
 
 
 @dataclass(frozen=True)

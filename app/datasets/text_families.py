@@ -7,7 +7,7 @@ from itertools import product
 from app.datasets.column_types import ColumnKind, ValueType
 from app.datasets.options import ReadingOptions
 from app.datasets.text_scans import Family, ReadingScan
-from core import MISSING_TEXTS, TextReading
+from core import TextReading
 
 _THOUSANDS = {".": ("", ",", " ", "'"), ",": ("", ".", " ", "'")}
 
@@ -31,11 +31,6 @@ _DATE_FORMS = (
 _TIME_FORMS = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
-def nulls_of(options: ReadingOptions) -> tuple[str, ...]:
-    """Return the texts that mean "missing", without those of single columns."""
-    return MISSING_TEXTS if options.nulls is None else tuple(options.nulls)
-
-
 def families(name: str, options: ReadingOptions, requested: ColumnKind | None, sample: str) -> list[Family]:
     """Return the families that a column may belong to. sample: one of its values; no family without its signs."""
     found: list[Family] = []
@@ -44,13 +39,13 @@ def families(name: str, options: ReadingOptions, requested: ColumnKind | None, s
     if requested in (None, ColumnKind.DATETIME):
         found += _date_families(name, options, sample)
     if requested is ColumnKind.DATETIME and not found:  # so that a cell that is not a date is found
-        found.append(Family(ValueType.DATETIME, [ReadingScan(TextReading(nulls=nulls_of(options)))]))
+        found.append(Family(ValueType.DATETIME, [ReadingScan(TextReading(nulls=options.missing_texts))]))
     return found
 
 
 def number_readings(options: ReadingOptions, percent: bool = False) -> list[TextReading]:
     """Return the ways in which numbers can be written, as far as the upload leaves them open."""
-    nulls = nulls_of(options)
+    nulls = options.missing_texts
     decimals = (".", ",") if options.decimal is None else (options.decimal,)
     pairs = [
         (decimal, thousands)
@@ -69,7 +64,7 @@ def _number_families(options: ReadingOptions) -> list[Family]:
 
 
 def _date_families(name: str, options: ReadingOptions, sample: str) -> Iterator[Family]:
-    nulls = nulls_of(options)
+    nulls = options.missing_texts
     for forms in _forms(name, options, sample):
         yield Family(ValueType.DATETIME, [ReadingScan(TextReading(dates=form, nulls=nulls)) for form in forms])
 

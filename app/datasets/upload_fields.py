@@ -21,7 +21,7 @@ from app.datasets.options import ReadingOptions, UploadOptions
 from app.datasets.receiving import Fields
 from app.requests.dataset_reference import NameText
 from app.requests.request_model import RequestModel
-from core import InvalidParameter, TextReading
+from core import MISSING_TEXTS, InvalidParameter, TextReading
 
 ColumnName = Annotated[str, StringConstraints(min_length=1)]
 
@@ -152,6 +152,16 @@ class UploadFields(RequestModel):
     def _marks_differ(self) -> Self:
         if self.decimal is not None and self.decimal == self.thousands:
             raise ValueError(f"decimal and thousands are both {self.decimal!r}; they must differ, change one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _few_nulls(self) -> Self:
+        general = set(self._nulls() or MISSING_TEXTS)
+        for column, texts in {"": [], **self._column_nulls()}.items():
+            if (n_texts := len(general | set(texts))) > _MAX_NULLS:
+                place = f" for column {column[:80]!r}" if column else ""
+                rule = f"at most {_MAX_NULLS:,} are supported, with the empty one and those of all columns"
+                raise ValueError(f"nulls has {n_texts:,} texts{place}; {rule}")
         return self
 
     @classmethod

@@ -10,9 +10,10 @@ from core.automatic.candidates import Candidate
 from core.automatic.drawn_labels import TrueClasses, grow_on_drawn_labels
 from core.automatic.naive_bayes import NaiveBayesVotes, with_naive_bayes
 from core.automatic.noise import SearchedNoise, true_class_probabilities
-from core.automatic.ridge import SharedRidge, mixed_votes
+from core.automatic.ridge import SharedRidge
 from core.automatic.scores import ScoredCandidate
 from core.automatic.search import SearchedPart, SearchResult, family_bootstrap, positions_in_families
+from core.automatic.vote_shares import mixed_votes
 from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
 from core.forests.tuning import GROWING

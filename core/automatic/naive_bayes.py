@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.automatic.ridge import mixed_votes
-from core.class_votes import winning_classes
+from core.automatic.vote_shares import accuracies_by_share, mixed_votes
 from core.forests.fitting import Fit
 from core.monitoring import raise_if_stopped
 from core.validation.training_data import TrainingData
@@ -44,14 +43,10 @@ def with_naive_bayes(fit: Fit, votes: NDArray[np.float64], features: NDArray[np.
     row are independent of its label. Rows of one group cannot be kept apart, so that the share is 0 with groups. Raises
     FitStopped.
     """
-    has_votes = ~np.isnan(votes).any(axis=1)
-    if fit.data.groups is not None or not has_votes.any():
+    if fit.data.groups is not None:
         return NaiveBayesVotes(0.0, votes)
     naive = left_out_votes_of_naive_bayes(fit.data, features, fit.monitor.stop_flag)
-    codes, weights = fit.data.labels.codes[has_votes], fit.data.weights[has_votes]
-    mixed = (mixed_votes(votes[has_votes], naive[has_votes], share) for share in SHARES)
-    scores = [np.average(winning_classes(one) == codes, weights=weights) for one in mixed]
-    share = SHARES[int(np.argmax(scores))]
+    share = SHARES[int(np.argmax(accuracies_by_share(fit.data, votes, naive, SHARES)))]
     return NaiveBayesVotes(share, mixed_votes(votes, naive, share) if share else votes)
 
 

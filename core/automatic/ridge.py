@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.automatic.drawn_labels import TrueClasses
 from core.automatic.search import SearchedPart, SearchResult
-from core.class_votes import winning_classes
+from core.automatic.vote_shares import accuracies_by_share, mixed_votes
 from core.forests.fitting import Fit
 from core.kernel_ridge.fitting import fit_kernel_ridge
 from core.kernel_ridge.model import KernelRidge
@@ -68,21 +68,11 @@ def ridge_of_search(part: SearchedPart, result: SearchResult, true_classes: True
     if fitted is None:
         return None
     of_labels = fitted if true_classes is None else fitted.with_targets(labels)
-    on_labels = _scores_by_share(part, result.mean_votes, of_labels.left_out_scores)
-    by_targets = _scores_by_share(part, result.mean_votes, fitted.left_out_scores)
+    on_labels = accuracies_by_share(fit.data, result.mean_votes, of_labels.left_out_scores, SHARES)
+    by_targets = accuracies_by_share(fit.data, result.mean_votes, fitted.left_out_scores, SHARES)
     best = int(np.argmax(np.where(on_labels >= on_labels[0], by_targets, -np.inf)))
     share = RidgeShare(SHARES[best], float(on_labels[0]), float(on_labels[best]))
     return SharedRidge(share, fitted.model, fitted.left_out_scores, of_labels.left_out_scores) if share.share else None
-
-
-def _scores_by_share(part: SearchedPart, votes: NDArray[np.float64], ridge: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the accuracy of `votes` with each share of `ridge`, both (row, class), on the rows that have votes."""
-    has_votes = ~np.isnan(votes).any(axis=1)
-    if not has_votes.any():
-        return np.zeros(1)
-    codes, weights = part.fit.data.labels.codes[has_votes], part.fit.data.weights[has_votes]
-    mixed = (mixed_votes(votes[has_votes], ridge[has_votes], share) for share in SHARES)
-    return np.array([np.average(winning_classes(one) == codes, weights=weights) for one in mixed])
 
 
 def searched_votes(result: SearchResult, ridge: SharedRidge | None) -> NDArray[np.float64]:
@@ -92,8 +82,3 @@ def searched_votes(result: SearchResult, ridge: SharedRidge | None) -> NDArray[n
     """
     votes = result.mean_votes
     return votes if ridge is None else mixed_votes(votes, ridge.by_labels, ridge.share.share)
-
-
-def mixed_votes(votes: NDArray[np.float64], ridge: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """Return the mean of `votes` and the scores of the regression, which has `share` of it, all (row, class)."""
-    return (1.0 - share) * votes + share * ridge

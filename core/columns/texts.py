@@ -52,9 +52,11 @@ def parse_numbers(texts: pa.Array, reading: TextReading = DEFAULT_READING) -> Pa
     values = _plain(_null_unless(matches, cleaned), reading).cast(pa.float64())
     if reading.percent:
         values = pc.divide(values, 100.0)
-    known = without_null_numbers(values, reading)
-    present = pc.or_(pc.is_valid(known), pc.is_null(values))
-    return parsed(_null_unless(present, cleaned), _null_unless(pc.is_finite(known), known))
+    if reading.null_numbers:
+        known = without_null_numbers(values, reading)
+        cleaned = _null_unless(pc.or_(pc.is_valid(known), pc.is_null(values)), cleaned)
+        values = known
+    return parsed(cleaned, _null_unless(pc.is_finite(values), values))
 
 
 def _plain(numbers: pa.Array, reading: TextReading) -> pa.Array:
