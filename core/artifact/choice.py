@@ -45,7 +45,7 @@ def restore_choice(estimator: AutoClassifier, metadata: dict[str, Any]) -> None:
     _check_skipped(choice)
     _check_noise(choice)
     _check_assumed_noise(choice)
-    _check_naive_bayes(choice)
+    _check_voters(choice)
     estimator.choice_ = choice
 
 
@@ -103,10 +103,11 @@ def _check_noise(choice: Choice) -> None:
         share(number)
 
 
-def _check_naive_bayes(choice: Choice) -> None:
-    """Check the share of naive Bayes in the probabilities that labels are drawn from; older files have none."""
-    if not 0 <= finite(choice.naive_bayes_share) < 1 or (choice.naive_bayes_share and not choice.draws_labels):
-        raise ArtifactError("the share of naive Bayes is not between 0 and 1, or no labels are drawn.")
+def _check_voters(choice: Choice) -> None:
+    """Check who has voted beside forests on the probabilities that labels are drawn from; older files have none."""
+    shares = (share(choice.regression_share), share(choice.naive_bayes_share))
+    if sum(shares) >= 1 or (any(shares) and not choice.draws_labels):
+        raise ArtifactError("forests have no share in the votes on the true classes, or no labels are drawn.")
 
 
 def _check_assumed_noise(choice: Choice) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from core.automatic.calibration import LeftOutVotes, calibrate, calibration_of
 from core.automatic.candidates import CANDIDATES, FAMILIES, Candidate
 from core.automatic.decision import Choice, decide
+from core.automatic.drawn_labels import VoterShares
 from core.automatic.members import (
     N_TREES,
     N_TREES_BESIDE_REGRESSION,
@@ -17,13 +18,13 @@ from core.automatic.members import (
     grow_members,
     left_out_votes,
     member_bounds,
-    true_classes_of_rows,
 )
 from core.automatic.noise import NotEstimated, SearchedNoise, noise_of_search
 from core.automatic.report import leaderboard_table
 from core.automatic.ridge import SharedRidge, may_have_regression, ridge_of_search, searched_votes
 from core.automatic.scores import ScoredCandidate
 from core.automatic.search import is_over, part_to_search, search, search_phases
+from core.automatic.true_classes import true_classes_of_rows
 from core.compilation import announce_compilation
 from core.fit_summary import FitSummary, growth_summary
 from core.forests.fitting import Fit
@@ -138,7 +139,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         votes = LeftOutVotes(left_out_votes(fit, part, choice.chosen, trees, ridge), independent)
         choice = choice._replace(
             kernel_ridge=ridge and ridge.share,
-            naive_bayes_share=true_classes.naive_bayes_share if true_classes else 0.0,
+            **(true_classes.shares if true_classes else VoterShares())._asdict(),
             skips_regression=out_of_time and may_have_regression(fit),
             calibration=calibration_of(part.fit, votes, None if choice.equal_rows else noise),
         )

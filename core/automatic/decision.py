@@ -50,6 +50,7 @@ class Choice(NamedTuple):
     skips_regression: bool = False  # whether no regression was fitted because `time_budget` was over
     calibration: VoteCalibration | None = None  # of the class probabilities; None in files of older versions
     naive_bayes_share: float = 0.0  # in the votes that the probabilities of the true classes follow from
+    regression_share: float = 0.0  # the same of a kernel ridge regression of the labels
 
     @property
     def chosen(self) -> tuple[ScoredCandidate, ...]:
@@ -92,10 +93,12 @@ class Choice(NamedTuple):
 
     def _voters(self) -> str:
         """Return what votes the probabilities of the true classes follow from, beside those of forests."""
-        if not self.naive_bayes_share:
+        others = {"a kernel ridge regression": self.regression_share, "naive Bayes": self.naive_bayes_share}
+        voters = [f"of {name} ({share:.0%})" for name, share in others.items() if share]
+        if not voters:
             return ""
-        forests = f"forests ({1 - self.naive_bayes_share:.0%})"
-        return f", which follow from votes of {forests} and of naive Bayes ({self.naive_bayes_share:.0%})"
+        voters.insert(0, f"of forests ({1 - sum(others.values()):.0%})")
+        return f", which follow from votes {', '.join(voters[:-1])} and {voters[-1]}"
 
     def _below_threshold(self) -> str:
         """Return how the estimate compares with heavy noise, where it may be rounded to the same figure."""
@@ -132,6 +135,7 @@ class Choice(NamedTuple):
             "n_skipped": self.n_skipped,
             "skips_regression": self.skips_regression,
             "naive_bayes_share": self.naive_bayes_share,
+            "regression_share": self.regression_share,
             "calibration": None if self.calibration is None else self.calibration._asdict(),
             "leaderboard": [
                 {

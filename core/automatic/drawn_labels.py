@@ -5,6 +5,8 @@ tree for each imputation. The mean of the trees' votes approaches that of trees 
 while each row keeps one label.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,12 +22,19 @@ from core.monitoring import Progress
 from core.randomness import Purpose
 
 
+class VoterShares(NamedTuple):
+    """Shares in the votes that the probabilities of the true classes follow from; forests have the rest."""
+
+    regression_share: float = 0.0
+    naive_bayes_share: float = 0.0
+
+
 class TrueClasses:
     """Probabilities of the true class of each row, from which the labels of trees are drawn."""
 
-    def __init__(self, probabilities: NDArray[np.float64], naive_bayes_share: float = 0.0) -> None:
-        """Take probabilities (row, class), whose rows sum to 1, and the share of naive Bayes in their votes."""
-        self.probabilities, self.naive_bayes_share = probabilities, naive_bayes_share
+    def __init__(self, probabilities: NDArray[np.float64], shares: VoterShares | None = None) -> None:
+        """Take probabilities (row, class), whose rows sum to 1, and who has voted; by default, only forests."""
+        self.probabilities, self.shares = probabilities, shares or VoterShares()
         self._cumulative = np.cumsum(probabilities, axis=1)
         self._cumulative[:, -1] = 1.0
 

@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 
 from core.automatic.candidates import Candidate
 from core.automatic.drawn_labels import TrueClasses, grow_on_drawn_labels
-from core.automatic.naive_bayes import NaiveBayesVotes, with_naive_bayes
-from core.automatic.noise import SearchedNoise, true_class_probabilities
 from core.automatic.ridge import SharedRidge
 from core.automatic.scores import ScoredCandidate
-from core.automatic.search import SearchedPart, SearchResult, family_bootstrap, positions_in_families
+from core.automatic.search import SearchedPart, family_bootstrap, positions_in_families
 from core.automatic.vote_shares import mixed_votes
 from core.forests.fitting import Fit
 from core.forests.gini_forest import grow_gini_forest
@@ -20,10 +18,9 @@ from core.forests.tuning import GROWING
 from core.growth.growth_problem import GrowthProblem
 from core.growth.out_of_bag import Bootstrap, out_of_bag_votes
 from core.growth.tree_structure import Trees
-from core.growth.voting import votes
 from core.kernels.growth.tree_nodes import TreeNodes
 from core.losses.catalog import SquaredError
-from core.monitoring import Progress, raise_if_stopped, stopping_with
+from core.monitoring import Progress, raise_if_stopped
 
 #: Trees of all members together.
 N_TREES = 200
@@ -111,35 +108,3 @@ def _with_more_trees(
     others = bootstrap.of_trees(slice(len(first_trees), None))
     unpruned = problem.with_settings(candidate.family.settings)
     return first_trees + grow_gini_forest(unpruned, others, n_threads, progress, candidate.min_samples_leaf)
-
-
-def true_classes_of_rows(
-    fit: Fit, part: SearchedPart, result: SearchResult, noise: SearchedNoise, has_time: bool
-) -> TrueClasses:
-    """Return the probabilities of the true class of every row of the fit. Raises FitStopped.
-
-    Rows that the search has left out have the votes of all trees of its best candidates, which were grown without them.
-    A row of a group that is in the search in part has no votes. Without time, naive Bayes is left out.
-    """
-    table = np.full((len(fit.data.X), len(fit.data.labels.classes)), np.nan)
-    others = np.ones(len(table), dtype=bool)
-    others[part.rows] = False
-    if fit.data.groups is not None:
-        others &= ~np.isin(fit.data.groups, np.unique(fit.data.groups[part.rows]))
-    if others.any():
-        table[others] = _votes_on(fit, others, result)
-    table[part.rows] = result.mean_votes
-    share, mixed = NaiveBayesVotes(0.0, table)
-    if has_time:
-        share, mixed = with_naive_bayes(fit, table, result.most_important(fit.data.X.shape[1]))
-    return TrueClasses(true_class_probabilities(noise, mixed, fit.data.labels.codes.astype(np.int64)), share)
-
-
-def _votes_on(fit: Fit, rows: NDArray[np.bool_], result: SearchResult) -> NDArray[np.float64]:
-    """Return the mean vote of the best candidates on rows that they were grown without, (row, class)."""
-    X, vote = np.ascontiguousarray(fit.data.X[rows]), SquaredError().vote
-    with stopping_with(fit.monitor):
-        total = np.zeros((len(X), len(fit.data.labels.classes)))
-        for one in result.best:
-            total += votes(X, one.trees, vote, fit.n_threads)
-    return total / len(result.best)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.automatic.vote_shares import accuracies_by_share, mixed_votes
+from core.automatic.vote_shares import MixedVotes, accuracies_by_share, mixed_votes
 from core.forests.fitting import Fit
 from core.monitoring import raise_if_stopped
 from core.validation.training_data import TrainingData
@@ -29,14 +29,7 @@ _PRIOR_ROWS = 5.0
 _LEAST_WEIGHT = 1e-9
 
 
-class NaiveBayesVotes(NamedTuple):
-    """Mean votes with a share of naive Bayes."""
-
-    share: float
-    votes: NDArray[np.float64]  # (row, class)
-
-
-def with_naive_bayes(fit: Fit, votes: NDArray[np.float64], features: NDArray[np.int64]) -> NaiveBayesVotes:
+def with_naive_bayes(fit: Fit, votes: NDArray[np.float64], features: NDArray[np.int64]) -> MixedVotes:
     """Return `votes` (row, class), NaN for a row without, with the share of naive Bayes that is most accurate.
 
     features: numbers of the features that it takes into account. Accuracy is that on the given labels; both votes on a
@@ -44,10 +37,10 @@ def with_naive_bayes(fit: Fit, votes: NDArray[np.float64], features: NDArray[np.
     FitStopped.
     """
     if fit.data.groups is not None:
-        return NaiveBayesVotes(0.0, votes)
+        return MixedVotes(0.0, votes)
     naive = left_out_votes_of_naive_bayes(fit.data, features, fit.monitor.stop_flag)
     share = SHARES[int(np.argmax(accuracies_by_share(fit.data, votes, naive, SHARES)))]
-    return NaiveBayesVotes(share, mixed_votes(votes, naive, share) if share else votes)
+    return MixedVotes(share, mixed_votes(votes, naive, share) if share else votes)
 
 
 class _Table(NamedTuple):

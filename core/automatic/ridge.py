@@ -1,7 +1,8 @@
 """Kernel ridge regression beside the forests of a search: how much of the vote it gets.
 
 Trees cut the space of the features along its axes and do not see that a class changes smoothly with a feature. A smooth
-classifier errs on other rows, so that their mean is often more accurate than either, above all with few rows.
+classifier errs on other rows, so that their mean is often more accurate than either, above all with few rows. Where it
+is much better, as on images, the probabilities of the true classes follow from its votes as well.
 """
 
 from typing import NamedTuple
@@ -11,16 +12,21 @@ from numpy.typing import NDArray
 
 from core.automatic.drawn_labels import TrueClasses
 from core.automatic.search import SearchedPart, SearchResult
-from core.automatic.vote_shares import accuracies_by_share, mixed_votes
+from core.automatic.vote_shares import MixedVotes, accuracies_by_share, gains_clearly, mixed_votes
 from core.forests.fitting import Fit
-from core.kernel_ridge.fitting import fit_kernel_ridge
+from core.kernel_ridge.fitting import FittedRidge, fit_kernel_ridge
 from core.kernel_ridge.model import KernelRidge
+from core.monitoring import stopping_with
+from core.noise.correction import clip_to_simplex
 from core.randomness import Purpose
 
 #: Shares of the vote that are compared.
 SHARES = (0.0, 0.25, 0.5, 0.75)
 #: With more classes, the table of coefficients is large and each class has few rows.
 _MOST_CLASSES = 100
+#: Standard errors that the accuracy on the given labels must gain for a share in the votes that the probabilities of
+#: the true classes follow from. With less, the regression is better by chance too often: `docs/decisions/0033`.
+_CLEAR_GAIN_ERRORS = 3.0
 
 
 class RidgeShare(NamedTuple):
@@ -60,11 +66,8 @@ def ridge_of_search(part: SearchedPart, result: SearchResult, true_classes: True
     fit = part.fit
     if not may_have_regression(fit):
         return None
-    generator = fit.seeds.generator(Purpose.LANDMARKS)
-    labels = np.eye(len(fit.data.labels.classes))[fit.data.labels.codes]
-    targets = labels if true_classes is None else true_classes.probabilities[part.rows]
-    features = result.most_important(fit.data.X.shape[1])
-    fitted = fit_kernel_ridge(fit.data, targets, features, generator, fit.n_threads, fit.monitor.stop_flag)
+    labels = _indicators(fit)
+    fitted = _fitted(fit, result, labels if true_classes is None else true_classes.probabilities[part.rows])
     if fitted is None:
         return None
     of_labels = fitted if true_classes is None else fitted.with_targets(labels)
@@ -73,6 +76,45 @@ def ridge_of_search(part: SearchedPart, result: SearchResult, true_classes: True
     best = int(np.argmax(np.where(on_labels >= on_labels[0], by_targets, -np.inf)))
     share = RidgeShare(SHARES[best], float(on_labels[0]), float(on_labels[best]))
     return SharedRidge(share, fitted.model, fitted.left_out_scores, of_labels.left_out_scores) if share.share else None
+
+
+def with_regression(fit: Fit, part: SearchedPart, result: SearchResult, votes: NDArray[np.float64]) -> MixedVotes:
+    """Return `votes` (row of the fit, class), of the best candidates, with the share of a regression of the labels.
+
+    It is the share that is most accurate on the given labels if that is a clear gain, or else 0. Both votes on a row
+    are independent of its label. Raises FitStopped.
+    """
+    fitted = _fitted(part.fit, result, _indicators(part.fit)) if may_have_regression(fit) else None
+    if fitted is None:
+        return MixedVotes(0.0, votes)
+    data, of_search, scores = part.fit.data, result.mean_votes, fitted.left_out_scores
+    share = SHARES[int(np.argmax(accuracies_by_share(data, of_search, scores, SHARES)))]
+    if not gains_clearly(data, of_search, scores, share, _CLEAR_GAIN_ERRORS):
+        return MixedVotes(0.0, votes)
+    mixed, others = votes.copy(), part.others(fit)
+    mixed[part.rows] = mixed_votes(of_search, scores, share)
+    mixed[others] = _with_scores(fit, fitted.model, others, votes[others], share)
+    return MixedVotes(share, clip_to_simplex(mixed))
+
+
+def _with_scores(
+    fit: Fit, model: KernelRidge, rows: NDArray[np.bool_], votes: NDArray[np.float64], share: float
+) -> NDArray[np.float64]:
+    """Return the votes on some rows of the fit with a share of a regression that was fitted without them."""
+    with stopping_with(fit.monitor):
+        model.mix_into(votes, np.ascontiguousarray(fit.data.X[rows]), share, fit.n_threads)
+    return votes
+
+
+def _indicators(fit: Fit) -> NDArray[np.float64]:
+    """Return 1 for the label of each row and 0 for other classes, (row, class)."""
+    return np.asarray(np.eye(len(fit.data.labels.classes))[fit.data.labels.codes])
+
+
+def _fitted(fit: Fit, result: SearchResult, targets: NDArray[np.float64]) -> FittedRidge | None:
+    """Return the regression of targets (row of the search, class), or None if there is none. Raises FitStopped."""
+    features, generator = result.most_important(fit.data.X.shape[1]), fit.seeds.generator(Purpose.LANDMARKS)
+    return fit_kernel_ridge(fit.data, targets, features, generator, fit.n_threads, fit.monitor.stop_flag)
 
 
 def searched_votes(result: SearchResult, ridge: SharedRidge | None) -> NDArray[np.float64]:

@@ -1,12 +1,20 @@
 """Votes of forests mixed with those of another classifier, and the accuracy of each share of it."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.class_votes import winning_classes
 from core.validation.training_data import TrainingData
+
+
+class MixedVotes(NamedTuple):
+    """Mean votes with a share of another classifier."""
+
+    share: float
+    votes: NDArray[np.float64]  # (row, class), NaN for a row without
 
 
 def mixed_votes(votes: NDArray[np.float64], others: NDArray[np.float64], share: float) -> NDArray[np.float64]:
@@ -24,6 +32,26 @@ def accuracies_by_share(
     has_votes = ~np.isnan(votes).any(axis=1)
     if not has_votes.any():
         return np.zeros(len(shares))
-    codes, weights = data.labels.codes[has_votes], data.weights[has_votes]
-    mixed = (mixed_votes(votes[has_votes], others[has_votes], share) for share in shares)
-    return np.array([np.average(winning_classes(one) == codes, weights=weights) for one in mixed])
+    weights = data.weights[has_votes]
+    return np.array([np.average(_is_right(data, votes, others, share)[has_votes], weights=weights) for share in shares])
+
+
+def gains_clearly(
+    data: TrainingData, votes: NDArray[np.float64], others: NDArray[np.float64], share: float, n_errors: float
+) -> bool:
+    """Return whether `share` of `others` makes `votes`, both (row, class), more accurate on the given labels by more
+    than `n_errors` standard errors of the gain. Only rows with votes count.
+    """
+    has_votes = ~np.isnan(votes).any(axis=1)
+    right = [_is_right(data, votes, others, one)[has_votes].astype(np.float64) for one in (0.0, share)]
+    weights = data.weights[has_votes]
+    gains = weights * (right[1] - right[0])
+    deviations = gains - weights * gains.sum() / max(weights.sum(), 1.0)
+    return bool(gains.sum() > n_errors * np.sqrt(np.sum(deviations**2)))
+
+
+def _is_right(
+    data: TrainingData, votes: NDArray[np.float64], others: NDArray[np.float64], share: float
+) -> NDArray[np.bool_]:
+    """Return whether the given label of each row wins the vote with a share of `others`, (row,)."""
+    return np.asarray(winning_classes(mixed_votes(votes, others, share)) == data.labels.codes)

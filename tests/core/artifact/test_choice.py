@@ -52,11 +52,13 @@ def test_rows_that_contradict_the_estimate_are_stored_and_none_in_files_without_
     assert rebuild(older).choice_.equal_rows is None
 
 
-def test_the_share_of_naive_bayes_is_stored_and_0_in_files_without_it(state):
-    assert rebuild(changed(state, naive_bayes_share=0.2, draws_labels=True)).choice_.naive_bayes_share == 0.2
-    choice = {name: value for name, value in state.metadata["choice"].items() if name != "naive_bayes_share"}
+@pytest.mark.parametrize("voter", ["naive_bayes_share", "regression_share"])
+def test_the_shares_of_other_voters_are_stored_and_0_in_files_without_them(state, voter):
+    stored = rebuild(changed(state, draws_labels=True, **{voter: 0.2})).choice_
+    assert getattr(stored, voter) == 0.2
+    choice = {name: value for name, value in state.metadata["choice"].items() if name != voter}
     older = state._replace(metadata={**state.metadata, "choice": choice})
-    assert rebuild(older).choice_.naive_bayes_share == 0.0
+    assert getattr(rebuild(older).choice_, voter) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -99,6 +101,10 @@ def test_the_share_of_naive_bayes_is_stored_and_0_in_files_without_it(state):
         {"naive_bayes_share": -0.1, "draws_labels": True},
         {"naive_bayes_share": True, "draws_labels": True},
         {"naive_bayes_share": 0.2, "draws_labels": False},
+        {"regression_share": 0.2, "draws_labels": False},
+        {"regression_share": -0.1, "draws_labels": True},
+        {"regression_share": "0.1", "draws_labels": True},
+        {"regression_share": 0.6, "naive_bayes_share": 0.4, "draws_labels": True},
         {"extra": 1},
     ],
     ids=str,
