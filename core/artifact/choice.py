@@ -104,7 +104,7 @@ def _check_noise(choice: Choice) -> None:
 
 
 def _check_voters(choice: Choice) -> None:
-    """Check who has voted beside forests on the probabilities that labels are drawn from; older files have none."""
+    """Check what beside forests has a share in the votes on the true classes; nothing has in older files."""
     shares = (share(choice.regression_share), share(choice.naive_bayes_share))
     if sum(shares) >= 1 or (any(shares) and not choice.draws_labels):
         raise ArtifactError("forests have no share in the votes on the true classes, or no labels are drawn.")

@@ -124,11 +124,11 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         fit = Fit(data, SeedTree(self.random_state), monitor or NullMonitor(), thread_count(self.n_jobs))
         part = part_to_search(fit)
         result = search(part, self._candidates(), deadline)
+        out_of_time = is_over(deadline)
         noise = noise_of_search(part.fit, result, self.class_weight is not None)
         choice, true_classes = decide(part.fit, result, noise, len(self._candidates())), None
         if choice.draws_labels and not isinstance(noise, str):
-            true_classes = true_classes_of_rows(fit, part, result, noise, not is_over(deadline))
-        out_of_time = is_over(deadline)
+            true_classes = true_classes_of_rows(fit, part, result, noise, not out_of_time)
         ridge = None if out_of_time else ridge_of_search(part, result, true_classes)
         independent = None if true_classes is None else searched_votes(result, ridge)
         reuses_trees = part.is_all_of(fit) and true_classes is None

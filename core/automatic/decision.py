@@ -50,7 +50,7 @@ class Choice(NamedTuple):
     skips_regression: bool = False  # whether no regression was fitted because `time_budget` was over
     calibration: VoteCalibration | None = None  # of the class probabilities; None in files of older versions
     naive_bayes_share: float = 0.0  # in the votes that the probabilities of the true classes follow from
-    regression_share: float = 0.0  # the same of a kernel ridge regression of the labels
+    regression_share: float = 0.0  # the same, of a regression of the given labels; not that of `kernel_ridge`
 
     @property
     def chosen(self) -> tuple[ScoredCandidate, ...]:
@@ -93,7 +93,7 @@ class Choice(NamedTuple):
 
     def _voters(self) -> str:
         """Return what votes the probabilities of the true classes follow from, beside those of forests."""
-        others = {"a kernel ridge regression": self.regression_share, "naive Bayes": self.naive_bayes_share}
+        others = {"a regression of the given labels": self.regression_share, "naive Bayes": self.naive_bayes_share}
         voters = [f"of {name} ({share:.0%})" for name, share in others.items() if share]
         if not voters:
             return ""

@@ -33,7 +33,7 @@ class TrueClasses:
     """Probabilities of the true class of each row, from which the labels of trees are drawn."""
 
     def __init__(self, probabilities: NDArray[np.float64], shares: VoterShares | None = None) -> None:
-        """Take probabilities (row, class), whose rows sum to 1, and who has voted; by default, only forests."""
+        """Take probabilities (row, class), whose rows sum to 1, and the shares in their votes (default: forests)."""
         self.probabilities, self.shares = probabilities, shares or VoterShares()
         self._cumulative = np.cumsum(probabilities, axis=1)
         self._cumulative[:, -1] = 1.0

@@ -25,7 +25,8 @@ SHARES = (0.0, 0.25, 0.5, 0.75)
 #: With more classes, the table of coefficients is large and each class has few rows.
 _MOST_CLASSES = 100
 #: Standard errors that the accuracy on the given labels must gain for a share in the votes that the probabilities of
-#: the true classes follow from. With less, the regression is better by chance too often: `docs/decisions/0033`.
+#: the true classes follow from. The best of three shares gains two errors by chance often enough to cost accuracy on
+#: small tables: `docs/decisions/0033`.
 _CLEAR_GAIN_ERRORS = 3.0
 
 
@@ -79,7 +80,8 @@ def ridge_of_search(part: SearchedPart, result: SearchResult, true_classes: True
 
 
 def with_regression(fit: Fit, part: SearchedPart, result: SearchResult, votes: NDArray[np.float64]) -> MixedVotes:
-    """Return `votes` (row of the fit, class), of the best candidates, with the share of a regression of the labels.
+    """Return `votes` of the best candidates (row of the fit, class), NaN for a row without, with the share of a
+    regression of the given labels.
 
     It is the share that is most accurate on the given labels if that is a clear gain, or else 0. Both votes on a row
     are independent of its label. Raises FitStopped.
@@ -87,13 +89,13 @@ def with_regression(fit: Fit, part: SearchedPart, result: SearchResult, votes: N
     fitted = _fitted(part.fit, result, _indicators(part.fit)) if may_have_regression(fit) else None
     if fitted is None:
         return MixedVotes(0.0, votes)
-    data, of_search, scores = part.fit.data, result.mean_votes, fitted.left_out_scores
+    data, of_search, scores = part.fit.data, votes[part.rows], fitted.left_out_scores
     share = SHARES[int(np.argmax(accuracies_by_share(data, of_search, scores, SHARES)))]
     if not gains_clearly(data, of_search, scores, share, _CLEAR_GAIN_ERRORS):
         return MixedVotes(0.0, votes)
-    mixed, others = votes.copy(), part.others(fit)
+    mixed, outside = votes.copy(), part.is_outside(fit)
     mixed[part.rows] = mixed_votes(of_search, scores, share)
-    mixed[others] = _with_scores(fit, fitted.model, others, votes[others], share)
+    mixed[outside] = _with_scores(fit, fitted.model, outside, votes[outside], share)
     return MixedVotes(share, clip_to_simplex(mixed))
 
 

@@ -86,11 +86,11 @@ class SearchedPart(NamedTuple):
         """Return whether the part has all rows of the fit that it is a part of."""
         return len(self.rows) == len(whole.data.X)
 
-    def others(self, whole: Fit) -> NDArray[np.bool_]:
+    def is_outside(self, whole: Fit) -> NDArray[np.bool_]:
         """Return which rows of the fit that this is a part of it does not have, (row,)."""
-        is_other = np.ones(len(whole.data.X), dtype=bool)
-        is_other[self.rows] = False
-        return is_other
+        is_outside = np.ones(len(whole.data.X), dtype=bool)
+        is_outside[self.rows] = False
+        return is_outside
 
     def problem_of(self, whole: Fit) -> GrowthProblem:
         """Return the problem of growing trees on all rows of the fit that this is a part of."""

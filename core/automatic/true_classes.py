@@ -35,11 +35,11 @@ def _votes_of_forests(fit: Fit, part: SearchedPart, result: SearchResult) -> NDA
     Rows that the search has left out have the votes of all trees, which were grown without them.
     """
     table = np.full((len(fit.data.X), len(fit.data.labels.classes)), np.nan)
-    others = part.others(fit)
+    outside = part.is_outside(fit)
     if fit.data.groups is not None:
-        others &= ~np.isin(fit.data.groups, np.unique(fit.data.groups[part.rows]))
-    if others.any():
-        table[others] = _votes_on(fit, others, result)
+        outside &= ~np.isin(fit.data.groups, np.unique(fit.data.groups[part.rows]))
+    if outside.any():
+        table[outside] = _votes_on(fit, outside, result)
     table[part.rows] = result.mean_votes
     return table
 

@@ -46,7 +46,7 @@ def gains_clearly(
     right = [_is_right(data, votes, others, one)[has_votes].astype(np.float64) for one in (0.0, share)]
     weights = data.weights[has_votes]
     gains = weights * (right[1] - right[0])
-    deviations = gains - weights * gains.sum() / max(weights.sum(), 1.0)
+    deviations = gains - weights * gains.sum() / weights.sum()
     return bool(gains.sum() > n_errors * np.sqrt(np.sum(deviations**2)))
 
 
