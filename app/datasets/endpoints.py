@@ -2,6 +2,7 @@
 
 import sys
 import uuid
+from functools import cache
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -45,8 +46,11 @@ MAX_PROFILES, _DEFAULT_PROFILES = 200, 100
 MAX_NUMBERED_ROWS = 200
 
 
+@cache
 def router(limits: Limits) -> APIRouter:
-    """Return the routes, whose documentation names the limits."""
+    """Return the routes, whose documentation names the limits; analyzing them takes longer than the rest of an
+    application.
+    """
     routes = APIRouter(prefix="/datasets", tags=["data sets"])
     routes.add_api_route(
         "",

@@ -62,11 +62,15 @@ class MaintenanceThread:
                 self._attempt(step)
 
     def _run(self) -> None:
+        # Jittered, so that many processes do not query the database at the same moments, also when they start at once.
+        self._pause(_jitter.uniform(0.0, 1.0))
         while not self._stopped:
             self.run_once()
-            # Jittered, so that many processes do not query the database at the same moments.
-            self._wake.wait(self._interval_seconds * _jitter.uniform(0.75, 1.25))
-            self._wake.clear()
+            self._pause(_jitter.uniform(0.75, 1.25))
+
+    def _pause(self, n_intervals: float) -> None:
+        self._wake.wait(self._interval_seconds * n_intervals)
+        self._wake.clear()
 
     def _attempt(self, step: MaintenanceStep) -> None:
         try:
