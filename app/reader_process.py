@@ -7,13 +7,16 @@ that only ends a child. It reads uploads (`app.datasets.remote_reader`) and rows
 
 from functools import partial
 
-import pyarrow as pa
+from app.operations.lasting_imports import lasting_imports
 
-from app.datasets.upload_tasks import UPLOAD_TASKS, handled, warm_up
-from app.logs import configure_logging
-from app.operations.forked_tasks import serve
-from app.predictions.row_tasks import ROW_TASKS
-from app.settings import load_settings
+with lasting_imports():
+    import pyarrow as pa
+
+    from app.datasets.upload_tasks import UPLOAD_TASKS, handled, warm_up
+    from app.logs import configure_logging
+    from app.operations.forked_tasks import serve
+    from app.predictions.row_tasks import ROW_TASKS
+    from app.settings import load_settings
 
 if __name__ == "__main__":
     configure_logging(load_settings().log_format)

@@ -4,13 +4,16 @@ import gc
 import sys
 from contextlib import nullcontext
 
-from sqlalchemy.exc import OperationalError
+from app.operations.lasting_imports import lasting_imports
 
-from app.logs import configure_logging
-from app.operations.startup_checks import StartRefused, require_own_state, unreachable
-from app.settings import load_settings
-from workers.background_compilation import background_compilation
-from workers.celery_app import build_worker, run_worker
+with lasting_imports():
+    from sqlalchemy.exc import OperationalError
+
+    from app.logs import configure_logging
+    from app.operations.startup_checks import StartRefused, require_own_state, unreachable
+    from app.settings import load_settings
+    from workers.background_compilation import background_compilation
+    from workers.celery_app import build_worker, run_worker
 
 
 def main() -> None:
