@@ -6,7 +6,6 @@ from functools import cache
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import AfterValidator
 from sqlalchemy.orm import Session
 
 from app.access.scopes import Scope, needs
@@ -18,7 +17,7 @@ from app.datasets.formats import stem
 from app.datasets.receiving import ReceivedUpload, in_own_thread, is_form, receive
 from app.datasets.registration import StoredDataset
 from app.datasets.remote_reader import refuse_when_full
-from app.datasets.row_texts import RowSelection
+from app.datasets.row_parameters import RowLimit, RowNumbers, RowOffset, row_selection
 from app.datasets.schemas import (
     ClassCount,
     ColumnProfile,
@@ -40,10 +39,7 @@ from app.settings import Limits
 from app.storage.database import reading
 from app.storage.pages import InvalidCursor, UnknownSort
 
-MAX_ROWS, _DEFAULT_ROWS = 1_000, 50
 MAX_PROFILES, _DEFAULT_PROFILES = 200, 100
-#: Rows far apart are in row groups of their own, each of which has to be read.
-MAX_NUMBERED_ROWS = 200
 
 
 @cache
@@ -193,36 +189,16 @@ async def get_dataset(dataset_id: DatasetId, context: Context, answer: Answer) -
     return await answer.of(lambda: _stored_bytes(context, dataset_id), lambda: _dataset(context, dataset_id))
 
 
-def _row_numbers(text: str | None) -> str | None:
-    """Return a list of row numbers as it is. Raises ValueError if it is not one."""
-    rule = f"it must be at most {MAX_NUMBERED_ROWS} numbers from 0 on, separated by commas, such as 3,17"
-    if text is not None:
-        numbers = text.split(",")
-        if len(numbers) > MAX_NUMBERED_ROWS or not all(n.isascii() and n.isdigit() and len(n) < 19 for n in numbers):
-            raise ValueError(f"rows is {text[:80]!r}; {rule}")
-    return text
-
-
 @needs(Scope.READ)
 async def get_rows(
     dataset_id: DatasetId,
     context: Context,
     answer: Answer,
-    offset: Annotated[
-        int | None, Query(ge=0, le=2**62, description="first row to return, from 0 in file order")
-    ] = None,
-    limit: Annotated[int | None, Query(ge=1, le=MAX_ROWS, description="most rows to return; default: 50")] = None,
-    rows: Annotated[
-        str | None,
-        AfterValidator(_row_numbers),
-        Query(description="numbers of the rows to return, in place of `offset` and `limit`", examples=["3,17"]),
-    ] = None,
+    offset: RowOffset = None,
+    limit: RowLimit = None,
+    rows: RowNumbers = None,
 ) -> Response:
-    numbered = None if rows is None else [int(row) for row in rows.split(",")]
-    if numbered is not None and (offset is not None or limit is not None):
-        detail = "rows is given together with offset or limit, which it replaces; send either rows or the others"
-        raise Invalid.at("query/rows", detail)
-    selection = RowSelection(numbered, offset or 0, _DEFAULT_ROWS if limit is None else limit)
+    selection = row_selection(offset, limit, rows)
 
     def count_bytes() -> int:
         with reading(context.sessions) as session:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 #: 240,000 rows with 7 features and 3 classes, which a worker predicts in three parts, each in about half a second.
 N_COPIES = 80
-FOREST = {"kind": "forest", "n_estimators": 300}
+FOREST = {"kind": "forest", "n_estimators": 100}
 TABLE = {"Content-Type": "text/csv"}
 
 
