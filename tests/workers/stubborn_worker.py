@@ -11,16 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy.orm import Session
+from app.operations.lasting_imports import lasting_imports
 
-from app.context import ServiceContext
-from app.jobs.lease import Claim
-from app.jobs.states import JobKind
-from app.logs import configure_logging
-from app.settings import load_settings
-from app.storage.content_store import StagedFile
-from workers.celery_app import build_worker, run_worker
-from workers.monitor import JobMonitor
+with lasting_imports():
+    from sqlalchemy.orm import Session
+
+    from app.context import ServiceContext
+    from app.jobs.lease import Claim
+    from app.jobs.states import JobKind
+    from app.logs import configure_logging
+    from app.settings import load_settings
+    from app.storage.content_store import StagedFile
+    from workers.celery_app import build_worker, run_worker
+    from workers.monitor import JobMonitor
 
 
 @dataclass(frozen=True)
