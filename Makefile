@@ -4,8 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PACKAGES := app core workers client migrations
-# Three more than processors: many tests wait for services that they have started. The slowest files run first.
-TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 3)
+# Two more than processors: many tests wait for services that they have started. The slowest files run first.
+TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 TEST_IN_PARALLEL = --numprocesses $(TEST_PROCESSES) --maxprocesses 5 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
