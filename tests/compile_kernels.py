@@ -52,30 +52,41 @@ def compile_categories() -> None:
     warm_up_fit(core.ExtraTreesClassifier(max_leaf_nodes=4), n_categories=2)
 
 
-def compile_best_first_growth() -> None:
-    """Compile best-first growth, and linear programs."""
+def compile_minimax_boosting() -> None:
+    """Compile linear programs, and the best-first growth of the trees between them."""
     warm_up_fit(core.RMBoostClassifier())
+
+
+def compile_best_first_growth() -> None:
+    """Compile best-first growth of other trees."""
     warm_up_fit(core.TreeClassifier(max_leaf_nodes=4, loss="entropy"))
     warm_up_fit(core.TreeClassifier(max_leaf_nodes=4, correction=_BACKWARD))
     warm_up_fit(core.ExtraTreesClassifier(max_leaf_nodes=4))
 
 
-def compile_wide_codes() -> None:
-    """Compile growth on codes of two and four bytes."""
+def compile_codes_of_two_bytes() -> None:
+    """Compile growth on codes of two bytes."""
     warm_up_fit(core.ExtraTreesClassifier(max_leaf_nodes=4, max_bins=None))
-    values = np.arange(2.0**16 + 1)[:, np.newaxis]
     for estimator in (core.TreeClassifier, core.ExtraTreesClassifier):
         warm_up_fit(estimator(max_bins=None))
+
+
+def compile_codes_of_four_bytes() -> None:
+    """Compile growth on codes of four bytes."""
+    values = np.arange(2.0**16 + 1)[:, np.newaxis]
+    for estimator in (core.TreeClassifier, core.ExtraTreesClassifier):
         estimator(max_bins=None, max_depth=1).fit(values, values[:, 0] > 9)
 
 
 #: What one process compiles at a time; the parts that take longest come first.
 PARTS: tuple[Callable[[], None], ...] = (
-    compile_categories,
     compile_best_cuts,
+    compile_categories,
     compile_random_cuts,
+    compile_codes_of_two_bytes,
+    compile_codes_of_four_bytes,
+    compile_minimax_boosting,
     compile_best_first_growth,
-    compile_wide_codes,
 )
 
 
