@@ -3,6 +3,10 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
+# pip itself compiles modules one by one, those of the packages' tests as well; a file that cannot be compiled, such as a
+# template, is no error there either.
+INSTALL := $(PIP) install -qq --no-compile
+COMPILE_INSTALLED := $(BIN)/python -m compileall -qq -j 0 -x '[/\\]tests?[/\\]' $(VENV)/lib || true
 PACKAGES := app core workers client migrations
 # Two more than processors: many tests wait for services that they have started. The slowest files run first.
 TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
@@ -93,14 +97,16 @@ setup-dev: $(VENV)/.dev-installed
 # The stamp is written last, so that an interrupted installation is repeated.
 $(VENV)/.runtime-installed: requirements.lock pyproject.toml client/pyproject.toml | $(VENV)/.created
 	@echo "Installing the locked packages into $(VENV) (about a minute the first time)"
-	@$(PIP) install -qq --require-hashes --requirement requirements.lock
-	@$(PIP) install -qq --no-deps --no-build-isolation --editable . --editable client
+	@$(INSTALL) --require-hashes --requirement requirements.lock
+	@$(INSTALL) --no-deps --no-build-isolation --editable . --editable client
+	@$(COMPILE_INSTALLED)
 	@touch $@
 
 # The runtime stamp is an order-only prerequisite: both targets write to the same folder, and make may run in parallel.
 $(VENV)/.dev-installed: requirements-dev.lock pyproject.toml | $(VENV)/.runtime-installed
 	@echo "Installing the locked development packages into $(VENV)"
-	@$(PIP) install -qq --require-hashes --requirement requirements-dev.lock
+	@$(INSTALL) --require-hashes --requirement requirements-dev.lock
+	@$(COMPILE_INSTALLED)
 	@touch $@
 
 $(VENV)/.created:
