@@ -58,7 +58,7 @@ def test_data_sets(service):
     status, dataset = upload(service, parquet(**columns, y=[0, 1] * 9_000), types=types)
     assert status == 201, dataset
     for part in ("", "/rows?limit=20", "/profile"):
-        answer = read_at_once(service, f"/datasets/{dataset['id']}{part}", 16)
+        answer = read_at_once(service, f"/datasets/{dataset['id']}{part}", 12)
         if not part:
             assert answer == dataset
 
@@ -72,6 +72,6 @@ def test_jobs(service):
     body = {"dataset_id": dataset["id"], "model": {"kind": "tree", "max_depth": 1}, "noise": noise}
     job = service.request("POST", "/train", body)[1]
     service.wait_for_job(job["id"])
-    answer = read_at_once(service, f"/jobs/{job['id']}", 24)
+    answer = read_at_once(service, f"/jobs/{job['id']}", 12)
     assert answer["request"] == job["request"]
     assert answer["request"]["noise"]["inject"] == noise["inject"]
