@@ -13,7 +13,7 @@ TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 TEST_IN_PARALLEL = --numprocesses $(TEST_PROCESSES) --maxprocesses 5 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo serve test coverage check format docs reference bench lock clean
+.PHONY: help setup setup-dev demo serve test test-kernels coverage check format docs reference bench lock clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; \
@@ -28,10 +28,14 @@ serve: setup ## Run the service until Ctrl-C; see docs/reference/settings.md
 	@exec $(BIN)/python -m app.cli serve
 
 # The tests start hundreds of processes, which compile every module again if PYTHONDONTWRITEBYTECODE is set.
-test: setup-dev ## Run the tests (ARGS="tests/core -x" selects a part)
+test: setup ## Run the tests (ARGS="tests/core -x" selects a part)
 	@$(BIN)/python -m compileall -q $(PACKAGES)
-	@$(if $(ARGS),,$(BIN)/python -m tests.compile_kernels)
+	@$(MAKE) --no-print-directory --jobs=2 setup-dev $(if $(ARGS),,test-kernels)
 	@$(BIN)/python -m pytest $(TEST_IN_PARALLEL) $(ARGS)
+
+# It needs no development packages, and so runs while these are installed.
+test-kernels: setup
+	@$(BIN)/python -m tests.compile_kernels
 
 check: setup-dev ## Check linting, formatting, types, import contracts, repository rules and the documentation build
 	@$(BIN)/ruff check .
