@@ -22,7 +22,7 @@ MATRIX = b'{%b, "model": {"kind": "tree"}, "noise": %b}' % (UNKNOWN, NOISE)
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory that processes share is known on Linux only")
 def test_memory_stays_bounded(tmp_path: Path) -> None:
     with RunningService(tmp_path / "home") as service:
-        for body, n_requests, refusal in ((COLUMNS, 20, "unequal_columns"), (MATRIX, 4, "dataset_not_found")):
+        for body, n_requests, refusal in ((COLUMNS, 20, "unequal_columns"), (MATRIX, 8, "dataset_not_found")):
             with Watch(service) as watch, ThreadPoolExecutor(n_requests) as threads:
                 codes = Counter(threads.map(_code, [service] * n_requests, [body] * n_requests))
             print(f"{n_requests} bodies of {len(body)} bytes: {dict(codes)}, {watch}")  # noqa: T201
