@@ -2,10 +2,9 @@
 
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input
-# pip itself compiles modules one by one, those of the packages' tests as well; a file that cannot be compiled, such as a
-# template, is no error there either.
-INSTALL := $(PIP) install -qq --no-compile
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check --no-input install -qq --no-compile
+# pip itself compiles modules one by one, those of the packages' tests as well. Like pip, this accepts files that cannot
+# be compiled, such as templates.
 COMPILE_INSTALLED := $(BIN)/python -m compileall -qq -j 0 -x '[/\\]tests?[/\\]' $(VENV)/lib || true
 PACKAGES := app core workers client migrations
 # Two more than processors: many tests wait for services that they have started. The slowest files run first.
