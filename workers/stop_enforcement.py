@@ -26,7 +26,7 @@ class StopEnforcer(threading.Thread):
     def __init__(
         self, board: JobBoard, shutdown_flag: mmap.mmap, worker_pid: int, grace_seconds: float, job: Correlation
     ) -> None:
-        """label: of the claim, for the lines of the log."""
+        """job: correlation of the lines of the log."""
         super().__init__(name="stop enforcer", daemon=True)
         self._board, self._shutdown_flag = board, shutdown_flag
         self._worker_pid, self._grace_seconds, self._correlation = worker_pid, grace_seconds, job

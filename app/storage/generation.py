@@ -18,7 +18,9 @@ class Generation:
     def __init__(self, path: Path) -> None:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            os.ftruncate(descriptor, _BYTES)
+            # Written, not only sized: a write to a mapped page for which the disk has no room ends the process.
+            if os.fstat(descriptor).st_size != _BYTES:
+                os.pwrite(descriptor, bytes(_BYTES), 0)
             self._number = memoryview(mmap.mmap(descriptor, _BYTES)).cast("Q")
         finally:
             os.close(descriptor)

@@ -144,6 +144,8 @@ def _upload(client: Client, options: argparse.Namespace) -> int:
 
 def _data(client: Client, options: argparse.Namespace) -> Dataset | str:
     if options.target is None:
+        if options.exclude:
+            raise ValueError("--exclude applies to the upload of a file; give --target too, or upload the file anew")
         return str(options.data)
     return client.upload(options.data, options.target, exclude=options.exclude)
 

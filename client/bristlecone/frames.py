@@ -123,15 +123,14 @@ def columns_of_stream(content: bytes) -> Columns:
 
 
 def as_file(frame: Any) -> FileContent:
-    """Return a table as Parquet, which keeps its types, or as NDJSON if no library for Parquet is installed."""
+    """Return a table as Parquet, which keeps its types, or as NDJSON if a column mixes types or no library for Parquet
+    is installed.
+    """
     buffer = io.BytesIO()
-    library = _library(frame)
-    if library == "polars":
+    if _library(frame) == "polars":
         frame.write_parquet(buffer)
-    elif library == "pandas" and find_spec("pyarrow"):
-        frame.to_parquet(buffer, index=False)
-    elif library == "pyarrow":
-        importlib.import_module("pyarrow.parquet").write_table(frame, buffer)
+    elif (table := arrow_of(frame)) is not None:
+        importlib.import_module("pyarrow.parquet").write_table(table, buffer)
     else:
         return FileContent(_as_ndjson(columns_of(frame)), "application/x-ndjson")
     return FileContent(buffer.getvalue(), "application/vnd.apache.parquet")

@@ -1,6 +1,6 @@
 """Answers of the service as objects. Each keeps the whole answer in `raw`; the HTTP reference explains its fields."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -91,11 +91,15 @@ class SweepReport(_Result):
     cells: list[dict[str, Any]]
 
     def rows(self, metric: str = "accuracy") -> list[dict[str, Any]]:
-        """Return one flat row for each cell: model, noise, mean and standard deviation of a metric."""
+        """Return one flat row for each cell: model, noise, mean and standard deviation of a metric.
+
+        Models that differ in a parameter have different texts, and so have noises.
+        """
+        cells = [cell for cell in self.cells if cell["metric"] == metric]
+        models, noises = (describe_all([cell[part] for cell in cells]) for part in ("model", "noise"))
         return [
-            {"model": describe(cell["model"]), "noise": describe(cell["noise"]), "mean": cell["mean"], "sd": cell["sd"]}
-            for cell in self.cells
-            if cell["metric"] == metric
+            {"model": model, "noise": noise, "mean": cell["mean"], "sd": cell["sd"]}
+            for model, noise, cell in zip(models, noises, cells, strict=True)
         ]
 
     def plot(self, metric: str = "accuracy", ax: Any = None) -> Any:
@@ -119,6 +123,26 @@ def describe(part: Mapping[str, Any]) -> str:
     loss = loss.get("kind") if isinstance(loss, Mapping) else loss
     more = [str(value) for value in (loss, part.get("rate")) if value is not None]
     return " ".join([str(part["kind"]), *more])
+
+
+def describe_all(parts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a text for each model or noise; those that are not equal but have the same short text name what differs."""
+    texts, flat = [describe(part) for part in parts], [_flat(part) for part in parts]
+    described = []
+    for text, own in zip(texts, flat, strict=True):
+        alike = [other for other, other_text in zip(flat, texts, strict=True) if other_text == text]
+        names = dict.fromkeys(name for other in alike for name in other)
+        differing = [name for name in names if any(other.get(name) != own.get(name) for other in alike)]
+        described.append(" ".join([text, *(f"{name}={own.get(name)}" for name in differing)]))
+    return described
+
+
+def _flat(part: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the parameters of a model or a noise, those of its loss as "loss.name"."""
+    flat: dict[str, Any] = {}
+    for name, value in part.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
+    return flat
 
 
 def _axes(ax: Any) -> Any:

@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 #: The service asks for another attempt with these, and has changed nothing.
 RETRIED_STATUSES = frozenset({429, 503})
+NOT_FOUND = 404
 MAX_RETRY_AFTER_SECONDS = 60.0
 _CHUNK_BYTES = 2**20
 
@@ -24,6 +25,7 @@ class Retries:
 
     def __init__(self, call: Call, retries: int) -> None:
         self._call, self._left, self._pause_seconds = call, retries, 0.5
+        self._lost_an_answer = False
 
     def pause_after_error(self, error: httpx.TransportError) -> float:
         """Return how long to wait. Raises ConnectionFailed if the call should not be sent again."""
@@ -31,6 +33,7 @@ class Retries:
         if self._left == 0 or (reached and not self._call.may_be_repeated):
             request = f"{self._call.method} {self._call.path}"
             raise ConnectionFailed(f"{request} got no answer: {type(error).__name__}: {error}") from error
+        self._lost_an_answer |= reached
         return self._next_pause()
 
     def pause_after(self, answer: httpx.Response) -> float | None:
@@ -41,6 +44,14 @@ class Retries:
         asked = answer.headers.get("retry-after", "")
         pause = self._next_pause()
         return min(float(asked), MAX_RETRY_AFTER_SECONDS) if asked.isdecimal() else pause
+
+    def result_of(self, answer: httpx.Response) -> Answer:
+        """Return the final answer. Raises the error that it describes.
+
+        What is gone after a DELETE whose answer was lost, that DELETE has removed.
+        """
+        is_done_before = self._call.method == "DELETE" and self._lost_an_answer and answer.status_code == NOT_FOUND
+        return _checked(answer, self._call.accepted_statuses | ({NOT_FOUND} if is_done_before else set()))
 
     def _next_pause(self) -> float:
         self._left -= 1
@@ -75,7 +86,7 @@ class Transport:
                 time.sleep(retries.pause_after_error(error))
                 continue
             if (pause := retries.pause_after(answer)) is None:
-                return _checked(call, answer)
+                return retries.result_of(answer)
             time.sleep(pause)
 
 
@@ -106,7 +117,7 @@ class AsyncTransport:
                 await asyncio.sleep(retries.pause_after_error(error))
                 continue
             if (pause := retries.pause_after(answer)) is None:
-                return _checked(call, answer)
+                return retries.result_of(answer)
             await asyncio.sleep(pause)
 
 
@@ -135,11 +146,11 @@ async def _async_chunks(content: BinaryIO) -> AsyncIterator[bytes]:
         yield chunk
 
 
-def _checked(call: Call, answer: httpx.Response) -> Answer:
+def _checked(answer: httpx.Response, accepted_statuses: frozenset[int]) -> Answer:
     media_type = answer.headers.get("content-type", "").partition(";")[0]
     is_json = media_type == "application/json" or media_type.endswith("+json")
     body = answer.json() if is_json and answer.content else None
-    if answer.is_success or answer.status_code in call.accepted_statuses:
+    if answer.is_success or answer.status_code in accepted_statuses:
         return Answer(answer.status_code, answer.headers, answer.content, body)
     problem = body if isinstance(body, dict) else {"detail": answer.text[:500] or answer.reason_phrase}
     raise error_of(answer.status_code, problem, answer.headers.get("x-request-id"))

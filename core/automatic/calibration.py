@@ -11,9 +11,9 @@ forward correction). So p describes the true class, although all labels may be w
 there is, p is too confident, which costs more than p that is not confident enough. So the noise rates are taken to be
 lower than estimated, by two standard errors of the share of wrong labels: `docs/decisions/0029`.
 
-Trees on drawn labels know something of the label of a row that they leave out, because the probabilities of other rows
+Trees on drawn labels depend on the label of a row that they leave out, because the probabilities of other rows
 depend on it. So the mean probability of the predicted class is then at most the accuracy on the true labels of votes
-that do not know it, as it follows from their accuracy on the given labels and the transition matrix (Natarajan,
+that do not depend on it, as it follows from their accuracy on the given labels and the transition matrix (Natarajan,
 Dhillon, Ravikumar and Tewari 2013, "Learning with noisy labels", lemma 1).
 """
 
@@ -50,7 +50,7 @@ class LeftOutVotes(NamedTuple):
     """Votes on the rows of the search, (row, class), by models that leave the row out; NaN for rows without votes."""
 
     fitted: NDArray[np.float64]  # of the models that vote in the end
-    independent: NDArray[np.float64] | None  # that know nothing of the label of the row; None if the others do not
+    independent: NDArray[np.float64] | None  # that do not depend on the label of the row; None if no others do
 
 
 class _LabeledVotes(NamedTuple):

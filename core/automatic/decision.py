@@ -3,7 +3,8 @@
 Averaging the best candidates was more accurate than the best one at all noise rates that were measured. Under heavy
 noise, and under noise that prefers some classes, trees grown on the probabilities of the true classes are more accurate
 than trees grown on the labels; under light uniform noise, they are less accurate. The estimate of the noise tells the
-cases apart, unless labels of equal rows contradict it: `docs/explanation/auto.md`.
+cases apart, unless the labels do not identify their noise, or labels of equal rows contradict it:
+`docs/explanation/auto.md`.
 """
 
 from typing import Any, NamedTuple, get_args
@@ -42,7 +43,7 @@ class Choice(NamedTuple):
     noise_rate_error: float | None  # its standard error
     noise_asymmetry: float | None  # largest difference between the transition matrix and that of uniform noise
     not_estimated: NotEstimated | None  # why there is no estimate
-    is_identified: bool  # whether the labels identify the noise
+    is_identified: bool  # whether the labels identify the noise; if not, the estimate is not relied on
     draws_labels: bool  # whether trees are grown on labels drawn from the probabilities of the true classes
     kernel_ridge: RidgeShare | None = None  # share of a regression in the vote; None without one
     equal_rows: EqualRows | None = None  # rows whose labels contradict the estimate, which is then not relied on
@@ -56,6 +57,11 @@ class Choice(NamedTuple):
     def chosen(self) -> tuple[ScoredCandidate, ...]:
         """Candidates whose trees vote."""
         return self.leaderboard[: self.n_chosen]
+
+    @property
+    def relies_on_noise(self) -> bool:
+        """Whether there is an estimate of the noise that nothing speaks against."""
+        return self.is_identified and self.equal_rows is None
 
     def reason(self) -> str:
         """Return in a sentence what was chosen and why."""
@@ -82,14 +88,15 @@ class Choice(NamedTuple):
             return f"{_OBSTACLES[self.not_estimated]}, so that trees are grown on the labels as they are"
         estimate = f"about {self.noise_rate:.1%} ± {self.noise_rate_error:.1%} of the labels are estimated to be wrong"
         if not self.is_identified:
-            estimate += ", although the features predict the labels too badly to identify the noise"
+            estimate += ", but the labels do not identify the noise"
         if self.equal_rows is not None:
-            contradiction = _contradiction(self.equal_rows)
-            return f"{estimate}, but {contradiction}, so that trees are grown on the labels as they are"
+            estimate += f", but {_contradiction(self.equal_rows)}"
         if self.draws_labels:
             drawn = "trees are grown on labels drawn from the probabilities of the true classes"
             return f"{estimate}, {self._cause()}, so that {drawn}{self._voters()}"
-        return f"{estimate}, {self._below_threshold()}, so that trees are grown on the labels as they are"
+        if self.relies_on_noise:
+            estimate += f", {self._below_threshold()}"
+        return f"{estimate}, so that trees are grown on the labels as they are"
 
     def _voters(self) -> str:
         """Return what votes the probabilities of the true classes follow from, beside those of forests."""
@@ -176,7 +183,8 @@ def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated, 
     estimate = noise.fitted.estimate
     asymmetry = noise_asymmetry(estimate)
     is_heavy = estimate.noise_rate >= HEAVY_NOISE
-    equal_rows = contradicting_rows(fit, noise) if is_heavy else None
+    is_identified = estimate.identification.is_identified
+    equal_rows = contradicting_rows(fit, noise) if is_heavy and is_identified else None
     return Choice(
         leaderboard,
         n_chosen,
@@ -184,8 +192,8 @@ def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated, 
         estimate.noise_rate_error,
         asymmetry,
         None,
-        estimate.identification.is_identified,
-        draws_labels=equal_rows is None and (is_heavy or asymmetry >= ASYMMETRIC_NOISE),
+        is_identified,
+        draws_labels=is_identified and equal_rows is None and (is_heavy or asymmetry >= ASYMMETRIC_NOISE),
         equal_rows=equal_rows,
         n_skipped=n_skipped,
     )

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from core.automatic.search import SearchResult
 from core.forests.fitting import Fit
-from core.forests.noise_estimation_forest import too_few_to_judge
 from core.noise.estimation import FittedNoise, fit_noise
 from core.noise.label_probabilities import LabelProbabilities
 
@@ -17,6 +16,7 @@ NotEstimated = Literal["class_weight", "few_rows", "many_classes", "one_class"]
 #: With more classes, an estimate would take longer than the search.
 _MOST_CLASSES = 50
 #: Fewest judged rows of a class that the estimate takes into account; with fewer, a class can hide the noise of others.
+#: Two classes of so many rows are enough for an estimate.
 _MIN_ROWS_OF_CLASS = 10
 
 
@@ -35,20 +35,20 @@ def noise_of_search(fit: Fit, result: SearchResult, has_class_weights: bool) -> 
     votes, codes = result.mean_votes, fit.data.labels.codes.astype(np.int64)
     has_votes = np.logical_not(np.isnan(votes).any(axis=1))
     classes = np.flatnonzero(np.bincount(codes[has_votes], minlength=votes.shape[1]) >= _MIN_ROWS_OF_CLASS)
-    if reason := _obstacle(len(fit.data.labels.classes), len(classes), int(has_votes.sum()), has_class_weights):
+    if reason := _obstacle(len(fit.data.labels.classes), len(classes), has_class_weights):
         return reason
     rows = _judged(votes, codes, classes)._replace(classes=fit.data.labels.classes[classes])
     return SearchedNoise(fit_noise(rows, fit.monitor.stop_flag, groups=fit.data.groups), classes)
 
 
-def _obstacle(n_classes: int, n_judged_classes: int, n_rows: int, has_class_weights: bool) -> NotEstimated | None:
+def _obstacle(n_classes: int, n_judged_classes: int, has_class_weights: bool) -> NotEstimated | None:
     if n_classes == 1:
         return "one_class"
     if has_class_weights:
         return "class_weight"
     if n_judged_classes > _MOST_CLASSES:
         return "many_classes"
-    return "few_rows" if n_judged_classes <= 1 or too_few_to_judge(n_rows, n_judged_classes) else None
+    return "few_rows" if n_judged_classes <= 1 else None
 
 
 def _judged(votes: NDArray[np.float64], codes: NDArray[np.int64], classes: NDArray[np.int64]) -> LabelProbabilities:

@@ -60,7 +60,7 @@ def ridge_of_search(part: SearchedPart, result: SearchResult, true_classes: True
     groups.
 
     The probabilities of a row depend on the labels of similar rows. So votes of a regression of probabilities that
-    leaves a row out still know something of its label, and seem too accurate; those of a regression of the labels do
+    leaves a row out still depend on its label, and seem too accurate; those of a regression of the labels do
     not. A share must not lower the accuracy with the second, and of these it is the best with the first, which varies
     less. Raises FitStopped.
     """

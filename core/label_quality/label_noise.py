@@ -36,6 +36,7 @@ class LabelNoise(NamedTuple):
     forest: ForestClassifier
     fitted: FittedNoise  # with the votes on the rows of the estimate
     row_numbers: NDArray[np.int64]  # of these rows in the table, ascending
+    n_rows: int  # of the table
 
     @property
     def estimate(self) -> TransitionEstimate:
@@ -49,8 +50,10 @@ class LabelNoise(NamedTuple):
         Raises InvalidInput, also if the labels do not identify the noise.
         """
         predicted = label_column(y_pred)
-        if len(predicted) <= self.row_numbers[-1]:
-            raise InvalidInput(f"y_pred has {len(predicted)} predictions; pass one for each row of the table.")
+        if len(predicted) != self.n_rows:
+            raise InvalidInput(
+                f"y_pred has {len(predicted)} predictions for a table of {self.n_rows} rows; pass one for each row."
+            )
         return _accuracy(self.fitted, self.fitted.rows, predicted[self.row_numbers])
 
     def accuracy_on(self, X: Any, y: Any, y_pred: Any) -> CorrectedAccuracy:
@@ -65,7 +68,8 @@ class LabelNoise(NamedTuple):
         """
         rows = self._votes_on(X, y)
         _check_enough(len(rows.codes), len(rows.classes))
-        return LabelNoise(self.forest, fit_noise(rows, stop_flag_of_block()), np.arange(len(rows.codes)))
+        n_rows = len(rows.codes)
+        return LabelNoise(self.forest, fit_noise(rows, stop_flag_of_block()), np.arange(n_rows), n_rows)
 
     def _votes_on(self, X: Any, y: Any) -> LabelProbabilities:
         classes, labels = self.fitted.rows.classes, label_column(y)
@@ -76,7 +80,9 @@ class LabelNoise(NamedTuple):
                 f"y contains {unknown!r}, which is not one of the classes "
                 f"{classes.tolist()}; name all classes in classes= of estimate_label_noise."
             )
-        votes = _in_columns(self.forest.predict_proba(X), self.forest.classes_, classes)
+        probabilities = self.forest.predict_proba(X)
+        _check_equal_lengths(len(probabilities), len(labels))
+        votes = _in_columns(probabilities, self.forest.classes_, classes)
         return LabelProbabilities(votes, codes, classes, np.ones(len(codes), dtype=bool))
 
 
@@ -101,7 +107,8 @@ def estimate_label_noise(
     InvalidNoise for an ill-conditioned matrix, and FitStopped.
     """
     names = encode_labels(y if classes is None else classes).classes
-    labels = label_column(y)
+    rows, labels = rows_of_frame(X), label_column(y)
+    _check_equal_lengths(len(rows), len(labels))
     _check_enough(len(labels), len(names))
     given = None if transition is None else to_transition_matrix(transition).among(names)
     if given is not None:
@@ -111,12 +118,12 @@ def estimate_label_noise(
     drawn_groups = None if group_numbers is None else group_numbers[drawn]
     forest = noise_forest(int(generator.integers(2**31)), n_jobs)
     phase = monitor and phase_monitor(monitor, ESTIMATING_LABEL_NOISE)
-    forest.fit(take_rows(rows_of_frame(X), drawn), labels[drawn], groups=drawn_groups, monitor=phase)
+    forest.fit(take_rows(rows, drawn), labels[drawn], groups=drawn_groups, monitor=phase)
     votes = _in_columns(forest.oob_decision_function_, forest.classes_, names)
     has_votes = np.logical_not(np.isnan(votes).any(axis=1))
-    rows = LabelProbabilities(votes, class_codes(names, labels[drawn])[0], names, has_votes)
-    fitted = fit_noise(rows, monitor.stop_flag if monitor else None, given, drawn_groups)
-    return LabelNoise(forest, fitted, drawn)
+    judged = LabelProbabilities(votes, class_codes(names, labels[drawn])[0], names, has_votes)
+    fitted = fit_noise(judged, monitor.stop_flag if monitor else None, given, drawn_groups)
+    return LabelNoise(forest, fitted, drawn, len(labels))
 
 
 def noise_forest(random_state: Seed = None, n_jobs: int | None = None) -> ForestClassifier:
@@ -127,6 +134,11 @@ def noise_forest(random_state: Seed = None, n_jobs: int | None = None) -> Forest
 def label_noise_phases() -> dict[str, int]:
     """Return the phase of `estimate_label_noise`, with its work as a number of trees."""
     return {ESTIMATING_LABEL_NOISE: FOREST_PARAMETERS["n_estimators"]}
+
+
+def _check_equal_lengths(n_rows: int, n_labels: int) -> None:
+    if n_rows != n_labels:
+        raise InvalidInput(f"X has {n_rows} rows and y {n_labels} labels; pass one label for each row.")
 
 
 def _check_enough(n_rows: int, n_classes: int) -> None:

@@ -123,7 +123,10 @@ def mahalanobis_distances(
 
 
 def _filled(X: ArrayLike, n_rows: int) -> NDArray[np.float64]:
-    """Return X as float64 with missing values replaced by means. Raises InvalidInput."""
+    """Return X as float64 with missing values replaced by means, each column divided by a power of two.
+
+    That loses no digit, but squares of the largest and the smallest numbers become representable. Raises InvalidInput.
+    """
     rows = np.array(rows_of_frame(X), dtype=np.float64)
     if rows.ndim != 2 or len(rows) != n_rows or rows.shape[1] == 0 or np.isinf(rows).any():
         raise InvalidInput(
@@ -131,9 +134,10 @@ def _filled(X: ArrayLike, n_rows: int) -> NDArray[np.float64]:
             "per label and at least one feature."
         )
     missing = np.isnan(rows)
-    n_present = np.maximum((~missing).sum(axis=0), 1)
-    means = np.where(missing, 0.0, rows).sum(axis=0) / n_present
-    return np.where(missing, means, rows)
+    present = np.where(missing, 0.0, rows)
+    scaled = np.ldexp(present, -np.frexp(np.abs(present).max(axis=0))[1])
+    means = scaled.sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
+    return np.where(missing, means, scaled)
 
 
 def _standardized(X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,6 +18,8 @@ class TransitionMatrix:
     def __init__(self, rows: NDArray[np.float64], classes: NDArray[Any]) -> None:
         self._rows = rows
         self._classes = classes
+        self._rows.setflags(write=False)
+        self._classes.setflags(write=False)
 
     @classmethod
     def from_rows(cls, rows: ArrayLike, classes: ArrayLike | None = None) -> "TransitionMatrix":
@@ -45,8 +47,6 @@ class TransitionMatrix:
                 "transition",
             )
         matrix /= sums[:, np.newaxis]
-        matrix.setflags(write=False)
-        names.setflags(write=False)
         return cls(matrix, names)
 
     @classmethod

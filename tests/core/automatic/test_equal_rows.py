@@ -43,10 +43,17 @@ def test_without_the_check_labels_would_be_drawn(memory, monkeypatch):
 
 
 def test_wrong_labels_of_equal_rows_agree_with_much_noise(memory):
-    X, y = memory
-    noisy = core.inject_noise(y, {"kind": "uniform", "rate": 0.4}, random_state=0).labels
+    X = memory[0]
+    noisy = core.inject_noise(X[:, 0] // 2, {"kind": "uniform", "rate": 0.4}, random_state=0).labels
     choice = fitted(X, noisy).choice_
     assert (choice.draws_labels, choice.equal_rows) == (True, None)
+
+
+@pytest.mark.parametrize("same", [(0.0, -0.0), (np.nan, -np.nan)])
+def test_signs_of_zero_and_of_nan_do_not_make_rows_different(memory, same):
+    X, y = memory
+    X = np.c_[X, np.r_[np.full(N_ROWS, same[0]), np.full(N_REPEATED, same[1])]]
+    assert fitted(X, y).choice_.equal_rows.n_pairs >= N_REPEATED
 
 
 def test_pairs_of_rows_without_weight_do_not_count(memory):
