@@ -42,7 +42,10 @@ def _explained(error: Exception, has_encoding: bool) -> NotUtf8 | UnreadableFile
     line = re.search(r"Row #(\d+)", message)
     where = f" in line {line[1]}" if line else ""
     if isinstance(error, UnicodeDecodeError) or "UTF8" in message:
-        way_out = "save the file as UTF-8, or send `encoding`, for example latin-1 or cp1252"
+        way_out = (
+            "save the file as UTF-8, or name its encoding, for example latin-1 or cp1252: in `encoding` of an upload, "
+            "in the charset of Content-Type of a prediction"
+        )
         if not has_encoding:
             way_out = "the format of the file requires it for names and texts; write the file again"
         return NotUtf8.at("/file", f"the text{where} is not valid UTF-8; {way_out}")

@@ -76,13 +76,29 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         parser.set_defaults(client_command=command, key=None)
 
 
+#: Fields of an upload that are one text: metavariable and explanation.
+_UPLOAD_OPTIONS = {
+    "weight": ("COLUMN", "column with the weights of the rows"),
+    "group": ("COLUMN", "column whose equal values are rows that belong together"),
+    "encoding": ("NAME", "encoding of a text file that is not UTF-8, such as cp1252"),
+    "delimiter": ("CHARACTER", "delimiter of a CSV file, if it is not recognized"),
+    "decimal": ("CHARACTER", "decimal mark of the numbers, if it is not recognized"),
+}
+
+
 def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", metavar="FILE", help="file to upload, or the id of an uploaded data set without --target"
     )
     parser.add_argument("--target", help="column with the labels")
-    parser.add_argument("--exclude", action="append", metavar="COLUMN", help="column to leave out; repeatable")
+    _add_upload_options(parser)
     parser.add_argument("--seed", type=int, default=0)
+
+
+def _add_upload_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--exclude", action="append", metavar="COLUMN", help="column to leave out; repeatable")
+    for name, (metavar, explanation) in _UPLOAD_OPTIONS.items():
+        parser.add_argument(f"--{name}", metavar=metavar, help=explanation)
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +122,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 def _add_upload(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="FILE")
     parser.add_argument("--target", required=True, help="column with the labels")
-    parser.add_argument("--exclude", action="append", metavar="COLUMN", help="column to leave out; repeatable")
+    _add_upload_options(parser)
     parser.add_argument("--name", help="name of the data set; default: that of the file")
 
 
@@ -134,7 +150,7 @@ def _add_nothing(parser: argparse.ArgumentParser) -> None:
 
 
 def _upload(client: Client, options: argparse.Namespace) -> int:
-    dataset = client.upload(options.data, options.target, name=options.name, exclude=options.exclude)
+    dataset = client.upload(options.data, options.target, name=options.name, **_upload_options(options))
     print(dataset.id)
     print(f"{dataset.name}: {dataset.n_rows} rows, {len(dataset.features)} features", file=sys.stderr)
     for warning in dataset.warnings:
@@ -143,11 +159,17 @@ def _upload(client: Client, options: argparse.Namespace) -> int:
 
 
 def _data(client: Client, options: argparse.Namespace) -> Dataset | str:
-    if options.target is None:
-        if options.exclude:
-            raise ValueError("--exclude applies to the upload of a file; give --target too, or upload the file anew")
-        return str(options.data)
-    return client.upload(options.data, options.target, exclude=options.exclude)
+    of_upload = _upload_options(options)
+    if options.target is not None:
+        return client.upload(options.data, options.target, **of_upload)
+    if of_upload:
+        raise ValueError(f"--{next(iter(of_upload))} is for the upload of a file; give --target and the file as well")
+    return str(options.data)
+
+
+def _upload_options(options: argparse.Namespace) -> dict[str, Any]:
+    given = {name: getattr(options, name) for name in ("exclude", *_UPLOAD_OPTIONS)}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _train(client: Client, options: argparse.Namespace) -> int:

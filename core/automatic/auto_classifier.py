@@ -141,7 +141,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
             kernel_ridge=ridge and ridge.share,
             **(true_classes.shares if true_classes else VoterShares())._asdict(),
             skips_regression=out_of_time and may_have_regression(fit),
-            calibration=calibration_of(part.fit, votes, noise if choice.relies_on_noise else None),
+            calibration=calibration_of(part.fit, votes, None if choice.equal_rows else noise),
         )
         rescale_node_weights(trees, data.weight_unit)
         return self._with_result(trees, choice, ridge, noise, data.labels.classes)

@@ -3,7 +3,7 @@
 Averaging the best candidates was more accurate than the best one at all noise rates that were measured. Under heavy
 noise, and under noise that prefers some classes, trees grown on the probabilities of the true classes are more accurate
 than trees grown on the labels; under light uniform noise, they are less accurate. The estimate of the noise tells the
-cases apart, unless the labels do not identify their noise, or labels of equal rows contradict it:
+cases apart, unless labels of equal rows contradict it, or votes agree with the labels less than by chance:
 `docs/explanation/auto.md`.
 """
 
@@ -43,7 +43,7 @@ class Choice(NamedTuple):
     noise_rate_error: float | None  # its standard error
     noise_asymmetry: float | None  # largest difference between the transition matrix and that of uniform noise
     not_estimated: NotEstimated | None  # why there is no estimate
-    is_identified: bool  # whether the labels identify the noise; if not, the estimate is not relied on
+    is_identified: bool  # whether the labels identify the noise
     draws_labels: bool  # whether trees are grown on labels drawn from the probabilities of the true classes
     kernel_ridge: RidgeShare | None = None  # share of a regression in the vote; None without one
     equal_rows: EqualRows | None = None  # rows whose labels contradict the estimate, which is then not relied on
@@ -57,11 +57,6 @@ class Choice(NamedTuple):
     def chosen(self) -> tuple[ScoredCandidate, ...]:
         """Candidates whose trees vote."""
         return self.leaderboard[: self.n_chosen]
-
-    @property
-    def relies_on_noise(self) -> bool:
-        """Whether there is an estimate of the noise that nothing speaks against."""
-        return self.is_identified and self.equal_rows is None
 
     def reason(self) -> str:
         """Return in a sentence what was chosen and why."""
@@ -88,15 +83,19 @@ class Choice(NamedTuple):
             return f"{_OBSTACLES[self.not_estimated]}, so that trees are grown on the labels as they are"
         estimate = f"about {self.noise_rate:.1%} ± {self.noise_rate_error:.1%} of the labels are estimated to be wrong"
         if not self.is_identified:
-            estimate += ", but the labels do not identify the noise"
-        if self.equal_rows is not None:
-            estimate += f", but {_contradiction(self.equal_rows)}"
+            estimate += ", although the features predict the labels too badly to identify the noise"
         if self.draws_labels:
             drawn = "trees are grown on labels drawn from the probabilities of the true classes"
             return f"{estimate}, {self._cause()}, so that {drawn}{self._voters()}"
-        if self.relies_on_noise:
-            estimate += f", {self._below_threshold()}"
-        return f"{estimate}, so that trees are grown on the labels as they are"
+        return f"{estimate}, {self._obstacle_to_drawing()}, so that trees are grown on the labels as they are"
+
+    def _obstacle_to_drawing(self) -> str:
+        """Return why labels are not drawn."""
+        if self.equal_rows is not None:
+            return f"but {_contradiction(self.equal_rows)}"
+        if _is_much(self.noise_rate or 0.0, self.noise_asymmetry or 0.0):
+            return "but trees that have not seen a label agree with it less often than by chance"
+        return self._below_threshold()
 
     def _voters(self) -> str:
         """Return what votes the probabilities of the true classes follow from, beside those of forests."""
@@ -168,7 +167,8 @@ def _members(n_chosen: int, n_candidates: int) -> str:
 def _contradiction(rows: EqualRows) -> str:
     """Return in words what contradicts the estimate of the noise."""
     share = f"{rows.n_agreeing} of {rows.n_pairs} pairs"
-    return f"{share} of rows with equal features have equal labels, more than so much noise allows"
+    allowed = "more than so much noise allows (if they are copies, leave them out or put them into one group)"
+    return f"{share} of rows with equal features have equal labels, {allowed}"
 
 
 def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated, n_candidates: int) -> Choice:
@@ -182,9 +182,8 @@ def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated, 
         return Choice(leaderboard, n_chosen, None, None, None, noise, False, False, n_skipped=n_skipped)
     estimate = noise.fitted.estimate
     asymmetry = noise_asymmetry(estimate)
-    is_heavy = estimate.noise_rate >= HEAVY_NOISE
-    is_identified = estimate.identification.is_identified
-    equal_rows = contradicting_rows(fit, noise) if is_heavy and is_identified else None
+    equal_rows = contradicting_rows(fit, noise) if estimate.noise_rate >= HEAVY_NOISE else None
+    is_relied_on = equal_rows is None and not estimate.identification.is_below_chance
     return Choice(
         leaderboard,
         n_chosen,
@@ -192,11 +191,16 @@ def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated, 
         estimate.noise_rate_error,
         asymmetry,
         None,
-        is_identified,
-        draws_labels=is_identified and equal_rows is None and (is_heavy or asymmetry >= ASYMMETRIC_NOISE),
+        estimate.identification.is_identified,
+        draws_labels=is_relied_on and _is_much(estimate.noise_rate, asymmetry),
         equal_rows=equal_rows,
         n_skipped=n_skipped,
     )
+
+
+def _is_much(noise_rate: float, asymmetry: float) -> bool:
+    """Return whether trees on drawn labels are more accurate under such noise."""
+    return noise_rate >= HEAVY_NOISE or asymmetry >= ASYMMETRIC_NOISE
 
 
 def noise_asymmetry(estimate: TransitionEstimate) -> float:

@@ -60,8 +60,14 @@ def rows_of_frame(X: Any) -> Any:
 
 
 def take_rows(X: Any, numbers: NDArray[np.int64]) -> Any:
-    """Return the rows of X (row, feature) with these numbers: an encoded table of one, an array of anything else."""
-    return X.take(numbers) if isinstance(X, EncodedTable) else np.asarray(X)[numbers]
+    """Return the rows of X (row, feature) with these numbers: an encoded table of one, a frame with the same names of a
+    frame that holds only numbers, and an array of anything else.
+    """
+    if isinstance(X, EncodedTable):
+        return X.take(numbers)
+    if is_frame(X):
+        return X.iloc[numbers] if hasattr(X, "iloc") else X[numbers]
+    return np.asarray(X)[numbers]
 
 
 def arrow_table(frame: Any) -> pa.Table:

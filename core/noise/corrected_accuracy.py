@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from core.exceptions import InvalidInput
 from core.monitoring import stop_point
 from core.noise.correction import check_invertible
-from core.noise.estimation import FittedNoise, TransitionEstimate
+from core.noise.estimation import MAX_STANDARD_ERROR, FittedNoise, TransitionEstimate
 from core.noise.noise_models import noise_pattern, rate_derivative
 from core.noise.transition import TransitionMatrix, to_transition_matrix
 from core.validation.labels import Labels, class_codes, encode_labels, label_column
@@ -240,10 +240,10 @@ def _result(classes: NDArray[Any], table: Table, accuracy_error: Any, class_erro
         right = table[k, k] / totals[k]
         coefficients = np.zeros_like(table)
         coefficients[k] = (np.eye(n_classes)[k] - right) / totals[k]
-        errors[k], standard_errors[k] = 1.0 - right, class_error(coefficients)
+        errors[k], standard_errors[k] = 1.0 - right, min(class_error(coefficients), MAX_STANDARD_ERROR)
     return CorrectedAccuracy(
         float(np.clip(np.trace(table), 0.0, 1.0)),
-        float(accuracy_error(np.eye(n_classes))),
+        min(float(accuracy_error(np.eye(n_classes))), MAX_STANDARD_ERROR),
         classes,
         np.clip(errors, 0.0, 1.0),
         standard_errors,

@@ -17,7 +17,7 @@ from core.noise.transition import TransitionMatrix
 #: Rows whose gradients are in memory at a time.
 _ROWS_PER_BLOCK = 2**12
 #: Upper limit of a standard error: no random number in [0, 1] has a larger standard deviation.
-_MAX_STANDARD_ERROR = 0.5
+MAX_STANDARD_ERROR = 0.5
 
 
 class TransitionEstimate(NamedTuple):
@@ -113,15 +113,15 @@ def _with_identification(estimate: TransitionEstimate, model: LatentLabels, labe
     if identification.is_identified:
         return estimate._replace(identification=identification)
     return estimate._replace(
-        standard_error=np.full_like(estimate.standard_error, _MAX_STANDARD_ERROR),
-        noise_rate_error=_MAX_STANDARD_ERROR,
-        priors_error=np.full_like(estimate.priors_error, _MAX_STANDARD_ERROR),
+        standard_error=np.full_like(estimate.standard_error, MAX_STANDARD_ERROR),
+        noise_rate_error=MAX_STANDARD_ERROR,
+        priors_error=np.full_like(estimate.priors_error, MAX_STANDARD_ERROR),
         identification=identification,
     )
 
 
 def _standard_error(variance: Any) -> Any:
-    return np.minimum(np.sqrt(variance), _MAX_STANDARD_ERROR)
+    return np.minimum(np.sqrt(variance), MAX_STANDARD_ERROR)
 
 
 class _Gradients(NamedTuple):

@@ -13,7 +13,8 @@ from core.groups import Groups, design_effect
 from core.noise.latent_labels import LatentLabels
 from core.noise.noise_models import MAX_RATE_SHARE, class_noise_rates
 
-#: Agreement of votes and labels that is not by chance, in standard deviations over permuted labels.
+#: Agreement of votes and labels that is not by chance, in standard deviations over permuted labels; below 0,
+#: disagreement.
 _EVIDENT_AGREEMENT = 2.0
 #: Largest difference between the share of wrong labels and the noise rates of the matrix; fits differ by 0.01.
 _MAX_DIFFERENCE = 0.05
@@ -35,10 +36,11 @@ class JudgedLabels(NamedTuple):
 
 
 class Identification(NamedTuple):
-    """Whether labels identify their noise. warning: why they hardly do, or do not; None if they do."""
+    """Whether labels identify their noise."""
 
     is_identified: bool = True
-    warning: str | None = None
+    warning: str | None = None  # why they hardly do, or do not; None if they do
+    is_below_chance: bool = False  # whether votes agree with the labels evidently less than with permuted ones
 
 
 def identify_noise(model: LatentLabels, labels: JudgedLabels, priors: NDArray[np.float64]) -> Identification:
@@ -54,7 +56,7 @@ def identify_noise(model: LatentLabels, labels: JudgedLabels, priors: NDArray[np
     explained = float(priors @ class_noise_rates(model.transition))
     is_contradicted = rate >= MAX_RATE_SHARE * (n_classes - 1) / n_classes or rate - explained > _MAX_DIFFERENCE
     if score < _EVIDENT_AGREEMENT:
-        return Identification(score >= 0 and not is_contradicted, NOT_PREDICTED)
+        return Identification(score >= 0 and not is_contradicted, NOT_PREDICTED, score < -_EVIDENT_AGREEMENT)
     return Identification(False, _contradiction(rate)) if is_contradicted else Identification()
 
 

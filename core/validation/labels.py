@@ -63,13 +63,21 @@ class EncodedLabels:
 Labels = NDArray[Any] | EncodedLabels
 
 
+def _as_array(y: Any) -> NDArray[Any]:
+    """Return labels as an array. NumPy would write a NaN in a list of texts as the text "nan"."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "U" and not hasattr(y, "dtype") and any(label != label for label in y):
+        return np.asarray(y, dtype=object)
+    return labels
+
+
 def encode_labels(y: Any) -> EncodedLabels:
     """Return labels as class codes, int32, of the classes that occur. These are sorted; if they cannot be compared, by
     type and then by text.
     """
     if isinstance(y, EncodedLabels):
         return _sorted_classes(y)
-    y = np.asarray(y)
+    y = _as_array(y)
     if y.dtype != object:
         classes, codes = _sorted_values(y)
         return EncodedLabels(classes, codes.astype(np.int32))
@@ -105,7 +113,7 @@ def label_column(y: Any) -> Labels:
     """Return labels (row,). A column (row, 1) is accepted with scikit-learn's warning."""
     if isinstance(y, EncodedLabels):
         return y
-    labels = np.asarray(y)
+    labels = _as_array(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning  # noqa: PLC0415  (the import is slow and rarely needed)
 

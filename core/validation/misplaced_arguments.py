@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput
+from core.validation.labels import EncodedLabels, Labels, label_values
 
 
 def check_is_table(X: Any) -> None:
@@ -31,20 +32,25 @@ def check_order(X: Any, y: Any) -> None:
         )
 
 
-def check_no_label_is_missing(labels: NDArray[Any]) -> None:
+def check_no_label_is_missing(labels: Labels) -> None:
     """Raise InvalidInput if y (row,) contains None, NaN or a missing value of pandas."""
-    if labels.dtype.kind == "f":
-        missing = np.isnan(labels)
-    elif labels.dtype == object and any(map(_is_missing, set(labels.tolist()))):
-        missing = np.array([_is_missing(label) for label in labels.tolist()])
-    else:
-        return
+    missing = _missing_values(label_values(labels))
+    if isinstance(labels, EncodedLabels) and missing.any():
+        missing = missing[labels.codes]
     if not missing.any():
         return
     raise InvalidInput(
         f"y contains NaN or None in {missing.sum()} of {len(labels)} rows, the first of which is row "
         f"{missing.argmax()}; remove those rows, since every row needs a label."
     )
+
+
+def _missing_values(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    if labels.dtype.kind == "f":
+        return np.isnan(labels)
+    if labels.dtype == object and any(map(_is_missing, set(labels.tolist()))):
+        return np.array([_is_missing(label) for label in labels.tolist()])
+    return np.zeros(len(labels), dtype=bool)
 
 
 def _is_missing(label: Any) -> bool:

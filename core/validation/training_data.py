@@ -132,7 +132,7 @@ def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], Labels]
     if y.shape[0] != X.shape[0]:
         raise InvalidInput(f"X has {X.shape[0]} rows and y has {y.shape[0]} labels; the numbers must be equal.")
     values = label_values(y)
-    check_no_label_is_missing(values)
+    check_no_label_is_missing(y)
     if values.dtype.kind == "f":
         if np.isinf(values).any():
             raise InvalidInput("y contains infinity; remove those rows, since every row needs a label.")

@@ -70,6 +70,13 @@ def test_typed_frames_keep_their_types(client: Client, columns: dict[str, list[A
         assert columns_of(typed.predict(other, extra="ignore")) == columns_of(predicted)
 
 
+def test_record_batches_and_columns_of_mixed_types_are_uploaded(client: Client, columns: dict[str, list[Any]]) -> None:
+    batch = pa.RecordBatch.from_pydict(columns)
+    mixed = pd.DataFrame(columns).assign(code=[7, "B2", 9] * 100)
+    assert client.upload(batch, "repaid").n_rows == 300
+    assert "code" in {feature["name"] for feature in client.upload(mixed, "repaid").features}
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".xlsx"])
 def test_files_are_read_by_their_ending(
     client: Client, columns: dict[str, list[Any]], tmp_path: Path, suffix: str

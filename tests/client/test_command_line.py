@@ -65,6 +65,20 @@ def test_upload_prints_an_id_that_other_commands_take(service: RunningService, t
     assert [line.split()[0] for line in swept.stdout.splitlines()] == ["model", "tree", "tree"]
 
 
+def test_a_file_in_another_encoding_is_read_as_told(service: RunningService, table: Path) -> None:
+    table.write_bytes(table.read_text(encoding="utf-8").replace("repaid", "zurückgezahlt", 1).encode("cp1252"))
+    told = bristlecone(service, "upload", table, "--target", "zurückgezahlt", "--encoding", "cp1252")
+    assert told.returncode == 0, told.stderr
+    untold = bristlecone(service, "upload", table, "--target", "zurückgezahlt")
+    assert (untold.returncode, "cp1252" in untold.stderr) == (1, True)
+
+
+def test_options_of_an_upload_are_refused_without_one(service: RunningService) -> None:
+    refused = bristlecone(service, "train", "some-id", "--exclude", "leak")
+    assert refused.returncode == 1
+    assert "--exclude is for the upload of a file; give --target and the file as well" in refused.stderr
+
+
 def test_doctor_says_what_is_wrong(service: RunningService) -> None:
     healthy = bristlecone(service, "doctor")
     assert healthy.returncode == 0, healthy.stdout

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bristlecone import Busy, Client, ConnectionFailed
+from bristlecone import Busy, Client, ConnectionFailed, NotFound
 from bristlecone.calls import Call, json_of
 from tests.service_process import RunningService, free_port
 
@@ -120,3 +120,13 @@ def test_a_service_that_stays_busy_is_an_error(proxy: Proxy) -> None:
 def test_no_service_at_all() -> None:
     with Client(f"http://127.0.0.1:{free_port()}", retries=1) as client, pytest.raises(ConnectionFailed):
         client.models()
+
+
+def test_a_removal_whose_answer_is_lost_is_done(distant: Client, client: Client, proxy: Proxy, columns) -> None:
+    model = distant.model(client.train(columns, {"kind": "tree"}, target="repaid").wait(300).id)
+    proxy.faults = [lose_answer]
+    model.delete()
+    with pytest.raises(NotFound):
+        client.model(model.id)
+    with pytest.raises(NotFound):
+        model.delete()

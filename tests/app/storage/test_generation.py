@@ -16,3 +16,10 @@ def test_a_change_by_another_process_is_seen_at_once(tmp_path):
         seen.append(here.current())
     assert len(set(seen)) == 3
     assert Generation(path).current() == seen[-1]
+
+
+def test_the_file_is_written_so_that_a_change_needs_no_further_space(tmp_path):
+    """A write to a mapped hole of a file ends the process if the disk is full."""
+    path = tmp_path / "generation"
+    Generation(path)
+    assert path.stat().st_blocks > 0

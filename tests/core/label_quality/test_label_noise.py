@@ -1,5 +1,7 @@
 """Noise of the labels of a table, and the accuracy of models on the true labels behind them."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -163,3 +165,31 @@ def test_labels_with_much_noise_are_judged():
     identification = core.estimate_label_noise(X, noisy, random_state=0).estimate.identification
     assert identification.is_identified
     assert identification.warning is None
+
+
+def test_tables_and_labels_of_different_lengths_are_refused():
+    X, _, noisy = noisy_blobs(n_rows=200)
+    noise = core.estimate_label_noise(X, noisy, random_state=0)
+    with pytest.raises(core.InvalidInput, match="X has 200 rows and y 150 labels"):
+        core.estimate_label_noise(X, noisy[50:])
+    with pytest.raises(core.InvalidInput, match="X has 100 rows and y 200 labels"):
+        noise.accuracy_on(X[:100], noisy, noisy)
+    with pytest.raises(core.InvalidInput, match="X has 200 rows and y 100 labels"):
+        noise.for_other_labels(X, noisy[:100])
+    with pytest.raises(core.InvalidInput, match="400 predictions for a table of 200 rows"):
+        noise.accuracy_on_own_rows(np.r_[noisy, noisy])
+
+
+@pytest.mark.parametrize("make", ["pandas", "polars"])
+def test_columns_of_frames_are_found_by_name(make):
+    library = pytest.importorskip(make)
+    X, _, noisy = noisy_blobs(n_rows=200)
+    frame = library.DataFrame({f"x{j}": X[:, j] for j in range(4)})
+    noise = core.estimate_label_noise(frame, noisy, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = noise.accuracy_on(frame, noisy, noisy)
+    of_array = core.estimate_label_noise(X, noisy, random_state=0).accuracy_on(X, noisy, noisy)
+    assert (result.accuracy, result.standard_error) == (of_array.accuracy, of_array.standard_error)
+    with pytest.raises(core.InvalidInput, match="order"):
+        noise.accuracy_on(frame[["x3", "x2", "x1", "x0"]], noisy, noisy)

@@ -110,3 +110,14 @@ def test_largest_allowed_sizes_are_accepted():
 def test_other_kinds_accept_any_number_of_features():
     for spec in ({"kind": "uniform", "rate": 0.1}, {"kind": "adversarial", "rate": 0.1}):
         service_api.check_noise(spec, range(1000), 10**6)
+
+
+@pytest.mark.parametrize("scale", [2.0**1021, 2.0**-1000])
+def test_the_unit_of_a_feature_does_not_matter(scale):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 3)) + 2 * np.eye(3)[y]
+    X = np.clip(X, -3.5, 3.5)
+    scaled = X * np.array([scale, 1.0, 1.0])
+    expected = core.class_conditional_transition(X, y).rows
+    assert core.class_conditional_transition(scaled, y).rows.tolist() == expected.tolist()

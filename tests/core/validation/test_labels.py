@@ -130,3 +130,19 @@ def test_large_arrays_of_text_are_encoded_in_blocks():
         tracemalloc.stop()
     np.testing.assert_array_equal(forest.classes_, classes)
     assert forest.trees_[0].n_node_samples[0] == len(codes)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+@pytest.mark.parametrize("form", [list, lambda labels: np.array(labels, dtype=object)])
+def test_a_missing_label_is_named_by_its_row(missing, form):
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    labels = ["a" if value > 0 else "b" for value in X[:, 0]]
+    labels[50] = missing
+    message = "y contains NaN or None in 1 of 100 rows, the first of which is row 50"
+    for use in (
+        core.ForestClassifier(n_estimators=1).fit,
+        core.audit_labels,
+        lambda X, y: core.inject_noise(y, {"kind": "uniform", "rate": 0.1}),
+    ):
+        with pytest.raises(core.InvalidInput, match=message):
+            use(X, form(labels))
