@@ -50,6 +50,12 @@ class Encoder:
     target: TargetProfile
 
     @property
+    def used_columns(self) -> list[str]:
+        """Names of the stored columns that models see."""
+        is_used = [feature.kind is not ColumnKind.IGNORED for feature in self.features]
+        return [feature_column(index) for index, used in enumerate(is_used) if used]
+
+    @property
     def schema(self) -> pa.Schema:
         fields = [_field(index, feature) for index, feature in enumerate(self.features)]
         fields += [pa.field(role, pa.float64() if role == WEIGHT else pa.string()) for role in self.roles]
@@ -86,11 +92,10 @@ def _field(index: int, feature: FeatureProfile) -> pa.Field:
     return pa.field(feature_column(index), feature.storage, metadata=metadata)
 
 
-def write_table(path: Path, encoder: Encoder, batches: Iterator[pa.RecordBatch]) -> None:
-    """Write all batches to a new file and force it to disk."""
-    schema = encoder.schema
+def write_table(path: Path, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+    """Write all encoded batches to a new file and force it to disk."""
     with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
-        for group in _row_groups(encoder.encode(batch) for batch in batches):
+        for group in _row_groups(batches):
             writer.write_table(group)
     with path.open("rb") as written:
         os.fsync(written.fileno())

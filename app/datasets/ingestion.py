@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from app.datasets.canonical import GROUP, WEIGHT, Encoder, write_table
+from app.datasets.canonical import GROUP, TARGET, WEIGHT, Encoder, write_table
 from app.datasets.column_roles import ColumnRoles, column_roles
 from app.datasets.column_types import ColumnKind
 from app.datasets.detection import DetectedColumns, detect_columns
@@ -19,6 +19,7 @@ from app.datasets.options import UploadOptions
 from app.datasets.placeholders import placeholder_warnings
 from app.datasets.profiling import FeatureProfile, FeatureRules, feature_profiler
 from app.datasets.reading import TableReader
+from app.datasets.repeated_rows import RepeatedRows
 from app.datasets.role_profiling import GroupProfiler, WeightProfiler
 from app.datasets.table_summary import TableSummary
 from app.datasets.target_profiling import TargetProfile, TargetProfiler, target_warnings
@@ -67,8 +68,10 @@ def ingest(
         _require_features(profile.features, detected.warnings)
         columns = [detected.columns[name] for name in roles.names]
         encoder = Encoder(columns, profile.features, list(roles.others), profile.target)
-        write_table(canonical, encoder, table.reader.batches(roles.names))
-        warnings = [*table.warnings, *detected.warnings, *profile.warnings]
+        repeated = RepeatedRows(encoder.used_columns, TARGET)
+        encoded = (encoder.encode(batch) for batch in table.reader.batches(roles.names))
+        write_table(canonical, encoder.schema, encoded if GROUP in roles.others else repeated.watch(encoded))
+        warnings = [*table.warnings, *detected.warnings, *profile.warnings, *repeated.warnings()]
         reading = _reading(table, detected, options)
     return IngestedTable(profile.n_rows, profile.features, profile.target, reading, warnings)
 

@@ -103,8 +103,8 @@ def estimate_label_noise(
     classes: (class,) the sorted classes if y may lack some of them.
     monitor: receives one phase, `label_noise_phases`.
 
-    At most 20,000 rows, drawn at random, are used. Raises InvalidInput for fewer than 20 rows or three times the classes,
-    InvalidNoise for an ill-conditioned matrix, and FitStopped.
+    At most 20,000 rows, drawn at random, are used. Raises InvalidInput for fewer than 20 rows or three times the
+    classes, and for X and y of different lengths, InvalidNoise for an ill-conditioned matrix, and FitStopped.
     """
     names = encode_labels(y if classes is None else classes).classes
     rows, labels = rows_of_frame(X), label_column(y)
@@ -143,7 +143,8 @@ def _check_equal_lengths(n_rows: int, n_labels: int) -> None:
 
 def _check_enough(n_rows: int, n_classes: int) -> None:
     if reason := too_few_to_judge(n_rows, n_classes):
-        raise InvalidInput(f"{reason}; use more rows, or a transition matrix that is known (in Python: corrected_accuracy).")
+        known = "a transition matrix that is known (in Python: corrected_accuracy)"
+        raise InvalidInput(f"{reason}; use more rows, or {known}.")
 
 
 def _in_columns(votes: NDArray[np.float64], own: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:

@@ -137,7 +137,7 @@ def _filled(X: ArrayLike, n_rows: int) -> NDArray[np.float64]:
     present = np.where(missing, 0.0, rows)
     scaled = np.ldexp(present, -np.frexp(np.abs(present).max(axis=0))[1])
     means = scaled.sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
-    return np.where(missing, means, scaled)
+    return np.asarray(np.where(missing, means, scaled))
 
 
 def _standardized(X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,80 @@
+"""Rows that repeat an earlier row with its label, which may be copies.
+
+Copies confirm each other's labels, so that audits and the automatic model take wrong ones for right.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
+
+#: Labeled rows that are compared: their digests fit in memory.
+_MAX_COMPARED = 2_000_000
+#: Fewest repeated rows that are told, and their lowest share.
+_MIN_REPEATED, _MIN_SHARE = 10, 0.01
+#: In tables with a higher share, rows are combinations of few values, which repeat by themselves.
+_MAX_SHARE = 0.5
+#: An odd number with bits at random, 2**64 divided by the golden ratio.
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+_MISSING = 2**62 + 1  # no index of a category
+
+
+class RepeatedRows:
+    """Finds rows with equal features and equal labels among the stored rows of a table."""
+
+    def __init__(self, columns: Sequence[str], target: str) -> None:
+        """columns: those whose values are compared."""
+        self._columns, self._target = columns, target
+        self._digests: list[NDArray[np.uint64]] = []
+        self._numbers: list[NDArray[np.int64]] = []
+        self._n_rows = self._n_compared = 0
+
+    def watch(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the batches as they are, and remember digests of their rows."""
+        for batch in batches:
+            if self._n_compared < _MAX_COMPARED:
+                self._add(batch)
+            self._n_rows += batch.num_rows
+            yield batch
+
+    def _add(self, batch: pa.RecordBatch) -> None:
+        labeled = np.flatnonzero(batch.column(self._target).is_valid().to_numpy(zero_copy_only=False))
+        digests = np.zeros(batch.num_rows, dtype=np.uint64)
+        for name in (*self._columns, self._target):
+            digests = (digests ^ _bits(batch.column(name))) * _MULTIPLIER
+            digests ^= digests >> _HALF
+        self._digests.append(digests[labeled])
+        self._numbers.append(self._n_rows + labeled)
+        self._n_compared += len(labeled)
+
+    def warnings(self) -> Iterator[UploadWarning]:
+        """Yield a warning if enough rows of the batches repeat earlier ones."""
+        digests = np.concatenate([*self._digests, np.empty(0, np.uint64)])
+        is_repeated = np.ones(len(digests), dtype=bool)
+        is_repeated[np.unique(digests, return_index=True)[1]] = False
+        n_repeated = int(is_repeated.sum())
+        if n_repeated < max(_MIN_REPEATED, _MIN_SHARE * len(digests)) or n_repeated > _MAX_SHARE * len(digests):
+            return
+        rows = np.concatenate(self._numbers)[is_repeated][:MAX_ROWS].tolist()
+        yield UploadWarning(
+            None,
+            "repeated_rows",
+            f"{n_repeated:,} of {len(digests):,} labeled rows repeat an earlier row with its label. If they are copies "
+            "of one observation, they confirm each other's labels, also wrong ones: remove them, or upload the table "
+            "with a column whose value copies share, and name it in `group`",
+            rows,
+        )
+
+
+def _bits(values: pa.Array) -> NDArray[np.uint64]:
+    """Return numbers as 64 bits that are equal if and only if the numbers are."""
+    if pa.types.is_floating(values.type):
+        # A sum with 0 makes the zeros equal.
+        numbers = pc.fill_null(values.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False) + 0.0
+        return np.asarray(numbers.view(np.uint64))
+    return np.asarray(pc.fill_null(values.cast(pa.int64()), _MISSING).to_numpy(zero_copy_only=False).view(np.uint64))
