@@ -126,7 +126,7 @@ def describe(part: Mapping[str, Any]) -> str:
 
 
 def describe_all(parts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a text for each model or noise; those that are not equal but have the same short text name what differs."""
+    """Return a text for each model or noise. Different ones with the same short text name what differs."""
     texts, flat = [describe(part) for part in parts], [_flat(part) for part in parts]
     described = []
     for text, own in zip(texts, flat, strict=True):
