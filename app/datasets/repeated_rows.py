@@ -18,6 +18,13 @@ _MAX_COMPARED = 2_000_000
 _MIN_REPEATED, _MIN_SHARE = 10, 0.01
 #: In tables with a higher share, rows are combinations of few values, which repeat by themselves.
 _MAX_SHARE = 0.5
+#: Most rows with equal features and another label for each repeated row. Copies have the same label; rows that are
+#: equal by chance often have another one.
+_MAX_CONFLICTS = 0.1
+_WAY_OUT = (
+    "If they are copies of one observation, they confirm each other's labels, also wrong ones: remove them, or upload "
+    "the table with a column whose value copies share, and name it in `group`"
+)
 #: An odd number with bits at random, 2**64 divided by the golden ratio.
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
@@ -30,7 +37,8 @@ class RepeatedRows:
     def __init__(self, columns: Sequence[str], target: str) -> None:
         """columns: those whose values are compared."""
         self._columns, self._target = columns, target
-        self._digests: list[NDArray[np.uint64]] = []
+        self._features: list[NDArray[np.uint64]] = []  # digests of features, (labeled row,) of each batch
+        self._digests: list[NDArray[np.uint64]] = []  # the same of features and label
         self._numbers: list[NDArray[np.int64]] = []
         self._n_rows = self._n_compared = 0
 
@@ -44,11 +52,11 @@ class RepeatedRows:
 
     def _add(self, batch: pa.RecordBatch) -> None:
         labeled = np.flatnonzero(batch.column(self._target).is_valid().to_numpy(zero_copy_only=False))
-        digests = np.zeros(batch.num_rows, dtype=np.uint64)
-        for name in (*self._columns, self._target):
-            digests = (digests ^ _bits(batch.column(name))) * _MULTIPLIER
-            digests ^= digests >> _HALF
-        self._digests.append(digests[labeled])
+        features = np.zeros(batch.num_rows, dtype=np.uint64)
+        for name in self._columns:
+            features = _mixed(features, batch.column(name))
+        self._features.append(features[labeled])
+        self._digests.append(_mixed(features, batch.column(self._target))[labeled])
         self._numbers.append(self._n_rows + labeled)
         self._n_compared += len(labeled)
 
@@ -57,18 +65,22 @@ class RepeatedRows:
         digests = np.concatenate([*self._digests, np.empty(0, np.uint64)])
         is_repeated = np.ones(len(digests), dtype=bool)
         is_repeated[np.unique(digests, return_index=True)[1]] = False
-        n_repeated = int(is_repeated.sum())
-        if n_repeated < max(_MIN_REPEATED, _MIN_SHARE * len(digests)) or n_repeated > _MAX_SHARE * len(digests):
-            return
-        rows = np.concatenate(self._numbers)[is_repeated][:MAX_ROWS].tolist()
-        yield UploadWarning(
-            None,
-            "repeated_rows",
-            f"{n_repeated:,} of {len(digests):,} labeled rows repeat an earlier row with its label. If they are copies "
-            "of one observation, they confirm each other's labels, also wrong ones: remove them, or upload the table "
-            "with a column whose value copies share, and name it in `group`",
-            rows,
-        )
+        if self._seem_copied(int(is_repeated.sum()), len(digests)):
+            rows = np.concatenate(self._numbers)[is_repeated][:MAX_ROWS].tolist()
+            finding = f"{is_repeated.sum():,} of {len(digests):,} labeled rows repeat an earlier row with its label"
+            yield UploadWarning(None, "repeated_rows", f"{finding}. {_WAY_OUT}", rows)
+
+    def _seem_copied(self, n_repeated: int, n_rows: int) -> bool:
+        if not max(_MIN_REPEATED, _MIN_SHARE * n_rows) <= n_repeated <= _MAX_SHARE * n_rows:
+            return False
+        n_conflicts = n_rows - n_repeated - len(np.unique(np.concatenate(self._features)))
+        return n_conflicts <= _MAX_CONFLICTS * n_repeated
+
+
+def _mixed(digests: NDArray[np.uint64], values: pa.Array) -> NDArray[np.uint64]:
+    """Return digests (row,) with the values of a further column; different values make different digests."""
+    mixed = (digests ^ _bits(values)) * _MULTIPLIER
+    return np.asarray(mixed ^ (mixed >> _HALF))
 
 
 def _bits(values: pa.Array) -> NDArray[np.uint64]:

@@ -58,9 +58,10 @@ def test_zeros_and_missing_values_are_equal(client):
         pd.concat([TABLE, TABLE[:9]]),
         pd.concat([TABLE, TABLE[:20].assign(y="c")]),
         pd.concat([TABLE, TABLE[:20].assign(y=None)]),
+        pd.concat([TABLE, TABLE[:40].assign(y=["a", "b"] * 20)]),
         pd.DataFrame({"x": np.arange(N) % 4, "y": ["a", "b"] * (N // 2)}),
     ],
-    ids=["none", "few", "other label", "no label", "few values"],
+    ids=["none", "few", "other label", "no label", "by chance", "few values"],
 )
 def test_others_are_no_copies(client, table):
     assert repeated(client, csv_of(table)) == []
