@@ -28,7 +28,7 @@ _WAY_OUT = (
 #: An odd number with bits at random, 2**64 divided by the golden ratio.
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
-_MISSING = 2**62 + 1  # no index of a category
+_MISSING = np.uint64(2**62 + 1)
 
 
 class RepeatedRows:
@@ -85,8 +85,9 @@ def _mixed(digests: NDArray[np.uint64], values: pa.Array) -> NDArray[np.uint64]:
 
 def _bits(values: pa.Array) -> NDArray[np.uint64]:
     """Return numbers as 64 bits that are equal if and only if the numbers are."""
-    if pa.types.is_floating(values.type):
-        # A sum with 0 makes the zeros equal.
-        numbers = pc.fill_null(values.cast(pa.float64()), np.nan).to_numpy(zero_copy_only=False) + 0.0
-        return np.asarray(numbers.view(np.uint64))
-    return np.asarray(pc.fill_null(values.cast(pa.int64()), _MISSING).to_numpy(zero_copy_only=False).view(np.uint64))
+    numbers = pc.fill_null(values, False if pa.types.is_boolean(values.type) else 0).to_numpy(zero_copy_only=False)
+    if numbers.dtype.kind == "f":
+        bits = (numbers.astype(np.float64) + 0.0).view(np.uint64)  # a sum with 0 makes the zeros equal
+    else:
+        bits = numbers.astype(np.uint64)
+    return np.asarray(np.where(values.is_null().to_numpy(zero_copy_only=False), _MISSING, bits))

@@ -39,6 +39,12 @@ def test_copies_are_counted_and_the_first_are_named(client, as_file):
     assert warning["detail"].startswith("20 of 420 labeled rows repeat an earlier row with its label.")
 
 
+def test_numbers_of_all_sizes_are_compared(client):
+    large = pa.array([2**64 - 1 - number for number in range(N)], pa.uint64())
+    content = parquet(x=pa.concat_arrays([large, large[:20]]), y=[*TABLE.y, *TABLE.y[:20]])
+    assert len(repeated(client, content)) == 1
+
+
 def test_identifiers_of_copies_may_differ(client):
     table = pd.concat([TABLE, TABLE[:20]]).assign(id=np.arange(N + 20))
     assert len(repeated(client, csv_of(table))) == 1
