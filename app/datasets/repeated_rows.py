@@ -14,10 +14,10 @@ from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
 
 #: Labeled rows that are compared: their digests fit in memory.
 _MAX_COMPARED = 2_000_000
-#: Fewest repeated rows that are told, and their lowest share.
+#: Smallest number and share of repeated rows that cause a warning.
 _MIN_REPEATED, _MIN_SHARE = 10, 0.01
 #: In tables with a higher share, rows are combinations of few values, which repeat by themselves.
-_MAX_SHARE = 0.5
+_MAX_SHARE = 0.9
 #: Most rows with equal features and another label for each repeated row. Copies have the same label; rows that are
 #: equal by chance often have another one.
 _MAX_CONFLICTS = 0.1
@@ -45,10 +45,14 @@ class RepeatedRows:
     def watch(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches as they are, and remember digests of their rows."""
         for batch in batches:
-            if self._n_compared < _MAX_COMPARED:
+            if not self._is_full:
                 self._add(batch)
             self._n_rows += batch.num_rows
             yield batch
+
+    @property
+    def _is_full(self) -> bool:
+        return self._n_compared >= _MAX_COMPARED
 
     def _add(self, batch: pa.RecordBatch) -> None:
         labeled = np.flatnonzero(batch.column(self._target).is_valid().to_numpy(zero_copy_only=False))
@@ -67,7 +71,8 @@ class RepeatedRows:
         is_repeated[np.unique(digests, return_index=True)[1]] = False
         if self._seem_copied(int(is_repeated.sum()), len(digests)):
             rows = np.concatenate(self._numbers)[is_repeated][:MAX_ROWS].tolist()
-            finding = f"{is_repeated.sum():,} of {len(digests):,} labeled rows repeat an earlier row with its label"
+            compared = f"{'the first ' if self._is_full else ''}{len(digests):,} labeled rows"
+            finding = f"{is_repeated.sum():,} of {compared} repeat an earlier row with its label"
             yield UploadWarning(None, "repeated_rows", f"{finding}. {_WAY_OUT}", rows)
 
     def _seem_copied(self, n_repeated: int, n_rows: int) -> bool:

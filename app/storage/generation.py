@@ -1,5 +1,6 @@
 """Number that processes on one machine share, and that changes when something was changed."""
 
+import fcntl
 import mmap
 import os
 from pathlib import Path
@@ -18,9 +19,7 @@ class Generation:
     def __init__(self, path: Path) -> None:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            # Written, not only sized: a write to a mapped page for which the disk has no room ends the process.
-            if os.fstat(descriptor).st_size != _BYTES:
-                os.pwrite(descriptor, bytes(_BYTES), 0)
+            _write_once(descriptor)
             self._number = memoryview(mmap.mmap(descriptor, _BYTES)).cast("Q")
         finally:
             os.close(descriptor)
@@ -31,3 +30,17 @@ class Generation:
     def change(self) -> None:
         """Replace the number. Call this when others can see the change, after the commit of its transaction."""
         self._number[0] = randbits(8 * _BYTES)
+
+
+def _write_once(descriptor: int) -> None:
+    """Write the first number, unless another process has done so, whose later change this one would take back.
+
+    It is written, not only sized: a write to a mapped page for which the disk has no room ends the process.
+    """
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        if os.fstat(descriptor).st_size != _BYTES:
+            os.pwrite(descriptor, bytes(_BYTES), 0)
+    finally:
+        # The map has a copy of the descriptor, which would keep the lock beyond the end of this one.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

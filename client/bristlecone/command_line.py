@@ -159,17 +159,19 @@ def _upload(client: Client, options: argparse.Namespace) -> int:
 
 
 def _data(client: Client, options: argparse.Namespace) -> Dataset | str:
-    of_upload = _upload_options(options)
+    upload_options = _upload_options(options)
     if options.target is not None:
-        return client.upload(options.data, options.target, **of_upload)
-    if of_upload:
-        raise ValueError(f"--{next(iter(of_upload))} is for the upload of a file; give --target and the file as well")
+        return client.upload(options.data, options.target, **upload_options)
+    if upload_options:
+        raise ValueError(
+            f"--{next(iter(upload_options))} is for the upload of a file; give --target and the file as well"
+        )
     return str(options.data)
 
 
 def _upload_options(options: argparse.Namespace) -> dict[str, Any]:
-    given = {name: getattr(options, name) for name in ("exclude", *_UPLOAD_OPTIONS)}
-    return {name: value for name, value in given.items() if value is not None}
+    values = {name: getattr(options, name) for name in ("exclude", *_UPLOAD_OPTIONS)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _train(client: Client, options: argparse.Namespace) -> int:

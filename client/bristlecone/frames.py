@@ -7,6 +7,8 @@ import datetime
 import importlib
 import io
 import json
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple, SupportsFloat
@@ -32,6 +34,7 @@ def columns_of(frame: Any) -> Columns:
 def _raw_columns(frame: Any) -> Iterable[tuple[Any, Iterable[Any]]]:
     match _library(frame):
         case "pandas":
+            _check_distinct(frame.columns)
             return ((name, frame[name].tolist()) for name in frame.columns)
         case "polars":
             return ((name, frame[name].to_list()) for name in frame.columns)
@@ -46,6 +49,12 @@ def _raw_columns(frame: Any) -> Iterable[tuple[Any, Iterable[Any]]]:
     raise TypeError(
         f"{kind} is not a table; pass a pandas, polars or Arrow frame, a dict of columns or a list of dicts"
     )
+
+
+def _check_distinct(names: Iterable[Any]) -> None:
+    repeated = [name for name, count in Counter(map(str, names)).items() if count > 1]
+    if repeated:
+        raise ValueError(f"several columns have the name {repeated[0]!r}; rename them, so that each has its own")
 
 
 def _is_list_of_rows(frame: Any) -> bool:
@@ -137,6 +146,11 @@ def as_file(frame: Any) -> FileContent:
 
 
 def _as_ndjson(columns: Columns) -> bytes:
+    for name, values in columns.items():
+        if any(isinstance(value, float) and math.isinf(value) for value in values):
+            raise ValueError(
+                f"column {name!r} contains infinity, which JSON cannot hold; replace it, for example by None"
+            )
     rows = zip(*columns.values(), strict=True)
     lines = (json.dumps(dict(zip(columns, row, strict=True)), allow_nan=False) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()

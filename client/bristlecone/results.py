@@ -133,7 +133,7 @@ def describe_all(parts: Sequence[Mapping[str, Any]]) -> list[str]:
         alike = [other for other, other_text in zip(flat, texts, strict=True) if other_text == text]
         names = dict.fromkeys(name for other in alike for name in other)
         differing = [name for name in names if any(other.get(name) != own.get(name) for other in alike)]
-        described.append(" ".join([text, *(f"{name}={own.get(name)}" for name in differing)]))
+        described.append(" ".join([text, *(f"{name}={own[name]}" for name in differing if name in own)]))
     return described
 
 

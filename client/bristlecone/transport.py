@@ -48,7 +48,8 @@ class Retries:
     def result_of(self, answer: httpx.Response) -> Answer:
         """Return the final answer. Raises the error that it describes.
 
-        What is gone after a DELETE whose answer was lost, that DELETE has removed.
+        If the answer to an earlier attempt of a DELETE was lost, 404 is a success: that attempt has probably deleted
+        what it names.
         """
         is_done_before = self._call.method == "DELETE" and self._lost_an_answer and answer.status_code == NOT_FOUND
         return _checked(answer, self._call.accepted_statuses | ({NOT_FOUND} if is_done_before else set()))

@@ -29,7 +29,7 @@ FOREST_PARAMETERS: dict[str, Any] = {"n_estimators": N_TREES, "min_samples_leaf"
 #: The trees that leave a row out saw one row fewer of its class. If leaves hold a large part of a class, this bias
 #: dominates the votes, which then contradict every label. For well-separated groups of equal size with correct labels,
 #: half of the labels or more are taken for wrong up to 13 rows of 2 classes, 15 of 3, 17 of 6, 19 of 8 and 20 of 10;
-#: from 20 rows and 3 rows per class on, almost none are.
+#: from 20 rows on, and with three times as many rows as classes, almost none are.
 _MIN_ROWS, _MIN_ROWS_PER_CLASS = 20, 3
 
 ESTIMATING = "estimating"  # phase of the growth of this forest before that of a corrected fit

@@ -82,8 +82,8 @@ def audit_labels(
     X_unlabeled: (unlabeled row, feature) rows without a label, for which labels are suggested, without other effects.
 
     Raises:
-        InvalidInput: X, y or groups cannot be used, X has fewer than 20 rows or three times the classes, or all rows
-            are in one group.
+        InvalidInput: X, y or groups cannot be used, X has fewer than 20 rows or fewer than three times as many rows
+            as classes, or all rows are in one group.
         InvalidParameter: a parameter is out of bounds, or the estimator has `class_weight`.
         FitStopped: the monitor requested a stop.
     """

@@ -23,6 +23,7 @@ from core.noise.label_probabilities import LabelProbabilities
 from core.noise.transition import to_transition_matrix
 from core.randomness import Purpose, Seed, SeedTree
 from core.validation.labels import class_codes, encode_labels, label_column
+from core.validation.misplaced_arguments import check_is_table
 
 #: Name of the phase that a monitor sees.
 ESTIMATING_LABEL_NOISE = "estimating label noise"
@@ -103,10 +104,12 @@ def estimate_label_noise(
     classes: (class,) the sorted classes if y may lack some of them.
     monitor: receives one phase, `label_noise_phases`.
 
-    At most 20,000 rows, drawn at random, are used. Raises InvalidInput for fewer than 20 rows or three times the
-    classes, and for X and y of different lengths, InvalidNoise for an ill-conditioned matrix, and FitStopped.
+    At most 20,000 rows, drawn at random, are used. Raises InvalidInput for fewer than 20 rows, for fewer than
+    three times as many rows as classes, and for X and y of different lengths, TypeError for a sparse matrix,
+    InvalidNoise for an ill-conditioned matrix, and FitStopped.
     """
     names = encode_labels(y if classes is None else classes).classes
+    check_is_table(X)
     rows, labels = rows_of_frame(X), label_column(y)
     _check_equal_lengths(len(rows), len(labels))
     _check_enough(len(labels), len(names))

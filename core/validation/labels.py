@@ -66,9 +66,10 @@ Labels = NDArray[Any] | EncodedLabels
 def _as_array(y: Any) -> NDArray[Any]:
     """Return labels as an array. NumPy would write a NaN in a list of texts as the text "nan"."""
     labels = np.asarray(y)
-    if labels.dtype.kind == "U" and not hasattr(y, "dtype") and any(label != label for label in y):
-        return np.asarray(y, dtype=object)
-    return labels
+    if labels.dtype.kind not in "US" or hasattr(y, "dtype"):
+        return labels
+    values = np.asarray(y, dtype=object)
+    return values if any(label != label for label in values.ravel().tolist()) else labels
 
 
 def encode_labels(y: Any) -> EncodedLabels:

@@ -77,6 +77,15 @@ def test_record_batches_and_columns_of_mixed_types_are_uploaded(client: Client, 
     assert "code" in {feature["name"] for feature in client.upload(mixed, "repaid").features}
 
 
+def test_frames_that_cannot_be_uploaded_are_refused_by_name(client: Client, columns: dict[str, list[Any]]) -> None:
+    frame = pd.DataFrame(columns)
+    with pytest.raises(ValueError, match="several columns have the name 'amount'"):
+        client.upload(frame.rename(columns={"job": "amount"}), "repaid")
+    mixed = frame.assign(code=[7, "B2", float("inf")] * 100)
+    with pytest.raises(ValueError, match="column 'code' contains infinity"):
+        client.upload(mixed, "repaid")
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".xlsx"])
 def test_files_are_read_by_their_ending(
     client: Client, columns: dict[str, list[Any]], tmp_path: Path, suffix: str

@@ -39,6 +39,11 @@ def test_copies_are_counted_and_the_first_are_named(client, as_file):
     assert warning["detail"].startswith("20 of 420 labeled rows repeat an earlier row with its label.")
 
 
+def test_copies_of_the_whole_table_are_counted(client):
+    [warning] = repeated(client, csv_of(pd.concat([TABLE] * 3)))
+    assert warning["detail"].startswith("800 of 1,200 labeled rows")
+
+
 def test_numbers_of_all_sizes_are_compared(client):
     large = pa.array([2**64 - 1 - number for number in range(N)], pa.uint64())
     content = parquet(x=pa.concat_arrays([large, large[:20]]), y=[*TABLE.y, *TABLE.y[:20]])

@@ -172,6 +172,8 @@ def test_tables_and_labels_of_different_lengths_are_refused():
     noise = core.estimate_label_noise(X, noisy, random_state=0)
     with pytest.raises(core.InvalidInput, match="X has 200 rows and y 150 labels"):
         core.estimate_label_noise(X, noisy[50:])
+    with pytest.raises(core.InvalidInput, match="X is a mapping"):
+        core.estimate_label_noise({"a": X[:, 0]}, noisy)
     with pytest.raises(core.InvalidInput, match="X has 100 rows and y 200 labels"):
         noise.accuracy_on(X[:100], noisy, noisy)
     with pytest.raises(core.InvalidInput, match="X has 200 rows and y 100 labels"):

@@ -146,3 +146,11 @@ def test_a_missing_label_is_named_by_its_row(missing, form):
     ):
         with pytest.raises(core.InvalidInput, match=message):
             use(X, form(labels))
+
+
+def test_lists_that_are_no_column_are_refused_as_such():
+    X = np.zeros((40, 1))
+    with pytest.raises(core.InvalidInput, match=r"array of shape \(40, 2\)"):
+        core.TreeClassifier().fit(X, [np.array(["a", "b"])] * 40)
+    with pytest.raises(core.InvalidInput, match="first of which is row 1"), pytest.warns(UserWarning, match="column"):
+        core.TreeClassifier().fit(X[:3], [["a"], [float("nan")], ["b"]])
