@@ -131,3 +131,10 @@ def test_a_class_without_rows_has_no_error():
 def test_unusable_input_is_refused(labels, predicted, matrix, error, message):
     with pytest.raises(error, match=message):
         core.corrected_accuracy(labels, predicted, matrix)
+
+
+def test_a_standard_error_is_at_most_that_of_a_share():
+    labels, predicted = np.array([0, 1] * 5), np.array([1, 0, 1, 1] + [0, 1] * 3)
+    result = core.corrected_accuracy(labels, predicted, core.TransitionMatrix.uniform(0.49, [0, 1]))
+    assert result.standard_error <= 0.5
+    assert result.class_standard_errors.max() <= 0.5
