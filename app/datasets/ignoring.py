@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from app.datasets.column_types import Column, ColumnKind, ValueType
 from app.datasets.errors import TooManyCategories, column_pointer
@@ -27,6 +28,11 @@ _FREE_TEXT_WORDS = 4
 _IDENTIFIER_NAME = re.compile(
     r"(?:^|[^a-z])(?:id|ids|idx|index|key|no|nr|num|number|row|rowid|record|serial)(?:[^a-z]|$)|^unnamed"
 )
+
+#: Names of columns of numbers that identify the rows, in whatever order.
+_ID_NAME = re.compile(r"(?:^|[^a-z])(?:ids?|uid|rowid)(?:[^a-z]|$)|^index$|^unnamed")
+#: Numbers under such a name that are compared.
+_MAX_COMPARED = 1_000_000
 
 #: Continuations of "column … is left out, because"; what the upload asks for needs no warning.
 _SENTENCES: dict[Reason, str] = {
@@ -58,30 +64,41 @@ _CORRECTION = "another warning names the values to correct"
 
 
 class NumberFacts:
-    """Whether whole numbers count the rows one by one, in a column whose name says so."""
+    """Whether whole numbers identify the rows, in a column whose name says so.
+
+    They do if they count the rows one by one, or if they are all distinct under a name such as `customer_id`.
+    """
 
     def __init__(self, name: str) -> None:
         split = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
         self._may_count = _IDENTIFIER_NAME.search(split) is not None
+        self._may_differ = _ID_NAME.search(split) is not None
         self._next: int | None = None
+        self._compared: list[NDArray[np.integer]] = []
+        self._n_compared = 0
 
     @property
-    def counts_rows(self) -> bool:
-        """Whether there are whole numbers, and each is one more than that before it."""
-        return self._may_count and self._next is not None
+    def identify_rows(self) -> bool:
+        """Whether there are whole numbers, and they are identifiers."""
+        return self._next is not None and (self._may_count or (self._may_differ and self._differ()))
+
+    def _differ(self) -> bool:
+        return len(np.unique(np.concatenate(self._compared))) == self._n_compared
 
     def add(self, values: pa.Array) -> None:
         """Add a batch of integers."""
-        if not self._may_count:
-            return
-        first = values[0].as_py()
-        if values.null_count or (self._next is not None and first != self._next):
-            self._may_count = False
+        if values.null_count:
+            self._may_count = self._may_differ = False
+        if not (self._may_count or self._may_differ):
             return
         numbers = values.to_numpy()
+        is_next = self._next is None or int(numbers[0]) == self._next
         # Adjacent values are compared, since unsigned differences wrap around.
-        self._may_count = bool((numbers[1:] == numbers[:-1] + 1).all())
+        self._may_count = self._may_count and is_next and bool((numbers[1:] == numbers[:-1] + 1).all())
         self._next = int(numbers[-1]) + 1
+        if self._may_differ and self._n_compared < _MAX_COMPARED:
+            self._compared.append(numbers)
+            self._n_compared += len(numbers)
 
 
 class TextFacts:
@@ -143,8 +160,7 @@ def reason_for_numbers(
         return "empty"
     if constant:
         return "constant"
-    counts_rows = facts.counts_rows and n_present >= _MIN_VALUES
-    return "identifier" if counts_rows else None
+    return "identifier" if n_present >= _MIN_VALUES and facts.identify_rows else None
 
 
 def reason_for_text(column: Column, facts: TextFacts, requested: ColumnKind | None, unread: bool) -> Reason | None:

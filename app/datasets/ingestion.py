@@ -22,6 +22,7 @@ from app.datasets.reading import TableReader
 from app.datasets.repeated_rows import RepeatedRows
 from app.datasets.role_profiling import GroupProfiler, WeightProfiler
 from app.datasets.table_summary import TableSummary
+from app.datasets.target_leakage import LeakageSearch
 from app.datasets.target_profiling import TargetProfile, TargetProfiler, target_warnings
 from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
 from app.settings import Limits
@@ -69,9 +70,11 @@ def ingest(
         columns = [detected.columns[name] for name in roles.names]
         encoder = Encoder(columns, profile.features, list(roles.others), profile.target)
         repeated = RepeatedRows(encoder.used_columns, TARGET)
-        encoded = (encoder.encode(batch) for batch in table.reader.batches(roles.names))
+        leakage = LeakageSearch(profile.features, len(profile.target.labels))
+        encoded = leakage.watch(encoder.encode(batch) for batch in table.reader.batches(roles.names))
         write_table(canonical, encoder.schema, encoded if GROUP in roles.others else repeated.watch(encoded))
-        warnings = [*table.warnings, *detected.warnings, *profile.warnings, *repeated.warnings()]
+        found = [*profile.warnings, *leakage.warnings(), *repeated.warnings()]
+        warnings = [*table.warnings, *detected.warnings, *found]
         reading = _reading(table, detected, options)
     return IngestedTable(profile.n_rows, profile.features, profile.target, reading, warnings)
 

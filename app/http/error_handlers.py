@@ -117,7 +117,7 @@ HTTP_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 4
 
 
 _ROUTE_DETAILS = {
-    404: "There is no route {method} {path}; GET /openapi.json lists all routes.",
+    404: "There is no route {method} {path}; GET /openapi.json lists all routes, and /docs shows them in a browser.",
     405: "{method} is not possible at {path}; the methods there are {allowed}.",
 }
 

@@ -22,6 +22,7 @@ from bristlecone.errors import BristleconeError
 from bristlecone.frames import Columns
 from bristlecone.predictions import MEDIA_TYPES, media_type_of, predict_file
 from bristlecone.results import Dataset
+from bristlecone.upload_options import add_upload_options, upload_fields
 
 Command = Callable[[Client, argparse.Namespace], int]
 
@@ -76,29 +77,13 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         parser.set_defaults(client_command=command, key=None)
 
 
-#: Fields of an upload that are one text: metavariable and explanation.
-_UPLOAD_OPTIONS = {
-    "weight": ("COLUMN", "column with the weights of the rows"),
-    "group": ("COLUMN", "column whose equal values are rows that belong together"),
-    "encoding": ("NAME", "encoding of a text file that is not UTF-8, such as cp1252"),
-    "delimiter": ("CHARACTER", "delimiter of a CSV file, if it is not recognized"),
-    "decimal": ("CHARACTER", "decimal mark of the numbers, if it is not recognized"),
-}
-
-
 def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data", metavar="FILE", help="file to upload, or the id of an uploaded data set without --target"
     )
     parser.add_argument("--target", help="column with the labels")
-    _add_upload_options(parser)
+    add_upload_options(parser)
     parser.add_argument("--seed", type=int, default=0)
-
-
-def _add_upload_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--exclude", action="append", metavar="COLUMN", help="column to leave out; repeatable")
-    for name, (metavar, explanation) in _UPLOAD_OPTIONS.items():
-        parser.add_argument(f"--{name}", metavar=metavar, help=explanation)
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
@@ -122,7 +107,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 def _add_upload(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", metavar="FILE")
     parser.add_argument("--target", required=True, help="column with the labels")
-    _add_upload_options(parser)
+    add_upload_options(parser)
     parser.add_argument("--name", help="name of the data set; default: that of the file")
 
 
@@ -150,28 +135,27 @@ def _add_nothing(parser: argparse.ArgumentParser) -> None:
 
 
 def _upload(client: Client, options: argparse.Namespace) -> int:
-    dataset = client.upload(options.data, options.target, name=options.name, **_upload_options(options))
+    dataset = _uploaded(client, options, name=options.name)
     print(dataset.id)
     print(f"{dataset.name}: {dataset.n_rows} rows, {len(dataset.features)} features", file=sys.stderr)
-    for warning in dataset.warnings:
-        print(f"note: {warning['detail']}", file=sys.stderr)
     return 0
 
 
+def _uploaded(client: Client, options: argparse.Namespace, name: str | None = None) -> Dataset:
+    """Upload the file that a command names, and print the warnings. name: of the data set."""
+    dataset = client.upload(options.data, options.target, name=name, **upload_fields(options))
+    for warning in dataset.warnings:
+        print(f"note: {warning['detail']}", file=sys.stderr)
+    return dataset
+
+
 def _data(client: Client, options: argparse.Namespace) -> Dataset | str:
-    upload_options = _upload_options(options)
     if options.target is not None:
-        return client.upload(options.data, options.target, **upload_options)
-    if upload_options:
-        raise ValueError(
-            f"--{next(iter(upload_options))} is for the upload of a file; give --target and the file as well"
-        )
+        return _uploaded(client, options)
+    given = next(iter(upload_fields(options)), None)
+    if given is not None:
+        raise ValueError(f"--{given} is for the upload of a file; give --target and the file as well")
     return str(options.data)
-
-
-def _upload_options(options: argparse.Namespace) -> dict[str, Any]:
-    values = {name: getattr(options, name) for name in ("exclude", *_UPLOAD_OPTIONS)}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _train(client: Client, options: argparse.Namespace) -> int:

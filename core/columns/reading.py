@@ -39,6 +39,8 @@ DECIMAL_MARKS = (".", ",")
 #: Characters that each mark between groups of three digits stands for: spreadsheets write no-break and thin spaces and
 #: typographic apostrophes where people type a blank or an apostrophe.
 THOUSANDS_MARKS = {"": "", ",": ",", ".": ".", " ": " \u00a0\u2009\u202f", "'": "'\u2019"}
+#: The minus of typeset tables, which stands for the hyphen.
+MINUS_SIGN = "\u2212"
 _MOST_NULLS = 1000
 
 
@@ -156,7 +158,8 @@ def number_pattern(reading: TextReading) -> str:
     decimal = f"[{reading.decimal}]"
     mantissa = rf"(?:(?:0|[1-9][0-9]*{grouped})(?:{decimal}[0-9]*)?|{decimal}[0-9]+)"
     percent = "[ \u00a0\u202f]?%" if reading.percent else ""
-    return rf"^[+-]?{mantissa}(?:[eE][+-]?[0-9]+)?{percent}$"
+    sign = f"[+{MINUS_SIGN}-]?"
+    return rf"^{sign}{mantissa}(?:[eE]{sign}[0-9]+)?{percent}$"
 
 
 @lru_cache(maxsize=256)
@@ -172,7 +175,7 @@ def number_of_text(text: str, reading: TextReading) -> float | None:
     digits = text.rstrip("%\u00a0\u202f ") if reading.percent else text
     for mark in THOUSANDS_MARKS[reading.thousands]:
         digits = digits.replace(mark, "")
-    number = float(digits.replace(reading.decimal, "."))
+    number = float(digits.replace(reading.decimal, ".").replace(MINUS_SIGN, "-"))
     if not math.isfinite(number):
         return None
     return number / 100.0 if reading.percent else number

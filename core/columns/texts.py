@@ -7,7 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.columns.reading import DEFAULT_READING, MISSING_TEXTS, THOUSANDS_MARKS, TextReading, number_pattern
+from core.columns.reading import (
+    DEFAULT_READING,
+    MINUS_SIGN,
+    MISSING_TEXTS,
+    THOUSANDS_MARKS,
+    TextReading,
+    number_pattern,
+)
 
 
 class ParsedTexts(NamedTuple):
@@ -60,7 +67,8 @@ def parse_numbers(texts: pa.Array, reading: TextReading = DEFAULT_READING) -> Pa
 
 
 def _plain(numbers: pa.Array, reading: TextReading) -> pa.Array:
-    """Return numbers as Arrow casts them: without percent signs and thousands marks, and with a decimal point."""
+    """Return numbers as Arrow casts them: without percent signs and thousands marks, with a hyphen and a point."""
+    numbers = pc.replace_substring(numbers, MINUS_SIGN, "-")
     if reading.percent:
         numbers = pc.utf8_trim_whitespace(pc.utf8_rtrim(numbers, "%"))
     for mark in THOUSANDS_MARKS[reading.thousands]:

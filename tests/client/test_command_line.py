@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from bristlecone import Client
 from tests.service_process import RunningService, free_port
 
 
@@ -71,6 +72,22 @@ def test_a_file_in_another_encoding_is_read_as_told(service: RunningService, tab
     assert told.returncode == 0, told.stderr
     untold = bristlecone(service, "upload", table, "--target", "zurückgezahlt")
     assert (untold.returncode, "cp1252" in untold.stderr) == (1, True)
+
+
+def test_training_on_a_file_reads_it_as_told_and_prints_the_warnings(service: RunningService, tmp_path: Path) -> None:
+    rows = [
+        f"{row * 7 % 50 + 1}'000;{row % 28 + 1}.3.2024;{'-' if row % 9 == 0 else row % 5};{row % 2}" for row in range(120)
+    ]
+    file = tmp_path / "told-export.csv"
+    file.write_text("\n".join(["paid;signed;rate;leak;y", *(f"{row};{row[-1]}" for row in rows), ""]))
+    told = ("--thousands", "'", "--dates", "%d.%m.%Y", "--nulls", "-", "--nulls", "n/k", "--delimiter", ";")
+    trained = bristlecone(service, "train", file, "--target", "y", "--kind", "tree", *told)
+    assert trained.returncode == 0, trained.stderr
+    assert "note: column 'leak' alone tells all 120 labels." in trained.stderr
+    with Client(service.url) as client:
+        (dataset,) = client.datasets(name_contains="told-export")
+        kinds = [each["kind"] for each in client.dataset(dataset.id).features]
+    assert kinds == ["numeric", "datetime", "numeric", "numeric"]
 
 
 def test_options_of_an_upload_are_refused_without_one(service: RunningService) -> None:

@@ -66,13 +66,24 @@ def test_kept(client, cells):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("id", "ignored"), ("rowId", "ignored"), ("Unnamed: 0", "ignored"), ("width", "numeric")]
+    ("name", "when_counting", "when_distinct"),
+    [
+        ("rowId", "ignored", "ignored"),
+        ("id_customer", "ignored", "ignored"),
+        ("Unnamed: 0", "ignored", "ignored"),
+        ("serial", "ignored", "numeric"),
+        ("mass index", "ignored", "numeric"),
+        ("width", "numeric", "numeric"),
+        ("paid", "numeric", "numeric"),
+    ],
 )
-def test_numbers_that_count_the_rows_under_such_a_name(client, name, kind):
-    body = upload(client, {name: list(range(1, N + 1)), **BASE}).json()
-    assert feature(body, name)["kind"] == kind
-    shuffled = [*range(2, N + 1), 1]
-    assert feature(upload(client, {name: shuffled, **BASE}).json(), name)["kind"] == "numeric"
+def test_numbers_that_identify_the_rows_under_such_a_name(client, name, when_counting, when_distinct):
+    counting = list(range(1, N + 1))
+    assert feature(upload(client, {name: counting, **BASE}).json(), name)["kind"] == when_counting
+    shuffled = [number * 37 % 101 for number in counting]
+    assert feature(upload(client, {name: shuffled, **BASE}).json(), name)["kind"] == when_distinct
+    repeating = [*shuffled[1:], shuffled[1]]
+    assert feature(upload(client, {name: repeating, **BASE}).json(), name)["kind"] == "numeric"
 
 
 FRACTIONS = [f"{row * 37 % 101}.25" for row in range(N)]
@@ -173,7 +184,7 @@ class TestTarget:
         assert warning["rows"] == [0, 2, 4]
 
     def test_many_and_rare_classes(self, client):
-        body = self.refusal(client, [f"c{row // 3}" for row in range(330)] + ["rare"])
+        body = self.refusal(client, [f"c{row % 110}" for row in range(330)] + ["rare"])
         assert [warning["code"] for warning in body["warnings"]] == ["many_classes", "rare_classes"]
         assert body["warnings"][1]["rows"] == [330]
 

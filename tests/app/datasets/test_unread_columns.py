@@ -16,7 +16,7 @@ def ingested(tmp_path):
     """Return a function that ingests the column `c` beside the numbers `x` and the labels `y`."""
 
     def make(cells, delimiter=";", beside=True, **reading):
-        rows = [[cell, str(row * 7 % 13), str(row % 2)] for row, cell in enumerate(cells)]
+        rows = [[cell, str(row * 7 % 13), str(row * 37 % 101 % 2)] for row, cell in enumerate(cells)]
         header, chosen = ["c", "x", "y"], [0, 1, 2] if beside else [0, 2]
         lines = [delimiter.join(row[column] for column in chosen) for row in [header, *rows]]
         (tmp_path / "source").write_text("\n".join([*lines, ""]))

@@ -193,6 +193,7 @@ def test_every_kind_of_error_has_a_sentence(database_url: str) -> None:
 def test_an_empty_body_and_unknown_routes(client: TestClient) -> None:
     empty = client.post("/train", content=b"", headers={"Content-Type": "application/json"}).json()
     assert empty["errors"] == [{"pointer": "/", "detail": "the body is empty; send JSON"}]
-    assert client.get("/model").json()["detail"] == "There is no route GET /model; GET /openapi.json lists all routes."
+    way_out = "GET /openapi.json lists all routes, and /docs shows them in a browser."
+    assert client.get("/model").json()["detail"] == f"There is no route GET /model; {way_out}"
     refused = client.put("/models").json()
     assert refused["detail"] == "PUT is not possible at /models; the methods there are GET, HEAD."
