@@ -75,9 +75,8 @@ def test_a_file_in_another_encoding_is_read_as_told(service: RunningService, tab
 
 
 def test_training_on_a_file_reads_it_as_told_and_prints_the_warnings(service: RunningService, tmp_path: Path) -> None:
-    rows = [
-        f"{row * 7 % 50 + 1}'000;{row % 28 + 1}.3.2024;{'-' if row % 9 == 0 else row % 5};{row % 2}" for row in range(120)
-    ]
+    rates = ["-" if row % 9 == 0 else row % 5 for row in range(120)]
+    rows = [f"{row * 7 % 50 + 1}'000;{row % 28 + 1}.3.2024;{rate};{row % 2}" for row, rate in enumerate(rates)]
     file = tmp_path / "told-export.csv"
     file.write_text("\n".join(["paid;signed;rate;leak;y", *(f"{row};{row[-1]}" for row in rows), ""]))
     told = ("--thousands", "'", "--dates", "%d.%m.%Y", "--nulls", "-", "--nulls", "n/k", "--delimiter", ";")
