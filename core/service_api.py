@@ -10,7 +10,14 @@ from core.columns.arrow_types import is_number, is_text, plain_array
 from core.columns.cells import CellFault, encode_cell, text_encoder
 from core.columns.column import EncodedCells
 from core.columns.datetimes import parse_datetimes, seconds_of_temporal
-from core.columns.texts import ParsedTexts, clean_texts, parse_booleans, parse_numbers, without_null_numbers
+from core.columns.texts import (
+    ParsedTexts,
+    clean_texts,
+    parse_booleans,
+    parse_numbers,
+    with_hyphens,
+    without_null_numbers,
+)
 from core.compilation import LINEAR_PROGRAMS, call_before_compilation, compile_seconds, kernel_cache_folder
 from core.evaluation.holdout import holdout_size, largest_fold_size
 from core.evaluation.metrics import SCORES
@@ -106,5 +113,6 @@ __all__ = [
     "warm_up_predictions",
     "warm_up_shared_kernels",
     "winning_classes",
+    "with_hyphens",
     "without_null_numbers",
 ]

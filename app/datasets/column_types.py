@@ -17,6 +17,7 @@ from core.service_api import (
     parse_numbers,
     plain_array,
     seconds_of_temporal,
+    with_hyphens,
     without_null_numbers,
 )
 
@@ -95,7 +96,7 @@ class Column:
         # Arrow reads some texts as numbers that may be among the missing ones, such as 007 or inf.
         numbers = try_cast(array, target) if self.reading.nulls == MISSING_TEXTS else None
         if numbers is None:
-            numbers = clean_texts(array, self.reading.nulls).cast(target)
+            numbers = with_hyphens(clean_texts(array, self.reading.nulls)).cast(target)
         return without_null_numbers(numbers, self.reading)
 
     def _seconds(self, array: pa.Array) -> pa.Array:
@@ -115,7 +116,7 @@ class Column:
 
 
 def is_plain(reading: TextReading) -> bool:
-    """Return whether numbers are written as Arrow reads them: with a decimal point and nothing else."""
+    """Return whether numbers are written as Arrow reads them, but for the minus: with a decimal point only."""
     return reading.decimal == "." and not reading.thousands and not reading.percent
 
 

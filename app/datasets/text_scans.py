@@ -108,7 +108,7 @@ class TextScan:
         self.n_present += int(n_rows.sum())
         batch = _Batch(cleaned, values, n_rows, first_row)
         if self.families and len(self.first_cells) < MAX_ROWS:
-            has_mark = pc.match_substring_regex(values, r"[^-+\d]").to_numpy(zero_copy_only=False)
+            has_mark = pc.match_substring_regex(values, r"[^-+\x{2212}\d]").to_numpy(zero_copy_only=False)
             self.first_cells += batch.first(has_mark, MAX_ROWS - len(self.first_cells))
         for family in self.families:
             _note(family, batch)

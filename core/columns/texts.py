@@ -68,12 +68,17 @@ def parse_numbers(texts: pa.Array, reading: TextReading = DEFAULT_READING) -> Pa
 
 def _plain(numbers: pa.Array, reading: TextReading) -> pa.Array:
     """Return numbers as Arrow casts them: without percent signs and thousands marks, with a hyphen and a point."""
-    numbers = pc.replace_substring(numbers, MINUS_SIGN, "-")
+    numbers = with_hyphens(numbers)
     if reading.percent:
         numbers = pc.utf8_trim_whitespace(pc.utf8_rtrim(numbers, "%"))
     for mark in THOUSANDS_MARKS[reading.thousands]:
         numbers = pc.replace_substring(numbers, mark, "")
     return numbers if reading.decimal == "." else pc.replace_substring(numbers, reading.decimal, ".")
+
+
+def with_hyphens(numbers: pa.Array) -> pa.Array:
+    """Return the texts of numbers with a hyphen in place of the minus of typeset tables."""
+    return pc.replace_substring(numbers, MINUS_SIGN, "-")
 
 
 def parse_booleans(texts: pa.Array, reading: TextReading = DEFAULT_READING) -> ParsedTexts:
