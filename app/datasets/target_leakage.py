@@ -42,15 +42,19 @@ class LeakageSearch:
     def watch(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the stored batches as they are, and compare their features with their labels."""
         for batch in batches:
-            labeled = batch.filter(batch.column(TARGET).is_valid())
-            labels = labeled.column(TARGET).to_numpy()
-            self._counts += np.bincount(labels, minlength=len(self._counts))
-            self._suspects = {
-                name: suspect
-                for name, suspect in self._suspects.items()
-                if suspect.agrees_with(labeled.column(name), labels)
-            }
+            if self._suspects:
+                self._compare(batch.select([*self._suspects, TARGET]))
             yield batch
+
+    def _compare(self, batch: pa.RecordBatch) -> None:
+        labeled = batch.filter(batch.column(TARGET).is_valid())
+        labels = labeled.column(TARGET).to_numpy()
+        self._counts += np.bincount(labels, minlength=len(self._counts))
+        self._suspects = {
+            name: suspect
+            for name, suspect in self._suspects.items()
+            if suspect.agrees_with(labeled.column(name), labels)
+        }
 
     def warnings(self) -> Iterator[UploadWarning]:
         """Yield a warning that names the features found, if there are any."""
