@@ -97,8 +97,15 @@ class NumberFacts:
         self._may_count = self._may_count and is_next and bool((numbers[1:] == numbers[:-1] + 1).all())
         self._next = int(numbers[-1]) + 1
         if self._may_differ and self._n_compared < _MAX_COMPARED:
-            self._compared.append(numbers)
-            self._n_compared += len(numbers)
+            self._compare(numbers)
+
+    def _compare(self, numbers: NDArray[np.integer]) -> None:
+        if len(np.unique(numbers)) < len(numbers):
+            self._may_differ = False
+            self._compared.clear()
+            return
+        self._compared.append(numbers)
+        self._n_compared += len(numbers)
 
 
 class TextFacts:

@@ -14,7 +14,8 @@ from app.datasets.profiling import FeatureProfile
 from app.datasets.upload_warnings import UploadWarning
 from app.errors import some_of
 
-#: Largest probability that a column without any relation to the labels causes a warning.
+#: Largest probability that a column without any relation to the labels causes a warning, approximately: it is higher
+#: where one category is large, all others are small, and a class is rare.
 _MAX_CHANCE = 1e-6
 _WAY_OUT = (
     "made from the label or known only after it, models that use it fail on new rows: leave it out with `exclude` or "
@@ -82,7 +83,8 @@ class _Categories:
 
     def agrees_with(self, values: pa.Array, labels: NDArray[np.int32]) -> bool:
         """Add labeled rows. Return whether no category has two labels so far."""
-        categories = pc.fill_null(values, len(self._largest) - 1).to_numpy(zero_copy_only=False)
+        # The stored type may be too narrow for the number of the missing values.
+        categories = pc.fill_null(values.cast(pa.int32()), len(self._largest) - 1).to_numpy()
         np.minimum.at(self._smallest, categories, labels)
         np.maximum.at(self._largest, categories, labels)
         return bool((self._smallest >= self._largest).all())

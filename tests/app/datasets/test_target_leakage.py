@@ -80,6 +80,17 @@ def test_agreement_that_may_be_chance(client):
     assert found(client, pairs[:36], place=[f"p{row // 2}" for row in range(36)]) == []
 
 
+@pytest.mark.parametrize("n_categories", [255, 256, 257])
+def test_categories_that_fill_their_stored_type(client, n_categories):
+    rows = np.arange(1_000)
+    labels, texts = np.where(rows % 3, "no", "yes"), [f"k{row % n_categories}" for row in rows]
+    content = parquet(job=texts, y=labels)
+    answer = client.post("/datasets", files={"file": ("t.parquet", content)}, data={"target": "y"})
+    assert answer.status_code == 201, answer.text
+    codes = [each["code"] for each in answer.json()["warnings"]]
+    assert ("target_leakage" in codes) == (n_categories % 3 == 0)
+
+
 def test_a_column_that_is_left_out_is_not_searched(client):
     content = parquet(x=X, leak=np.where(IS_YES, 2, 7), y=LABELS)
     fields = {"target": "y", "exclude": "leak"}
