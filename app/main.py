@@ -95,6 +95,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     # Until the application runs.
     app.state.instruments = Instruments()
     request_memory.install(app, settings)
+    _add_middleware(app, settings)
+    error_handlers.install(app)
+    openapi.install(app)
+    _include_routes(app, settings)
+    return app
+
+
+def _add_middleware(app: FastAPI, settings: Settings) -> None:
+    """Add what handles requests before and after the routes; the last one added sees a request first."""
     # Twice: for errors before they are compressed, and for those of the gates below.
     app.add_middleware(ProtocolErrors)
     # Added before the two below, so that its answers are explained and logged, unlike those of `max_body_size`.
@@ -109,15 +118,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(AnswerBugs)
     app.add_middleware(RequestLog)
     app.add_middleware(AddSecurityHeaders)
-    error_handlers.install(app)
-    openapi.install(app)
-    _include_routes(app, settings)
-    return app
 
 
 def _include_routes(app: FastAPI, settings: Settings) -> None:
-    app.include_router(datasets.router(settings.limits))
-    for part in (training, forms, audits, sweeps, jobs, job_events):
+    app.include_router(datasets.upload_router(settings.limits))
+    for part in (datasets, training, forms, audits, sweeps, jobs, job_events):
         app.include_router(part.router)
     for part in (model_pointers, inspection, trained_models, predictions, batch_predictions, results, inference):
         app.include_router(part.router)

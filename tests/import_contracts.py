@@ -1,26 +1,53 @@
-"""Contract type of the import linter: modules that only their own package may import, found by their names."""
+"""Contract types of the import linter, which find modules by their role: the last word of their names."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import grimp
 from importlinter import Contract, ContractCheck, fields, output
 from importlinter.application import contract_utils
+from importlinter.contracts.forbidden import ForbiddenContract
+from importlinter.domain.imports import ModuleExpression
+
+
+class ForbiddenRolesContract(ForbiddenContract):
+    """The contract "forbidden", except that `app.*.service` stands for `app.jobs.child_service` as well."""
+
+    type_name = "forbidden_roles"
+
+    # The linter replaces each field by its value.
+    source_modules: Any = fields.SetField(subfield=fields.ModuleExpressionField())
+    forbidden_modules: Any = fields.SetField(subfield=fields.ModuleExpressionField())
+
+    def check(self, graph: grimp.ImportGraph, verbose: bool) -> ContractCheck:
+        self.source_modules = set(_with_prefixed(self.source_modules, graph))
+        self.forbidden_modules = set(_with_prefixed(self.forbidden_modules, graph))
+        return super().check(graph, verbose)
+
+
+def _with_prefixed(expressions: Iterable[ModuleExpression], graph: grimp.ImportGraph) -> Iterator[ModuleExpression]:
+    """Yield the expressions, and for one such as `app.*.service` all modules such as `app.jobs.child_service`."""
+    for expression in expressions:
+        yield expression
+        package, _, role = expression.expression.rpartition(".")
+        if package.endswith(".*"):
+            siblings = graph.find_matching_modules(f"{package}.*")
+            yield from (ModuleExpression(name) for name in siblings if name.endswith(f"_{role}"))
 
 
 class PrivateModulesContract(Contract):
-    """Modules of the given names in the subpackages of a package are imported within the same subpackage only.
+    """Modules of the given roles in the subpackages of a package are imported within the same subpackage only.
 
     Options:
         package: the package whose subpackages are checked, such as `app`.
-        private_names: names of modules, such as `tables`; each subpackage may have one of each.
+        private_roles: last words of names: `tables` is the role of `app.jobs.tables` and `app.jobs.event_tables`.
         ignore_imports: imports that are allowed nevertheless.
     """
 
     type_name = "private_modules"
 
-    # The linter replaces each field by its value.
     package: Any = fields.StringField()
-    private_names: Any = fields.ListField(subfield=fields.StringField())
+    private_roles: Any = fields.ListField(subfield=fields.StringField())
     ignore_imports: Any = fields.SetField(subfield=fields.ImportExpressionField(), required=False)
 
     def check(self, graph: grimp.ImportGraph, verbose: bool) -> ContractCheck:
@@ -38,11 +65,5 @@ class PrivateModulesContract(Contract):
             output.print_error(f"- {line}")
 
     def _private_modules(self, graph: grimp.ImportGraph) -> list[str]:
-        depth = self.package.count(".") + 2
-        return sorted(
-            module
-            for module in graph.modules
-            if module.startswith(f"{self.package}.")
-            and module.count(".") == depth
-            and module.rpartition(".")[2] in self.private_names
-        )
+        modules = graph.find_matching_modules(f"{self.package}.*.*")
+        return sorted(name for name in modules if name.rpartition(".")[2].rpartition("_")[2] in self.private_roles)

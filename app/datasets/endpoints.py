@@ -42,14 +42,15 @@ from app.storage.pages import InvalidCursor, UnknownSort
 MAX_PROFILES, _DEFAULT_PROFILES = 200, 100
 
 
+router = APIRouter(prefix="/datasets", tags=["data sets"])
+
+
 @cache
-def router(limits: Limits) -> APIRouter:
-    """Return the routes, whose documentation names the limits; analyzing them takes longer than the rest of an
-    application.
-    """
-    routes = APIRouter(prefix="/datasets", tags=["data sets"])
-    routes.add_api_route(
-        "",
+def upload_router(limits: Limits) -> APIRouter:
+    """Return the route of uploads, whose documentation names the limits; analyzing it takes long."""
+    uploads = APIRouter(tags=["data sets"])
+    uploads.add_api_route(
+        "/datasets",
         upload_dataset,
         methods=["POST"],
         status_code=201,
@@ -65,51 +66,7 @@ def router(limits: Limits) -> APIRouter:
         # The size is counted while the body is received, so that the answer can name the limit.
         max_body_size=sys.maxsize,
     )
-    routes.add_api_route(
-        "", list_datasets, methods=["GET"], summary="List data sets", responses=responses(InvalidCursor, UnknownSort)
-    )
-    routes.add_api_route(
-        "/{dataset_id}",
-        get_dataset,
-        methods=["GET"],
-        summary="Get a data set",
-        response_model=Dataset,
-        responses=responses(DatasetNotFound, *LARGE_ANSWER_ERRORS),
-    )
-    routes.add_api_route(
-        "/{dataset_id}/rows",
-        get_rows,
-        methods=["GET"],
-        summary="Get rows of a data set as they were uploaded",
-        response_model=DatasetRows,
-        responses=responses(DatasetNotFound, UnknownRow, *LARGE_ANSWER_ERRORS),
-    )
-    routes.add_api_route(
-        "/{dataset_id}/profile",
-        get_profile,
-        methods=["GET"],
-        summary="Get the distribution of columns, also by class",
-        response_model=DatasetProfile,
-        responses=responses(DatasetNotFound, UnknownColumn, *LARGE_ANSWER_ERRORS),
-    )
-    routes.add_api_route(
-        "/{dataset_id}",
-        change_dataset,
-        methods=["PATCH"],
-        summary="Rename a data set, describe or tag it",
-        response_model=Dataset,
-        responses=responses(*JSON_ERRORS, DatasetNotFound),
-        openapi_extra=json_request_body(DatasetChanges, {}),
-    )
-    routes.add_api_route(
-        "/{dataset_id}",
-        remove_dataset,
-        methods=["DELETE"],
-        status_code=204,
-        summary="Delete a data set that no job and no model uses",
-        responses=responses(DatasetNotFound, DatasetInUse, StorageFull),
-    )
-    return routes
+    return uploads
 
 
 def _upload_description(limits: Limits) -> str:
@@ -168,6 +125,7 @@ def _query_pointer(pointer: str) -> str:
     return pointer
 
 
+@router.get("", summary="List data sets", responses=responses(InvalidCursor, UnknownSort))
 @needs(Scope.READ)
 def list_datasets(
     context: Context,
@@ -184,11 +142,23 @@ def list_datasets(
     return Page.of(listed, DatasetItem.from_record)
 
 
+@router.get(
+    "/{dataset_id}",
+    summary="Get a data set",
+    response_model=Dataset,
+    responses=responses(DatasetNotFound, *LARGE_ANSWER_ERRORS),
+)
 @needs(Scope.READ)
 async def get_dataset(dataset_id: DatasetId, context: Context, answer: Answer) -> Response:
     return await answer.of(lambda: _stored_bytes(context, dataset_id), lambda: _dataset(context, dataset_id))
 
 
+@router.get(
+    "/{dataset_id}/rows",
+    summary="Get rows of a data set as they were uploaded",
+    response_model=DatasetRows,
+    responses=responses(DatasetNotFound, UnknownRow, *LARGE_ANSWER_ERRORS),
+)
 @needs(Scope.READ)
 async def get_rows(
     dataset_id: DatasetId,
@@ -211,6 +181,12 @@ async def get_rows(
     return await answer.of(count_bytes, shown)
 
 
+@router.get(
+    "/{dataset_id}/profile",
+    summary="Get the distribution of columns, also by class",
+    response_model=DatasetProfile,
+    responses=responses(DatasetNotFound, UnknownColumn, *LARGE_ANSWER_ERRORS),
+)
 @needs(Scope.READ)
 async def get_profile(
     dataset_id: DatasetId,
@@ -246,6 +222,13 @@ def _profile(context: DatasetResources, dataset_id: uuid.UUID, selection: Column
     )
 
 
+@router.patch(
+    "/{dataset_id}",
+    summary="Rename a data set, describe or tag it",
+    response_model=Dataset,
+    responses=responses(*JSON_ERRORS, DatasetNotFound),
+    openapi_extra=json_request_body(DatasetChanges, {}),
+)
 @needs(Scope.TRAIN)
 async def change_dataset(
     dataset_id: DatasetId,
@@ -261,6 +244,12 @@ async def change_dataset(
     return await answer.of(lambda: _stored_bytes(context, dataset_id), changed)
 
 
+@router.delete(
+    "/{dataset_id}",
+    status_code=204,
+    summary="Delete a data set that no job and no model uses",
+    responses=responses(DatasetNotFound, DatasetInUse, StorageFull),
+)
 @needs(Scope.ADMIN)
 def remove_dataset(dataset_id: DatasetId, context: Context) -> None:
     delete_dataset(context.sessions, context.dataset_store, dataset_id)

@@ -26,9 +26,20 @@ def add_upload_options(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", action="append", metavar=metavar, help=f"{explanation}; repeatable")
     for name, (metavar, explanation) in _TEXTS.items():
         parser.add_argument(f"--{name}", metavar=metavar, help=explanation)
+    kinds = "kind of a column: numeric, categorical, datetime or ignored; repeatable"
+    parser.add_argument("--types", action="append", type=_column_and_kind, metavar="COLUMN=KIND", help=kinds)
+
+
+def _column_and_kind(text: str) -> tuple[str, str]:
+    """Return both sides of the last equals sign, because names of columns may have one too."""
+    column, equals, kind = text.rpartition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} must be COLUMN=KIND, such as zip=categorical")
+    return column, kind
 
 
 def upload_fields(options: argparse.Namespace) -> dict[str, Any]:
     """Return the fields of the upload that the command line gives, by name."""
     values = {name: getattr(options, name) for name in (*_LISTS, *_TEXTS)}
+    values["types"] = dict(options.types) if options.types else None
     return {name: value for name, value in values.items() if value is not None}

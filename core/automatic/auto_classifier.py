@@ -9,22 +9,18 @@ from numpy.typing import NDArray
 
 from core.automatic.calibration import LeftOutVotes, calibrate, calibration_of
 from core.automatic.candidates import CANDIDATES, FAMILIES, Candidate
-from core.automatic.decision import Choice, decide
-from core.automatic.drawn_labels import VoterShares
+from core.automatic.decision import Choice
 from core.automatic.members import (
     N_TREES,
-    N_TREES_BESIDE_REGRESSION,
     candidate_for_drawn_labels,
     grow_members,
     left_out_votes,
     member_bounds,
 )
-from core.automatic.noise import NotEstimated, SearchedNoise, noise_of_search
+from core.automatic.planning import plan_members
 from core.automatic.report import leaderboard_table
-from core.automatic.ridge import SharedRidge, may_have_regression, ridge_of_search, searched_votes
 from core.automatic.scores import ScoredCandidate
-from core.automatic.search import is_over, part_to_search, search, search_phases
-from core.automatic.true_classes import true_classes_of_rows
+from core.automatic.search import part_to_search, search_phases
 from core.compilation import announce_compilation
 from core.fit_summary import FitSummary, growth_summary
 from core.forests.fitting import Fit
@@ -123,41 +119,17 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         data = training_data(self, X, y, sample_weight, self.class_weight, groups)
         fit = Fit(data, SeedTree(self.random_state), monitor or NullMonitor(), thread_count(self.n_jobs))
         part = part_to_search(fit)
-        result = search(part, self._candidates(), deadline)
-        out_of_time = is_over(deadline)
-        noise = noise_of_search(part.fit, result, self.class_weight is not None)
-        choice, true_classes = decide(part.fit, result, noise, len(self._candidates())), None
-        if choice.draws_labels and not isinstance(noise, str):
-            true_classes = true_classes_of_rows(fit, part, result, noise, not out_of_time)
-        ridge = None if out_of_time else ridge_of_search(part, result, true_classes)
-        independent = None if true_classes is None else searched_votes(result, ridge)
-        reuses_trees = part.is_all_of(fit) and true_classes is None
-        searched_trees = {one.scored.number: one.trees for one in result.best} if reuses_trees else {}
-        del result  # frees the trees of the search before others are grown
-        n_trees = N_TREES_BESIDE_REGRESSION if ridge else N_TREES
-        trees = grow_members(fit, part.problem_of(fit), choice.chosen, true_classes, searched_trees, n_trees)
-        votes = LeftOutVotes(left_out_votes(fit, part, choice.chosen, trees, ridge), independent)
-        choice = choice._replace(
-            kernel_ridge=ridge and ridge.share,
-            **(true_classes.shares if true_classes else VoterShares())._asdict(),
-            skips_regression=out_of_time and may_have_regression(fit),
-            calibration=calibration_of(part.fit, votes, None if choice.equal_rows else noise),
-        )
+        plan = plan_members(fit, part, self._candidates(), deadline, self.class_weight is not None)
+        chosen, problem = plan.choice.chosen, part.problem_of(fit)
+        trees = grow_members(fit, problem, chosen, plan.true_classes, plan.searched_trees, plan.n_trees)
+        votes = LeftOutVotes(left_out_votes(fit, part, chosen, trees, plan.ridge), plan.independent_votes)
+        calibration = calibration_of(part.fit, votes, plan.reliable_noise)
         rescale_node_weights(trees, data.weight_unit)
-        return self._with_result(trees, choice, ridge, noise, data.labels.classes)
-
-    def _with_result(
-        self,
-        trees: Trees,
-        choice: Choice,
-        ridge: SharedRidge | None,
-        noise: SearchedNoise | NotEstimated,
-        classes: NDArray[Any],
-    ) -> Self:
-        self.trees_, self.loss_, self.choice_ = trees, SquaredError(), choice
-        self.kernel_ridge_ = ridge and ridge.model
-        self.noise_estimate_ = None if isinstance(noise, str) else noise.fitted.estimate
-        self.classes_ = classes
+        self.trees_, self.loss_ = trees, SquaredError()
+        self.choice_ = plan.choice._replace(calibration=calibration)
+        self.kernel_ridge_ = plan.ridge and plan.ridge.model
+        self.noise_estimate_ = None if isinstance(plan.noise, str) else plan.noise.fitted.estimate
+        self.classes_ = data.labels.classes
         return self
 
     def phases(self) -> dict[str, int]:

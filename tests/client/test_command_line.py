@@ -79,20 +79,42 @@ def test_training_on_a_file_reads_it_as_told_and_prints_the_warnings(service: Ru
     rows = [f"{row * 7 % 50 + 1}'000;{row % 28 + 1}.3.2024;{rate};{row % 2}" for row, rate in enumerate(rates)]
     file = tmp_path / "told-export.csv"
     file.write_text("\n".join(["paid;signed;rate;leak;y", *(f"{row};{row[-1]}" for row in rows), ""]))
-    told = ("--thousands", "'", "--dates", "%d.%m.%Y", "--nulls", "-", "--nulls", "n/k", "--delimiter", ";")
+    told = (
+        "--thousands",
+        "'",
+        "--dates",
+        "%d.%m.%Y",
+        "--nulls",
+        "-",
+        "--nulls",
+        "n/k",
+        "--delimiter",
+        ";",
+        "--types",
+        "rate=categorical",
+    )
     trained = bristlecone(service, "train", file, "--target", "y", "--kind", "tree", *told)
     assert trained.returncode == 0, trained.stderr
     assert "note: column 'leak' alone tells all 120 labels." in trained.stderr
     with Client(service.url) as client:
         (dataset,) = client.datasets(name_contains="told-export")
         kinds = [each["kind"] for each in client.dataset(dataset.id).features]
-    assert kinds == ["numeric", "datetime", "numeric", "numeric"]
+    assert kinds == ["numeric", "datetime", "categorical", "numeric"]
 
 
 def test_options_of_an_upload_are_refused_without_one(service: RunningService) -> None:
     refused = bristlecone(service, "train", "some-id", "--exclude", "leak")
     assert refused.returncode == 1
     assert "--exclude is for the upload of a file; give --target and the file as well" in refused.stderr
+
+
+def test_kinds_of_columns_are_pairs(service: RunningService, table: Path) -> None:
+    refused = bristlecone(service, "upload", table, "--target", "repaid", "--types", "categorical")
+    assert refused.returncode == 2
+    assert "'categorical' must be COLUMN=KIND, such as zip=categorical" in refused.stderr
+    unknown = bristlecone(service, "upload", table, "--target", "repaid", "--types", "a=b=text")
+    assert unknown.returncode == 1
+    assert "a=b" in unknown.stderr
 
 
 def test_doctor_says_what_is_wrong(service: RunningService) -> None:

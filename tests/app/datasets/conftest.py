@@ -28,7 +28,8 @@ def make_app(context: ServiceContext, limits: Limits) -> FastAPI:
 def _routes(limits: Limits) -> list[BaseRoute]:
     """Return routes for applications to share; the first request analyzes them, which takes longer than most tests."""
     app = FastAPI(max_body_size=limits.max_body_bytes)
-    app.include_router(endpoints.router(limits))
+    app.include_router(endpoints.upload_router(limits))
+    app.include_router(endpoints.router)
     return app.router.routes
 
 
