@@ -79,8 +79,10 @@ def test_training_on_a_file_reads_it_as_told_and_prints_the_warnings(service: Ru
     rows = [f"{row * 7 % 50 + 1}'000;{row % 28 + 1}.3.2024;{rate};{row % 2}" for row, rate in enumerate(rates)]
     file = tmp_path / "told-export.csv"
     file.write_text("\n".join(["paid;signed;rate;leak;y", *(f"{row};{row[-1]}" for row in rows), ""]))
-    told = "--thousands ' --dates %d.%m.%Y --nulls - --nulls n/k --delimiter ; --types rate=categorical".split()
-    trained = bristlecone(service, "train", file, "--target", "y", "--kind", "tree", *told)
+    marks = ("--thousands", "'", "--dates", "%d.%m.%Y", "--nulls", "-", "--nulls", "n/k", "--delimiter", ";")
+    trained = bristlecone(
+        service, "train", file, "--target", "y", "--kind", "tree", "--types", "rate=categorical", *marks
+    )
     assert trained.returncode == 0, trained.stderr
     assert "note: column 'leak' alone tells all 120 labels." in trained.stderr
     with Client(service.url) as client:
