@@ -24,7 +24,7 @@ def encode_groups(groups: Any, n_rows: int) -> Groups | None:
     """
     if groups is None:
         return None
-    values = np.asarray(groups)
+    values = _values(groups)
     if values.shape != (n_rows,):
         raise InvalidInput(f"groups has shape {values.shape}; it must have one group per row, ({n_rows},).")
     missing = np.flatnonzero(_is_missing(values))
@@ -34,6 +34,15 @@ def encode_groups(groups: Any, n_rows: int) -> Groups | None:
             "needs a group. Give a row that belongs to no other a value of its own, or leave these rows out."
         )
     return _by_first_row(values)
+
+
+def _values(groups: Any) -> NDArray[Any]:
+    """Return groups as an array. NumPy would write NaN and numbers in a list with texts as texts, and a list of tuples
+    as a table.
+    """
+    if isinstance(groups, list | tuple):
+        return np.fromiter(groups, dtype=object, count=len(groups))
+    return np.asarray(groups)
 
 
 def check_separable(groups: Groups | None, purpose: str) -> None:

@@ -153,12 +153,15 @@ def _noise_record(fit: FittedModel, correction: dict[str, Any] | None) -> dict[s
 
 
 def _noise_estimate(estimator: Any) -> dict[str, Any] | None:
-    """Return the noise that the fit estimated from its labels, or None if it was not asked to."""
+    """Return the noise that the fit estimated from its labels, or None without an estimate.
+
+    `auto` estimates it among the classes that have enough rows.
+    """
     estimate: core.TransitionEstimate | None = getattr(estimator, "noise_estimate_", None)
     return estimate and {
         "rate": estimate.noise_rate,
         "standard_error": estimate.noise_rate_error,
-        "transition": estimate.transition.to_json(),
+        "transition": estimate.transition.extended(estimator.classes_).to_json(),
     }
 
 

@@ -95,8 +95,8 @@ class Environment(BaseSettings):
     )
     api_processes: int | None = Field(
         None,
-        description="Number of API processes that share the port. Limits of one process, such as its connections, "
-        "memory and requests a minute, hold for each of them.",
+        description="Number of API processes that share the port. Limits of one process, such as its connections "
+        "and memory, hold for each of them.",
     )
     max_connections: int | None = Field(
         None, description="Open connections of one API process. Half as many requests are answered at the same time."

@@ -56,7 +56,9 @@ class EstimatedNoiseOut(BaseModel):
     rate: float = Field(description="estimated share of wrong training labels")
     standard_error: float = Field(description="standard error of `rate`")
     transition: list[list[float]] | None = Field(
-        None, description="transition[a][b] = share of class a that is labeled b; null in lists of models"
+        None,
+        description="transition[a][b] = share of class a that is labeled b; a class with too few rows for an estimate "
+        "has none; null in lists of models",
     )
 
 
@@ -66,7 +68,9 @@ class NoiseOut(BaseModel):
     injected: dict[str, Any] | None = Field(None, description="the requested noise, `flipped_rows` and `observed_rate`")
     correction: dict[str, Any] | None = Field(None, description="the requested correction")
     estimated: EstimatedNoiseOut | None = Field(
-        None, description="estimate for the stored model if the `transition` of the correction is `estimate`, else null"
+        None,
+        description="estimate for the stored model if it is `auto`, or if the `transition` of the correction is "
+        "`estimate`; else null",
     )
 
 

@@ -1,7 +1,7 @@
 """State of a fitted estimator as JSON metadata and trees, and its checked way back to an estimator."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -51,8 +51,10 @@ class EstimatorState(NamedTuple):
 
 
 def estimator_state(estimator: AnyClassifier, schema: Mapping[str, Any] | None) -> EstimatorState:
-    """Return the state of a fitted estimator."""
+    """Return the state of a fitted estimator. Raises ArtifactError if it is not fitted."""
     kind = estimator_kind(estimator)
+    if not hasattr(estimator, "classes_"):
+        raise ArtifactError(f"this {type(estimator).__name__} is not fitted; call fit before it is saved.")
     metadata = {
         "kind": kind,
         "params": {
@@ -96,15 +98,13 @@ def _correction_json(estimator: AnyClassifier) -> dict[str, Any] | None:
 
 def _param_json(value: Any) -> Any:
     """Return a parameter as JSON: a mapping becomes pairs because its keys may be numbers, a random generator null."""
+    if hasattr(value, "tolist"):  # arrays and numbers of NumPy, and columns of pandas, whose own JSON has their index
+        return _param_json(value.tolist())
     if hasattr(value, "to_json"):
         return value.to_json()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
     if isinstance(value, Mapping):
         return {"pairs": [[_param_json(key), _param_json(item)] for key, item in value.items()]}
-    if isinstance(value, list | tuple):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return [_param_json(item) for item in value]
     return value if isinstance(value, str | bool | int | float | None) else None
 
@@ -116,7 +116,7 @@ def _param_value(value: Any) -> Any:
 
 
 def _classes_json(classes: NDArray[Any]) -> dict[str, Any]:
-    labels = classes.tolist()
+    labels = [label.item() if isinstance(label, np.generic) else label for label in classes.tolist()]
     if not all(isinstance(label, str | bool | int | float) for label in labels):
         raise ArtifactError(
             "only labels that are text, numbers or booleans can be saved; convert other labels before fitting."

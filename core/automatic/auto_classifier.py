@@ -38,6 +38,7 @@ from core.noise.correction import clip_to_simplex
 from core.noise.estimation import TransitionEstimate
 from core.parameters import Bounds, Help
 from core.randomness import SeedTree
+from core.sklearn_protocols.failed_fit import undone_if_it_fails
 from core.validation.categories import FROM_DTYPE, CategoricalFeatures
 from core.validation.training_data import prediction_rows, training_data
 
@@ -105,6 +106,7 @@ class AutoClassifier(EnsemblePaths, VotingTrees):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @undone_if_it_fails
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, monitor: FitMonitor | None = None
     ) -> Self:

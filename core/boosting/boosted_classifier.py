@@ -31,6 +31,7 @@ from core.monitoring import FitMonitor, NullMonitor, Progress
 from core.parameters import Bounds, Help
 from core.randomness import Purpose, Seed, SeedTree
 from core.sklearn_protocols.classifier_contract import ClassifierContract
+from core.sklearn_protocols.failed_fit import undone_if_it_fails
 from core.validation.categories import CategoryValues
 from core.validation.training_data import TrainingData, prediction_rows, training_data
 
@@ -112,6 +113,7 @@ class BoostedClassifier(EnsemblePaths, ClassifierContract):
         The classes of a row are in the same order by probability as by score.
         """
 
+    @undone_if_it_fails
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, monitor: FitMonitor | None = None
     ) -> Self:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from core.exceptions import InvalidParameter
 from core.groups import Groups, check_separable, divide_groups, encode_groups
 from core.randomness import Purpose, Seed, SeedTree
-from core.validation.labels import Codes, encode_labels
+from core.validation.labels import Codes, encode_labels, label_column
 
 
 class HoldoutSplit(NamedTuple):
@@ -45,7 +45,7 @@ def split_holdout(
     """
     if not 0 < test_fraction < 1:
         raise InvalidParameter(f"test_fraction is {test_fraction!r}; it must be above 0 and below 1.")
-    codes = encode_labels(y).codes
+    codes = encode_labels(label_column(y)).codes
     generator = SeedTree(random_state).generator(Purpose.HOLDOUT)
     return held_out_rows(codes, test_fraction, stratify, generator, encode_groups(groups, len(codes)))
 
@@ -91,7 +91,7 @@ def split_folds(y: Any, n_folds: int, random_state: Seed = None, groups: Any = N
 
     Raises InvalidParameter unless 2 <= n_folds <= rows, and InvalidInput for invalid groups or fewer than n_folds.
     """
-    codes = encode_labels(y).codes
+    codes = encode_labels(label_column(y)).codes
     if not 2 <= n_folds <= len(codes):
         raise InvalidParameter(f"n_folds is {n_folds!r}; it must be from 2 to the number of rows, {len(codes)}.")
     seeds = SeedTree(random_state)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from core.class_votes import winning_classes
 from core.exceptions import InvalidInput
 from core.monitoring import stop_point
-from core.validation.labels import class_codes
+from core.validation.labels import class_codes, label_column, label_values
+from core.validation.misplaced_arguments import check_label_types, check_no_label_is_missing
 
 #: scikit-learn's metrics need at least two columns; a model of one class gets an empty second one.
 _MIN_COLUMNS = 2
@@ -44,15 +45,21 @@ def evaluate(estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None = None
     classes: the order of classes, by default that of the model. Labels of y that are not listed come after them. The
         model gives probability 0 to labels that it was not trained on, so their rows count as wrong.
 
-    Raises InvalidInput if there are no rows, or if `classes` lacks a class of the model.
+    Raises InvalidInput if there are no rows, if a label is missing, if all labels are text and no class is, or if
+    `classes` lacks a class of the model.
     """
     if len(y) == 0:
         raise InvalidInput("there are no rows to evaluate; give at least one row.")
+    y = label_column(y)
+    check_no_label_is_missing(y)
+    check_label_types(estimator.classes_, label_values(y))
     order = estimator.classes_ if classes is None else classes
     columns = _model_columns(order, estimator.classes_)
     codes, n_unlisted = class_codes(order, y)
     n_classes = len(order) + n_unlisted
     votes = estimator.predict_proba(X)
+    if len(votes) != len(codes):
+        raise InvalidInput(f"X has {len(votes)} rows and y has {len(codes)} labels; the numbers must be equal.")
     probabilities = np.zeros((len(codes), max(n_classes, _MIN_COLUMNS)))
     probabilities[:, columns] = votes
     predicted = columns[winning_classes(votes)]

@@ -23,6 +23,7 @@ from core.monitoring import FitMonitor, NullMonitor, Progress
 from core.noise.correction import CorrectedLabels, Correction, check_class_weights, parse_correction
 from core.noise.estimation import TransitionEstimate
 from core.randomness import Seed, SeedTree
+from core.sklearn_protocols.failed_fit import undone_if_it_fails
 from core.validation.training_data import TrainingData, class_weight_per_class, training_data
 
 
@@ -76,6 +77,7 @@ class GrownClassifier(VotingTrees):
     ) -> Trees:
         """Grow all trees on the rows of positive weight."""
 
+    @undone_if_it_fails
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, monitor: FitMonitor | None = None
     ) -> Self:

@@ -55,7 +55,8 @@ def plot_tree(
     names = None if class_names is None or isinstance(class_names, bool) else class_names
     text = TreeText(checked_tree(decision_tree), feature_names, names, precision)
     impurity_name = decision_tree.loss_.kind if impurity else ""
-    labels = _Labels(text, impurity_name, bool(class_names), label, node_ids, proportion, precision)
+    shows_classes = class_names is not None and class_names is not False
+    labels = _Labels(text, impurity_name, shows_classes, label, node_ids, proportion, precision)
     axes = pyplot.gca() if ax is None else ax
     places = list(_places(text, max_depth))
     annotations = [_draw(axes, place, places, labels, filled, rounded, fontsize) for place in places]

@@ -66,9 +66,11 @@ class TreeText:
     def _category(self, feature: int, code: int) -> str:
         """Return the name of a category, or its value in X if it has no name."""
         values = self._values[feature] if feature < len(self._values) else None
-        value = code if values is None else float(values[code])
+        value = float(code if values is None else values[code])
         names = self._columns[feature].categories if feature < len(self._columns) else None
-        return f"{value:g}" if names is None else names[int(value)]
+        if names is not None:
+            return names[int(value)]
+        return str(int(value)) if value.is_integer() else repr(value)
 
     def _number(self, feature: int, value: float) -> str:
         """Return a threshold, as a time in UTC if the feature is one."""

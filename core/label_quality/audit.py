@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from core.automatic.auto_classifier import AutoClassifier
 from core.class_votes import winning_classes
 from core.columns.encoded_table import EncodedTable
-from core.columns.frames import rows_of_frame, take_rows
+from core.columns.frames import is_frame, rows_of_frame, take_rows
 from core.evaluation.holdout import SeededSplit, split_folds
 from core.exceptions import InvalidInput, InvalidParameter
 from core.forests.forest import ForestClassifier, GrownForest
@@ -194,7 +194,7 @@ def _by_folds(
     are the mean over the folds.
     """
     X = rows_of_frame(X)
-    rows = X if isinstance(X, EncodedTable) else np.asarray(X)
+    rows = X if is_frame(X) or isinstance(X, EncodedTable) else np.asarray(X)
     group_numbers = encode_groups(groups, len(labels))
     if rows.shape[:1] != labels.shape:
         raise InvalidInput(
@@ -229,10 +229,12 @@ def _error_of_count(noise: TransitionEstimate, n_rows: int, n_judged: int) -> fl
 
 
 def _confused(noise: TransitionEstimate, n_rows: int) -> tuple[ConfusedPair, ...]:
-    clean_rows, classes = n_rows * noise.priors, noise.transition.classes.tolist()
+    clean_rows, classes = n_rows * noise.priors, noise.transition.classes
+    # Python would have numbers in place of dates.
+    labels = list(classes) if classes.dtype.kind == "M" else classes.tolist()
     expected = clean_rows[:, np.newaxis] * noise.transition.rows
     np.fill_diagonal(expected, 0.0)
     errors = clean_rows[:, np.newaxis] * noise.standard_error
     order = np.argsort(-expected, axis=None, kind="stable")[: int(np.count_nonzero(expected >= 1))]
     pairs = [divmod(int(cell), len(classes)) for cell in order]
-    return tuple(ConfusedPair(classes[a], classes[b], float(expected[a, b]), float(errors[a, b])) for a, b in pairs)
+    return tuple(ConfusedPair(labels[a], labels[b], float(expected[a, b]), float(errors[a, b])) for a, b in pairs)

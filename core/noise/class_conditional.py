@@ -20,6 +20,7 @@ from core.columns.frames import rows_of_frame
 from core.exceptions import InvalidInput, InvalidNoise
 from core.monitoring import FitMonitor, NullMonitor, raise_if_stopped
 from core.noise.transition import TransitionMatrix
+from core.validation.feature_table import float_array
 from core.validation.labels import encode_labels
 
 #: Range of the scaled shares of clean labels.
@@ -127,7 +128,7 @@ def _filled(X: ArrayLike, n_rows: int) -> NDArray[np.float64]:
 
     That loses no digit, but squares of the largest and the smallest numbers become representable. Raises InvalidInput.
     """
-    rows = np.array(rows_of_frame(X), dtype=np.float64)
+    rows = np.array(float_array(rows_of_frame(X)), dtype=np.float64)
     if rows.ndim != 2 or len(rows) != n_rows or rows.shape[1] == 0 or np.isinf(rows).any():
         raise InvalidInput(
             f"X has shape {rows.shape} for {n_rows} labels; it must be a table of finite numbers or NaN with one row "

@@ -12,7 +12,7 @@ from core.noise.base import CleanRows
 from core.noise.parsing import parse_noise
 from core.noise.transition import TransitionMatrix
 from core.randomness import Purpose, Seed, SeedTree
-from core.validation.labels import EncodedLabels, class_codes, encode_labels, labels_like
+from core.validation.labels import EncodedLabels, class_codes, encode_labels, label_column, labels_like
 from core.validation.misplaced_arguments import check_no_label_is_missing
 
 #: Name of the phase that a monitor sees.
@@ -22,9 +22,9 @@ INJECTING = "injecting"
 class NoisyLabels(NamedTuple):
     """Result of `inject_noise`.
 
-    `labels` (row,) has the dtype of y, or is `EncodedLabels` as y is. `flipped` (row,) marks the labels that changed.
-    `transition` is the matrix that the labels were drawn from. Adversarial noise is not drawn; its `transition` is the
-    observed one.
+    `labels` (row,) has the dtype of y, or of `classes` where they are given, or is `EncodedLabels` as y is. `flipped`
+    (row,) marks the labels that changed. `transition` is the matrix that the labels were drawn from. Adversarial noise
+    is not drawn; its `transition` is the observed one.
     """
 
     labels: Any
@@ -90,7 +90,7 @@ def expected_noise_rate(spec: Mapping[str, Any], noisy: NoisyLabels, y: Any) -> 
 
 
 def _encode(y: Any, classes: ArrayLike | None) -> EncodedLabels:
-    labels = encode_labels(y)
+    labels = encode_labels(label_column(y))
     check_no_label_is_missing(labels)
     if classes is None:
         return labels

@@ -97,6 +97,14 @@ class TransitionMatrix:
             )
         return TransitionMatrix(self._rows[np.ix_(order, order)], np.array(classes))
 
+    def extended(self, classes: NDArray[Any]) -> "TransitionMatrix":
+        """Return this matrix among `classes` (class,), which contain its own; the others keep their labels."""
+        places = {label: place for place, label in enumerate(classes.tolist())}
+        own = [places[label] for label in self._classes.tolist()]
+        rows = np.eye(len(classes))
+        rows[np.ix_(own, own)] = self._rows
+        return TransitionMatrix(rows, np.array(classes))
+
     def noise_rate(self, class_counts: ArrayLike) -> float:
         """Return the expected share of wrong labels among `class_counts` (class,) clean rows."""
         counts = np.asarray(class_counts, dtype=np.float64)

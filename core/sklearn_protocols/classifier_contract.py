@@ -109,6 +109,8 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
         if len(codes) != len(predicted):
             raise InvalidInput(f"X has {len(predicted)} rows and y has {len(codes)} labels; the numbers must be equal.")
         weights = row_weights(sample_weight, len(codes))
+        if not weights.any():
+            raise InvalidInput("all rows have weight zero; at least one row needs a positive weight.")
         return float(np.average(predicted == codes, weights=weights))
 
     def _check_is_fitted(self, attribute: str) -> None:

@@ -105,7 +105,7 @@ def _check_same_columns(columns: tuple[Column, ...] | None, table: EncodedTable)
 
 
 def _float_rows(estimator: Any, X: Any) -> NDArray[Any]:
-    rows = _floats(X)
+    rows = float_array(X)
     name = type(estimator).__name__
     if rows.ndim != 2:
         raise InvalidInput(
@@ -123,12 +123,15 @@ def _float_rows(estimator: Any, X: Any) -> NDArray[Any]:
     return rows
 
 
-def _floats(X: Any) -> NDArray[Any]:
+def float_array(X: Any) -> NDArray[Any]:
+    """Return an encoded table, a frame of numbers or an array as float32 or float64. Raises InvalidInput."""
     rows = np.asarray(X.X if isinstance(X, EncodedTable) else X)
     if rows.dtype.kind == "c":
         raise InvalidInput("Complex data not supported; pass real and imaginary parts as two features.")
     if rows.dtype in (np.float32, np.float64):
         return rows
+    if rows.dtype.kind in "mM":
+        return _seconds(rows)
     if rows.dtype == object and hasattr(X, "columns") and hasattr(X, "iloc"):  # pandas' own missing values
         return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
     try:
@@ -136,6 +139,12 @@ def _floats(X: Any) -> NDArray[Any]:
             return rows.astype(np.float64)
     except ValueError:
         raise InvalidInput(_text_in_array(rows)) from None
+
+
+def _seconds(times: NDArray[Any]) -> NDArray[np.float64]:
+    """Return dates or durations as the seconds that columns of a data frame have, whatever they count in."""
+    microseconds = times.astype(f"{times.dtype.kind}8[us]").astype(np.int64)
+    return np.where(np.isnat(times), np.nan, microseconds / 1e6)
 
 
 def _text_in_array(rows: NDArray[Any]) -> str:

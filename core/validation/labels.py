@@ -143,8 +143,23 @@ def class_codes(classes: NDArray[Any], y: Any) -> tuple[NDArray[np.int64], int]:
     training labels to noise.
     """
     labels = encode_labels(y)
-    position = {label: k for k, label in enumerate(classes.tolist())}
+    listed, own = _comparable(classes, labels.classes)
+    position = {label: k for k, label in enumerate(listed)}
     n_known = len(position)
-    numbers = [position.setdefault(label, len(position)) for label in labels.classes.tolist()]
+    numbers = [position.setdefault(label, len(position)) for label in own]
     codes: NDArray[np.int64] = np.array(numbers, dtype=np.int64)[labels.codes]
     return codes, len(position) - n_known
+
+
+def _comparable(classes: NDArray[Any], others: NDArray[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the labels of both as values that are equal if the labels are. Dates of NumPy become different values of
+    Python if they count in other units.
+    """
+    units = [values.dtype for values in (classes, others) if values.dtype.kind == "M"]
+    if not units:
+        return classes.tolist(), others.tolist()
+    try:
+        known, passed = (values.astype(np.result_type(*units)).astype(np.int64) for values in (classes, others))
+    except (TypeError, ValueError):  # labels that are no dates
+        return classes.tolist(), others.tolist()
+    return known.tolist(), passed.tolist()

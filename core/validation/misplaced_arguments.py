@@ -48,6 +48,8 @@ def check_no_label_is_missing(labels: Labels) -> None:
 def _missing_values(labels: NDArray[Any]) -> NDArray[np.bool_]:
     if labels.dtype.kind == "f":
         return np.asarray(np.isnan(labels))
+    if labels.dtype.kind in "mM":
+        return np.asarray(np.isnat(labels))
     if labels.dtype == object and any(map(_is_missing, set(labels.tolist()))):
         return np.array([_is_missing(label) for label in labels.tolist()])
     return np.zeros(len(labels), dtype=bool)

@@ -23,6 +23,7 @@ GROUPS = (
 )
 #: Folder or module below `core` -> group of what is defined there.
 _GROUP_OF_MODULE = {
+    "automatic": "estimators",
     "forests": "estimators",
     "boosting": "estimators",
     "growth": "estimators",
@@ -30,8 +31,7 @@ _GROUP_OF_MODULE = {
     "inspection": "estimators",
     "losses": "losses",
     "noise": "label noise",
-    "audit": "label noise",
-    "label_noise": "label noise",
+    "label_quality": "label noise",
     "evaluation": "evaluation",
     "holdout": "evaluation",
     "columns": "data frames",

@@ -34,6 +34,8 @@ def are_disjoint(groups, parts):
 def test_groups_are_numbered_by_their_first_row():
     for values in (["b", "a", "b", "c"], [7.5, -1.0, 7.5, 3.0], np.array([(1, 2), 0, (1, 2), "x", None], object)[:4]):
         assert encode_groups(values, 4).tolist() == [0, 1, 0, 2]
+    for values in ([(1, 2), (1, 3), (1, 2), (0,)], [1, "1", 1, 2]):
+        assert encode_groups(values, 4).tolist() == [0, 1, 0, 2]
     assert encode_groups(None, 4) is None
 
 
@@ -43,6 +45,7 @@ def test_groups_are_numbered_by_their_first_row():
         ([1, 2, 3], r"groups has shape \(3,\); it must have one group per row, \(4,\)"),
         ([1.0, float("nan"), 2.0, 1.0], "missing in 1 of 4 rows, the first of which is row 1; every row needs a group"),
         (["a", "b", None, None], "missing in 2 of 4 rows, the first of which is row 2"),
+        (["a", "b", float("nan"), "a"], "missing in 1 of 4 rows, the first of which is row 2"),
         (np.array(["2024-01-01", "NaT", "2024-01-01", "2024-01-02"], "datetime64[D]"), "missing in 1 of 4 rows"),
         (np.array(["a", ["b"], "a", "c"], object), r"contains \['b'\], which is not hashable"),
     ],

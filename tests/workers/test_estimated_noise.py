@@ -61,6 +61,20 @@ def test_each_fold_estimates_from_its_own_labels(context: ServiceContext) -> Non
         assert scores["test"]["confusion"] == by_hand["confusion"]
 
 
+def test_classes_with_too_few_rows_for_an_estimate_have_no_noise(context: ServiceContext) -> None:
+    rng = np.random.default_rng(0)
+    codes = np.append(rng.integers(0, 2, 300) * 2, [1, 1, 1])
+    columns = {"x": (codes + rng.normal(0, 0.3, 303)).tolist(), "y": [f"class {code}" for code in codes]}
+    inject = {"kind": "matrix", "transition": [[0.9, 0.0, 0.1], [0.0, 1.0, 0.0], [0.1, 0.0, 0.9]]}
+    auto = {"kind": "auto", "n_fits": 1}
+    model = run(context, dataset_id=store(context, columns), model=auto, noise={"inject": inject})
+    assert model.feature_schema["classes"] == ["class 0", "class 1", "class 2"]
+    transition = np.array(model.noise["estimated"]["transition"])
+    assert transition.shape == (3, 3)
+    assert transition[1].tolist() == [0.0, 1.0, 0.0]
+    assert 0.02 < transition[0, 2] < 0.2
+
+
 def test_models_without_an_estimate(context: ServiceContext) -> None:
     dataset_id = store(context, made())
     for model in (TREE, {"kind": "forest", "n_estimators": 30, "oob_score": True}, {"kind": "adaboost", "n_rounds": 2}):

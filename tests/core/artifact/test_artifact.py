@@ -4,6 +4,7 @@ import tracemalloc
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import core
@@ -128,7 +129,7 @@ def test_arrays_are_mapped_and_aligned(path):
 
 
 def test_unfitted_estimator_cannot_be_saved(path):
-    with pytest.raises(AttributeError, match=r"trees_|loss_"):
+    with pytest.raises(core.ArtifactError, match="this TreeClassifier is not fitted; call fit"):
         core.save(core.TreeClassifier(), path)
     assert not path.exists()
 
@@ -205,3 +206,27 @@ def test_failed_save_leaves_the_old_file_unchanged(tmp_path, monkeypatch):
         core.save(model, path)
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize(
+    ("selected", "stored"),
+    [
+        (pd.Index(["k"]), ["k"]),
+        (pd.Series(["k"]), ["k"]),
+        (range(1, 2), [1]),
+        (np.array([False, True]), [False, True]),
+        ([np.int64(1)], [1]),
+    ],
+    ids=str,
+)
+def test_categorical_features_are_stored_in_any_form(tmp_path, selected, stored):
+    y = np.arange(60) % 3
+    frame = pd.DataFrame({"a": y / 7, "k": y * 3 + 1})
+    core.save(core.TreeClassifier(categorical_features=selected).fit(frame, y), tmp_path / "model")
+    assert core.load(tmp_path / "model").categorical_features == stored
+
+
+def test_numbers_of_numpy_among_objects_are_saved_as_numbers(tmp_path):
+    y = np.array([np.int64(3), np.bool_(False)] * 10, dtype=object)
+    core.save(core.TreeClassifier().fit(np.arange(20.0)[:, np.newaxis] % 2, y), tmp_path / "model")
+    assert core.load(tmp_path / "model").predict([[0.0], [1.0]]).tolist() == [3, False]

@@ -250,3 +250,17 @@ def test_splits_cover_each_row_once_and_are_stratified(counts, fraction, stratif
 def test_invalid_test_fractions_are_rejected(fraction):
     with pytest.raises(core.InvalidParameter, match="test_fraction"):
         core.split_holdout([0, 1], fraction)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["0", "1", "0", "1"], "convert y to the type of the labels of the fit"),
+        ([0.0, 1.0, float("nan"), 1.0], "y contains NaN or None in 1 of 4 rows"),
+        ([0, 1], "X has 4 rows and y has 2 labels"),
+    ],
+)
+def test_labels_that_cannot_be_evaluated_are_refused(given, message):
+    X, y = [[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 1]
+    with pytest.raises(core.InvalidInput, match=message):
+        core.evaluate(core.TreeClassifier().fit(X, y), X, given)

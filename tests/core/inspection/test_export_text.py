@@ -1,5 +1,7 @@
 """Text of trees, compared with scikit-learn's for trees with the same splits."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn import tree as sklearn_tree
@@ -160,3 +162,10 @@ def test_other_estimators_are_refused(estimator, message):
 def test_a_wrong_number_of_names_is_refused(names):
     with pytest.raises(core.InvalidInput, match=names):
         core.export_text(_fitted()[0], **{names: ["one", "two"]})
+
+
+def test_categories_that_are_large_numbers_are_told_apart():
+    X = np.repeat([1234567.0, 1234568.0, 0.1234567, 7.0], 10)[:, np.newaxis]
+    text = core.export_text(core.TreeClassifier(categorical_features=[0]).fit(X, np.repeat([0, 1, 0, 1], 10)))
+    assert set(re.findall(r"[\d.]+(?=[,}])", text)) <= {"1234567", "1234568", "0.1234567", "7"}
+    assert "123456" in text

@@ -77,3 +77,9 @@ def test_without_matplotlib_the_error_says_how_to_install_it(monkeypatch, tree):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install 'bristlecone\[plot\]'"):
         core.plot_tree(tree)
+
+
+def test_names_of_classes_may_be_an_array(axes):
+    tree = core.TreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1])
+    boxes = core.plot_tree(tree, ax=axes, class_names=np.array(["good", "bad"]))
+    assert any("good" in box.get_text() for box in boxes)

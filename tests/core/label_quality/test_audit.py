@@ -1,6 +1,7 @@
 """Label audits and rankings of label issues, from probabilities and from features."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import average_precision_score
@@ -268,3 +269,18 @@ def test_unlabeled_rows_get_suggestions_and_change_nothing_else(folds):
     assert np.mean(audit.unlabeled_suggested == new_clean) > 0.95
     assert plain.unlabeled_suggested is None
     assert audit.issues.quality.tobytes() == plain.issues.quality.tobytes()
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+def test_frames_of_numbers_keep_their_names(folds):
+    X, _, noisy = blobs(200)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    by_name = core.TreeClassifier(categorical_features=["d"], min_samples_leaf=5, random_state=0)
+    audit = core.audit_labels(frame.round(), noisy, by_name, folds=3, random_state=0, X_unlabeled=frame.round())
+    assert len(audit.unlabeled_suggested) == 200
+    with pytest.raises(core.InvalidInput, match="feature names"):
+        core.audit_labels(frame, noisy, folds=folds, random_state=0, X_unlabeled=frame[list("dcba")])
+    nullable = frame.astype("Float64").mask(frame > 5)
+    missing = frame.mask(frame > 5)
+    pair = [core.audit_labels(each, noisy, folds=folds, random_state=0).n_wrong for each in (nullable, missing)]
+    assert pair[0] == pair[1]

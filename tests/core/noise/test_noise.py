@@ -1,7 +1,9 @@
 """Injection of label noise: rates, matrices, refused input and declarations."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.exceptions import DataConversionWarning
 
 import core
 from core import service_api
@@ -280,3 +282,22 @@ def test_noise_parameters_have_help_and_bounds():
     (rate,) = service_api.noise_parameters("uniform")
     assert (rate.name, rate.bounds) == ("rate", service_api.Bounds(ge=0, lt=1))
     assert rate.help
+
+
+def test_a_column_of_labels_is_one_label_per_row():
+    y = np.arange(60) % 3
+    spec = {"kind": "uniform", "rate": 0.2}
+    with pytest.warns(DataConversionWarning):
+        noisy = core.inject_noise(pd.DataFrame({"y": y}), spec, random_state=0)
+    assert noisy.labels.tolist() == core.inject_noise(y, spec, random_state=0).labels.tolist()
+    assert noisy.flipped.shape == (60,)
+    with pytest.raises(core.InvalidInput, match="1d array"):
+        core.inject_noise(np.zeros((3, 2)), spec)
+
+
+def test_missing_values_of_pandas_are_filled_as_nan():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)))
+    y = np.arange(60) % 3
+    spec = {"kind": "class_conditional"}
+    nullable = core.inject_noise(y, spec, X=X.astype("Float64").mask(X > 1), random_state=0)
+    assert nullable.transition == core.inject_noise(y, spec, X=X.mask(X > 1), random_state=0).transition

@@ -246,3 +246,8 @@ def test_missing_values_of_data_frames_are_recognized():
 def test_either_takes_a_correction_or_says_why_not(kind):
     estimator = core.ESTIMATORS[kind]
     assert ("correction" in estimator().get_params(deep=False)) == (estimator.no_correction_because is None)
+
+
+def test_a_score_needs_a_row_of_positive_weight():
+    with pytest.raises(core.InvalidInput, match="all rows have weight zero"):
+        fitted_tree().score(np.zeros((3, 2)), [0, 1, 0], sample_weight=np.zeros(3))

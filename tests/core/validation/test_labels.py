@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.exceptions import DataConversionWarning
 
 import core
 
@@ -154,3 +155,13 @@ def test_lists_that_are_no_column_are_refused_as_such():
         core.TreeClassifier().fit(X, [np.array(["a", "b"])] * 40)
     with pytest.raises(core.InvalidInput, match="first of which is row 1"), pytest.warns(UserWarning, match="column"):
         core.TreeClassifier().fit(X[:3], [["a"], [float("nan")], ["b"]])
+
+
+@pytest.mark.parametrize("dtype", [int, object])
+def test_splits_take_a_column_of_labels(dtype):
+    y = (np.arange(40) % 2).astype(dtype)
+    with pytest.warns(DataConversionWarning):
+        split = core.split_holdout(y[:, np.newaxis], 0.25, random_state=0)
+    assert split.test_rows.tolist() == core.split_holdout(y, 0.25, random_state=0).test_rows.tolist()
+    with pytest.raises(core.InvalidInput, match="1d array"):
+        core.split_folds(np.zeros((4, 2)), 2)
