@@ -15,7 +15,7 @@ TEST_IN_PARALLEL = --numprocesses $(TEST_PROCESSES) --maxprocesses 5 --dist load
 .PHONY: help setup setup-dev demo serve test test-kernels coverage check format docs reference bench lock clean
 
 help: ## List the commands
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; \
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; \
 		do printf 'make %-9s %s\n' "$$name" "$$text"; done
 
 setup: $(VENV)/.runtime-installed ## Install the locked packages into .venv (skipped if they are up to date)
@@ -95,7 +95,7 @@ if [ -z "$$python" ]; then \
 	exit 1; fi
 endef
 
-setup-dev: $(VENV)/.dev-installed
+setup-dev: $(VENV)/.dev-installed ## Install the locked development packages too
 
 # The stamp is written last, so that an interrupted installation is repeated.
 $(VENV)/.runtime-installed: requirements.lock pyproject.toml client/pyproject.toml | $(VENV)/.created

@@ -33,7 +33,7 @@ class Environment(BaseSettings):
         None,
         validation_alias=AliasChoices("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
         description="Collector of traces (OTLP over HTTP), with the extra `bristlecone[otel]`; no traces without it. "
-        "Other variables of OpenTelemetry, such as `OTEL_SERVICE_NAME`, count as well.",
+        "Other variables of OpenTelemetry, such as `OTEL_SERVICE_NAME`, take effect as well.",
     )
     otel_sdk_disabled: bool = Field(
         False, validation_alias="OTEL_SDK_DISABLED", description="`true` switches traces off."

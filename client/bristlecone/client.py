@@ -172,7 +172,7 @@ class Job(JobHandle, Generic[Result]):
         return self
 
     def wait(self, timeout_seconds: float | None = None, *, progress: bool | None = None) -> Result:
-        """Wait until the job has ended, and return its result: a model, an audit or a sweep.
+        """Wait until the job has ended, and return its result: a model, an audit, a sweep or a table of predictions.
 
         progress: whether a bar is drawn; None means at a terminal. Raises JobFailed, or TimeoutError, after which the
         job goes on.
