@@ -39,14 +39,13 @@ def encode_frame(frame: Any, columns: Sequence[Column] | None = None) -> Encoded
         missing. None: text and categories are categorical, booleans have the categories "false" and "true", dates and
         timestamps are datetimes, numbers stay.
 
-    Raises InvalidInput for a column that is missing, has a type that does not suit, or contains an invalid value.
+    Raises InvalidInput for a column that is missing or there twice, has a type that does not suit, or contains an
+    invalid value.
     """
     table = arrow_table(frame)
     if columns is None:
         columns = [column_of(name, table.column(i)) for i, name in enumerate(table.column_names)]
-        positions = list(range(table.num_columns))
-    else:
-        positions = [_position(table, column) for column in columns]
+    positions = [_position(table, column) for column in columns]
     dtype = _matrix_dtype([table.column(i).type for i in positions])
     X = np.empty((table.num_rows, len(columns)), dtype=dtype, order="F")
     for j, (column, i) in enumerate(zip(columns, positions, strict=True)):

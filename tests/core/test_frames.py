@@ -198,3 +198,9 @@ def test_audits_and_noise_take_frames():
 def test_encoded_tables_are_arrays_for_numpy():
     table = EncodedTable(np.array([[1.0], [2.0]]), (Column("x", ColumnKind.NUMERIC),))
     np.testing.assert_array_equal(np.asarray(table), [[1.0], [2.0]])
+
+
+def test_columns_of_one_name_are_refused_by_the_fit():
+    table = pa.table([pa.array([1.0, 2.0] * 10), pa.array(["a", "b"] * 10)], names=["x", "x"])
+    with pytest.raises(core.InvalidInput, match="the data frame has 2 columns 'x'"):
+        core.TreeClassifier().fit(table, [0, 1] * 10)

@@ -19,7 +19,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    with service_on("sqlite", request, tmp_path_factory, BRISTLECONE_REPUBLISH_AFTER_SECONDS="2") as running:
+    # One thread is enough to keep the worker busy.
+    changes = {"BRISTLECONE_REPUBLISH_AFTER_SECONDS": "2", "BRISTLECONE_THREADS_PER_JOB": "1"}
+    with service_on("sqlite", request, tmp_path_factory, **changes) as running:
         yield running
 
 
