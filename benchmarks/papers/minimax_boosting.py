@@ -105,9 +105,15 @@ def table_lines(table: str, cells: list[Cell], content: Any) -> Iterator[str]:
                 if method in TABLE_METHODS:
                     verdicts += [BAND.verdict(*pair) for pair in pairs]
                 title = method if value == "error" else f"{method}: R"
-                n = max(cell["partitions"] for cell in found if cell)
-                yield f"| {case} | {title} | {n} | {' | '.join(BAND.cell(*pair, digits=1) for pair in pairs)} |"
+                values = " | ".join(BAND.cell(*pair, digits=1) for pair in pairs)
+                yield f"| {case} | {title} | {_partitions(found)} | {values} |"
     yield f"\nAll: {counts(verdicts)}"
+
+
+def _partitions(cells: list[Cell | None]) -> str:
+    """Return the number of partitions of these cells, in their order if it differs."""
+    numbers = [str(cell["partitions"]) for cell in cells if cell]
+    return numbers[0] if len(set(numbers)) == 1 else ", ".join(numbers)
 
 
 def table4_lines(cells: list[Cell], content: Any) -> Iterator[str]:
