@@ -77,7 +77,8 @@ def load_rows(context: ServiceContext, record: DatasetRecord) -> LoadedDataset:
 def load_test_rows(context: ServiceContext, test: DatasetRecord, training: DatasetRecord) -> LabeledRows:
     """Load the labeled rows of `test` with the columns of `training`, which are matched by name.
 
-    A category that the training data does not have becomes a missing value.
+    A category that the training data does not have becomes a missing value, and so does a value that means "missing" in
+    the training data.
     """
     positions = {feature["name"]: index for index, feature in enumerate(test.features)}
     chosen = [positions[feature["name"]] for feature in training.used_features]
@@ -88,13 +89,12 @@ def load_test_rows(context: ServiceContext, test: DatasetRecord, training: Datas
     n_unknown = 0
     for position, (index, column) in enumerate(zip(chosen, training.columns, strict=True)):
         if index in coded:
-            X[:, position] = _recoded(coded[index], test.features[index], column)
-            lost = np.isnan(X[:, position]) & ~np.isnan(coded[index])
+            X[:, position], is_unknown = _recoded(coded[index], test.features[index], column)
         else:
             texts = context.dataset_store.column(test.fingerprint, feature_column(index))
             encoded = column.encode(texts)
-            X[:, position], lost = encoded.values, encoded.unknown
-        n_unknown += int(lost[table.y >= 0].sum())
+            X[:, position], is_unknown = encoded.values, encoded.unknown
+        n_unknown += int(is_unknown[table.y >= 0].sum())
     return replace(_loaded(test, table, _encoded(X, training)).labeled, n_unknown_cells=n_unknown)
 
 
@@ -107,30 +107,39 @@ def _is_text(feature: dict[str, Any]) -> bool:
     return feature["categories"] is None and feature.get("detected", feature["kind"]) == core.ColumnKind.CATEGORICAL
 
 
-def _recoded(codes: NDArray[Any], feature: dict[str, Any], column: core.Column) -> NDArray[Any]:
-    """Return the codes of the categories of `column` for codes of the categories of a stored feature."""
-    categories = feature["categories"]
+def _recoded(
+    cells: NDArray[Any], feature: dict[str, Any], column: core.Column
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return stored cells (row,) as values of `column`, and which are categories that it does not have."""
+    categories, none_is_unknown = feature["categories"], np.zeros(len(cells), dtype=bool)
+    if column.kind is core.ColumnKind.NUMERIC and column.reading.null_numbers:
+        return column.encode(pa.array(cells, from_pandas=True)).values, none_is_unknown
     if column.categories is None or categories is None or tuple(categories) == column.categories:
-        return codes
-    new_codes = _codes_of(categories, column, feature.get("is_boolean", False))
-    present = ~np.isnan(codes)
-    recoded = np.full(len(codes), np.nan, dtype=codes.dtype)
-    recoded[present] = new_codes[codes[present].astype(np.int64)]
-    return recoded
+        return cells, none_is_unknown
+    codes, unknown = _codes_of(categories, column, feature.get("is_boolean", False))
+    present = ~np.isnan(cells)
+    own = cells[present].astype(np.int64)
+    recoded, is_unknown = np.full(len(cells), np.nan, dtype=cells.dtype), none_is_unknown
+    recoded[present], is_unknown[present] = codes[own], unknown[own]
+    return recoded, is_unknown
 
 
-def _codes_of(categories: list[str], column: core.Column, is_boolean: bool) -> NDArray[np.float64]:
-    """Return the code that `column` has for each category of a stored feature, NaN if it has none.
+def _codes_of(
+    categories: list[str], column: core.Column, is_boolean: bool
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the code that `column` has for each category of a stored feature, NaN if it has none, and which categories
+    it does not know; those that mean "missing" are known.
 
     Its text decides. A whole number may be a code whose zeros a reader of files dropped (7 for 007), and booleans have
     lost the case of their texts. is_boolean: whether the feature is a column of booleans.
     """
-    codes = column.encode(pa.array(categories, pa.string())).values.copy()
-    for position in np.flatnonzero(np.isnan(codes)):
+    encoded = column.encode(pa.array(categories, pa.string()))
+    codes = encoded.values.copy()
+    for position in np.flatnonzero(encoded.unknown):
         text = categories[position]
         code = _code_of_boolean(text, column) if is_boolean else _code_of_number(text, column)
         codes[position] = np.nan if code is None else code
-    return codes
+    return codes, encoded.unknown & np.isnan(codes)
 
 
 def _code_of_boolean(text: str, column: core.Column) -> int | None:

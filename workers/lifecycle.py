@@ -9,7 +9,7 @@ from functools import partial
 from sqlalchemy.exc import OperationalError
 
 from app.context import ServiceContext
-from app.errors import StoredFileMissing
+from app.errors import Invalid, StoredFileMissing
 from app.jobs import figures, lease
 from app.jobs.figures import Figure, FigureName
 from app.jobs.lease import Claim
@@ -89,7 +89,7 @@ def _run(context: ServiceContext, claim: Claim, body: JobBody, monitor: JobMonit
     except StoredFileMissing:
         return FileWait()
     except Exception as error:
-        if not isinstance(error, CoreError):  # The message of a CoreError is complete; the worker is not at fault.
+        if not isinstance(error, CoreError | Invalid):  # Their messages are complete; the worker is not at fault.
             # Whether it fails the job is known later: one that was cancelled meanwhile ends as cancelled.
             log.exception("the computation raised an error")
         return Failure.from_error(error)

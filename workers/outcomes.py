@@ -7,7 +7,7 @@ from typing import Protocol, Self
 from sqlalchemy.orm import Session
 
 from app.context import ServiceContext
-from app.errors import ServiceError
+from app.errors import Invalid, ServiceError
 from app.jobs import state_machine
 from app.jobs.lease import Claim
 from app.jobs.states import JobState
@@ -27,6 +27,8 @@ WITHOUT_GROUPS = "If the rows do not belong together, upload the data set again 
 WAITING_FOR_FILE = "waiting for a worker that has its file"
 #: Time for which no worker claims such a job again.
 FILE_WAIT_SECONDS = 5.0
+#: Faults of a request that the message of a job lists.
+_MOST_FAULTS = 5
 
 
 class LeaseLost(Exception):
@@ -78,6 +80,8 @@ class Failure:
         """Describe an error to clients: by its own code and message if they are meant for clients, else in general."""
         if isinstance(error, TooFewGroups):
             return cls(error.code, f"{error.rule} {WITHOUT_GROUPS}")
+        if isinstance(error, Invalid) and len(error.errors) > 1:
+            return cls(error.code, _all_faults(error))
         if isinstance(error, CoreError | ServiceError):
             return cls(error.code, str(error))
         if isinstance(error, MemoryError):
@@ -132,3 +136,10 @@ def _cancel(session: Session, claim: Claim) -> None:
     if not state_machine.enter(session, claim.job_id, JobState.CANCELLED, fence=claim.attempt):
         raise LeaseLost
     log.info("cancelled")
+
+
+def _all_faults(error: Invalid) -> str:
+    """Return what an answer has in its list of errors, which a job does not have."""
+    listed = [f"{fault.pointer}: {fault.detail}" for fault in error.errors[:_MOST_FAULTS]]
+    more = [f"and {len(error.errors) - len(listed)} more"] if len(listed) < len(error.errors) else []
+    return "; ".join([*listed, *more])

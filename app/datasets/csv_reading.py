@@ -49,7 +49,12 @@ class CsvReader:
                 self._path,
                 # With one thread, errors name their row.
                 pa_csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK_BYTES),
-                pa_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                pa_csv.ParseOptions(
+                    delimiter=self.delimiter,
+                    newlines_in_values=True,
+                    # The only cell of such a row is empty; without it, predictions would not belong to their rows.
+                    ignore_empty_lines=len(self.schema) > 1,
+                ),
                 pa_csv.ConvertOptions(
                     column_types=dict.fromkeys(raw_names, pa.string()),
                     include_columns=raw_names,

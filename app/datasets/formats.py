@@ -208,7 +208,10 @@ def _require_text(head: bytes, declared: FileFormat | None) -> None:
     if b"\0" not in head:
         return
     if head[1:200:2].count(0) > 60 or head[0:200:2].count(0) > 60:
-        detail = "the text has a NUL in every other byte, as UTF-16 has; send `encoding=utf-16-le` (or -be)"
+        detail = (
+            "the text has a NUL in every other byte, as UTF-16 has; name it utf-16-le (or -be), in `encoding` of an "
+            "upload, in the charset of Content-Type of a prediction"
+        )
         raise NotUtf8.at("/file", detail)
     if declared is not None:
         raise _mismatch(declared, "contains binary data")

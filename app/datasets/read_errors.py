@@ -53,7 +53,7 @@ def _explained(error: Exception, has_encoding: bool) -> NotUtf8 | UnreadableFile
     if fields:
         n_fields = int(fields[2])
         found = "is 1 field" if n_fields == 1 else f"are {n_fields} fields"
-        detail = f"there {found}{where} but {fields[1]} in the header; correct `delimiter` or quotes"
+        detail = f"there {found}{where} but {fields[1]} in the header; correct the row, its quotes or the delimiter"
         return UnreadableFile.at("/file", detail)
     if "straddling" in message:
         detail = f"a row is longer than {CSV_BLOCK_BYTES // 2} bytes or a quote is never closed; correct the quotes"

@@ -34,21 +34,28 @@ from app.storage.orm import serialize_json, to_record, utc_now
 
 @dataclass(frozen=True)
 class StoredDataset:
-    """Data set, and whether this upload created it."""
+    """Data set, whether this upload created it, and whether its name means a newer one."""
 
     dataset: DatasetRecord
     created: bool
+    is_shadowed: bool = False
 
     def under_name(self, name: str | None) -> DatasetRecord:
-        """Return the data set, with a warning if the upload gave another name than the one that it has."""
-        if self.created or name in (None, self.dataset.name):
+        """Return the data set, with a warning if its name is not the one that the upload gave, or means a newer one."""
+        if self.created or (name in (None, self.dataset.name) and not self.is_shadowed):
             return self.dataset
-        detail = (
-            f"the same content is stored as {self.dataset.name!r}, and keeps this name instead of {name!r}; "
-            f"PATCH /datasets/{self.dataset.id} renames it"
-        )
+        kept = f"the same content is stored as {self.dataset.name!r}"
+        renames = f"PATCH /datasets/{self.dataset.id} renames it"
+        detail = f"{kept}, and keeps this name instead of {name!r}; {renames}"
+        if name in (None, self.dataset.name):
+            detail = f"{kept}, but a newer data set has this name, which means that one; use the id, or {renames}"
         warning = UploadWarning(None, "known_content", detail).as_json()
         return replace(self.dataset, warnings=[*self.dataset.warnings, warning])
+
+
+def known_dataset(repository: DatasetRepository, dataset: DatasetRecord) -> StoredDataset:
+    """Return a data set that was stored before."""
+    return StoredDataset(dataset, created=False, is_shadowed=repository.id_of(dataset.name) != dataset.id)
 
 
 class StagedDataset:
@@ -85,12 +92,12 @@ class StagedDataset:
         stored_id = repository.id_by_fingerprint(self._row.fingerprint)
         if stored_id is None:
             return StoredDataset(repository.add(self._row), created=True)
-        if self._existing is not None and self._existing.id == stored_id:
-            return StoredDataset(self._existing, created=False)
-        # Another upload of the same content was registered since this one was read.
-        dataset = repository.get(stored_id)
-        assert dataset is not None, "it was found in this transaction"
-        return StoredDataset(dataset, created=False)
+        dataset = self._existing
+        if dataset is None or dataset.id != stored_id:
+            # Another upload of the same content was registered since this one was read.
+            dataset = repository.get(stored_id)
+            assert dataset is not None, "it was found in this transaction"
+        return known_dataset(repository, dataset)
 
 
 @contextmanager

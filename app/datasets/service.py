@@ -16,7 +16,7 @@ from app.datasets.errors import DatasetFileMissing, DatasetInUse, DatasetNotFoun
 from app.datasets.formats import FileFormat, PlainFile
 from app.datasets.options import UploadOptions
 from app.datasets.records import DatasetItemRecord, DatasetRecord
-from app.datasets.registration import StagedDataset, StoredDataset
+from app.datasets.registration import StagedDataset, StoredDataset, known_dataset
 from app.datasets.remote_reader import remote_reader
 from app.datasets.repository import DatasetRepository
 from app.datasets.row_texts import (
@@ -69,9 +69,10 @@ class DatasetService:
         """Return one page of the data sets with these values, whose name has this part (None = any)."""
         return self._repository.page(page, filters, name_contains)
 
-    def stored(self, fingerprint: str) -> DatasetRecord | None:
+    def stored(self, fingerprint: str) -> StoredDataset | None:
         """Return the data set with this fingerprint, or None if its row or its file does not exist."""
-        return self._repository.by_fingerprint(fingerprint) if self._store.holds(fingerprint) else None
+        dataset = self._repository.by_fingerprint(fingerprint) if self._store.holds(fingerprint) else None
+        return None if dataset is None else known_dataset(self._repository, dataset)
 
     def update(self, dataset_id: uuid.UUID, values: dict[str, Any]) -> None:
         """Change name, description or tags. Raises DatasetNotFound."""
@@ -94,7 +95,10 @@ class DatasetService:
     def _in_use(self, dataset_id: uuid.UUID) -> DatasetInUse:
         references = self._repository.references(dataset_id)
         listed = ", ".join(f"{name.replace('_', ' ')} ({count})" for name, count in references.items())
-        way_out = "cancel its jobs or wait until they have ended, and delete its models first"
+        way_out = (
+            "cancel its jobs or wait until they have ended, and delete its models first. Ended audits do not keep "
+            "it, and are deleted with it"
+        )
         detail = f"the data set {dataset_id} is used by {listed or 'other records'}; {way_out}"
         return DatasetInUse.at("path/dataset_id", detail)
 
@@ -160,10 +164,10 @@ def store_upload(
             prepared = reader.prepare(received, plain, declared, options.reading.encoding)
             file = prepared.file
             with reading(sessions) as session:
-                existing = DatasetService(session, store).stored(options.fingerprint(file.sha256))
+                known = DatasetService(session, store).stored(options.fingerprint(file.sha256))
             # Text that was stored as another format is read again, so that its errors do not depend on what is known.
-            if existing is not None and existing.reading.get("format") == prepared.file_format:
-                return StoredDataset(existing, created=False)
+            if known is not None and known.dataset.reading.get("format") == prepared.file_format:
+                return known
             table = reader.ingest(file, declared, options, canonical)
         staged = StagedDataset(sessions, file, options, table, canonical)
         with writing(sessions) as session, staged.registered(session, store) as stored:

@@ -36,10 +36,12 @@ def tables_of_dataset(path: Path, features: list[dict[str, Any]], encoder: Featu
 
 
 def _as_uploaded(cells: pa.Array, feature: Mapping[str, Any]) -> pa.Array:
-    """Return stored cells as values: categories as text, and dates as timestamps."""
-    if feature["kind"] == ColumnKind.CATEGORICAL:
+    """Return stored cells as values: categories as text, and dates as timestamps. An ignored column may be of any kind,
+    such as one that is constant in these rows.
+    """
+    if feature["categories"] is not None:
         return pa.DictionaryArray.from_arrays(cells.cast(pa.int32()), pa.array(feature["categories"], pa.string()))
-    if feature["kind"] == ColumnKind.DATETIME:
+    if feature.get("detected", feature["kind"]) == ColumnKind.DATETIME:
         microseconds = pc.round(pc.multiply(cells.cast(pa.float64()), 1e6))
         return microseconds.cast(pa.int64()).cast(pa.timestamp("us", "UTC"))
     return cells

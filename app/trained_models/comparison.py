@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,7 @@ def compare_models(session: Session, store: ArtifactStore, references: Sequence[
         models=models,
         lineage=_compared([{name: _plain(getattr(model, name)) for name in _LINEAGE} for model in models]),
         parameters=_compared([_flat(model.parameters) for model in models]),
-        metrics=_compared([_flat(model.metrics, _is_number) for model in models]),
+        metrics=_numbers(_compared([_flat(model.metrics) for model in models])),
         noise=_compared([_flat(model.noise) for model in models]),
     )
 
@@ -76,9 +76,9 @@ def _shown(value: Any, text: str) -> Any:
     return f"{len(text):,} characters of JSON with SHA-256 {hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def _flat(values: Mapping[str, Any], wanted: Callable[[Any], bool] | None = None) -> dict[str, Any]:
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return nested objects as one level with dotted names, such as `loss.lambda`."""
-    return {name: value for name, value in _leaves(values, "") if wanted is None or wanted(value)}
+    return dict(_leaves(values, ""))
 
 
 def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -89,7 +89,12 @@ def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
             yield f"{prefix}{name}", value
 
 
-def _is_number(value: Any) -> bool:
+def _numbers(compared: list[ComparedValue]) -> list[ComparedValue]:
+    """Return the values that are numbers in all models that have them."""
+    return [each for each in compared if all(map(_is_number_or_none, each.values))]
+
+
+def _is_number_or_none(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeVar
+from urllib.parse import quote
 
 T = TypeVar("T")
 
@@ -29,6 +30,8 @@ class Call:
     is_repeatable: bool = False
     #: Statuses of errors whose answer is a result, which is neither raised nor asked for again.
     accepted_statuses: frozenset[int] = frozenset()
+    #: Number in the user's table of the first row of the body, from which errors count rows.
+    first_row: int = 0
     #: Longest time without any byte of the answer, beyond the usual one.
     extra_seconds: float = 0.0
 
@@ -54,6 +57,12 @@ Steps = Generator[Call, Answer, T]
 def get(path: str, **query: Any) -> Call:
     """Return a GET; parameters that are None are left out."""
     return Call("GET", path, {name: value for name, value in query.items() if value is not None})
+
+
+def item(path: str, reference: Any) -> str:
+    """Return the path of one thing of a list. Names may have characters that would end a path, such as # and ?."""
+    name = quote(str(reference), safe="@:")
+    return f"{path}/{name.replace('.', '%2E') if name in ('.', '..') else name}"
 
 
 def pages(path: str, **query: Any) -> Steps[list[dict[str, Any]]]:

@@ -20,7 +20,7 @@ from bristlecone.client import Client, Model
 from bristlecone.doctor import examine
 from bristlecone.errors import BristleconeError
 from bristlecone.frames import Columns
-from bristlecone.predictions import MEDIA_TYPES, media_type_of, predict_file
+from bristlecone.predictions import ANSWER_TYPES, MEDIA_TYPES, media_type_of, predict_file
 from bristlecone.results import Dataset
 from bristlecone.upload_options import add_upload_options, upload_fields
 
@@ -116,6 +116,13 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", required=True, help="id, name, name:version or @alias")
     parser.add_argument("--out", metavar="FILE", help="file to write, in the form of its ending; default: CSV here")
     parser.add_argument("--labels", action="store_true", help="write no probabilities")
+    for name, what in (
+        ("missing", "a column that the file lacks"),
+        ("unknown", "a category that the model does not know"),
+    ):
+        parser.add_argument(
+            f"--on-{name}", choices=["error", "missing"], help=f"{what}: refuse it, or take it as missing"
+        )
 
 
 def _add_audit(parser: argparse.ArgumentParser) -> None:
@@ -194,8 +201,10 @@ def _accuracies(model: Model) -> tuple[str, str]:
 
 def _predict(client: Client, options: argparse.Namespace) -> int:
     output = "labels" if options.labels else "probabilities"
+    lenient = {"on_missing": options.on_missing, "on_unknown": options.on_unknown}
     parameters = {"model": options.model, "output": output, "extra": "ignore"}
-    accept = "text/csv" if options.out is None else media_type_of(Path(options.out))
+    parameters |= {name: value for name, value in lenient.items() if value is not None}
+    accept = "text/csv" if options.out is None else media_type_of(Path(options.out), ANSWER_TYPES)
     predicted = client.run(predict_file(Path(options.data), parameters, accept))
     if options.out is None:
         sys.stdout.buffer.write(predicted)

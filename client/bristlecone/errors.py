@@ -1,5 +1,6 @@
 """Exceptions of the client. Each one that the service sent has its `code`, which docs/errors.md lists."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,11 +77,25 @@ class JobFailed(BristleconeError):
         super().__init__(f"job {self.job_id} {_VERBS.get(self.state, self.state)}{reason}")
 
 
+#: Pointer to a row of a body, or to a cell of a column.
+_ROW = re.compile(r"(/rows/|/columns/[^/]+/)(\d+)")
 _VERBS = {"failed": "failed", "cancelled": "was cancelled"}
 _BY_STATUS: dict[int, type[ServiceError]] = {
     400: InvalidRequest, 401: Unauthenticated, 403: Forbidden, 404: NotFound, 406: InvalidRequest, 409: Conflict,
     413: TooLarge, 415: InvalidRequest, 422: InvalidRequest, 429: Busy, 503: Busy, 507: Busy,
 }  # fmt: skip
+
+
+def counted_from(problem: Mapping[str, Any], first_row: int) -> Mapping[str, Any]:
+    """Return the document of an error whose places count rows from those of the whole table, of which the request had
+    those from `first_row` on.
+    """
+
+    def shifted(text: Any) -> str:
+        return _ROW.sub(lambda place: f"{place[1]}{int(place[2]) + first_row}", str(text or ""))
+
+    errors = [{**error, "pointer": shifted(error.get("pointer"))} for error in problem.get("errors") or []]
+    return {**problem, "detail": shifted(problem.get("detail")), "errors": errors} if first_row else problem
 
 
 def error_of(status: int, problem: Mapping[str, Any], request_id: str | None) -> ServiceError:

@@ -62,6 +62,20 @@ def _is_list_of_rows(frame: Any) -> bool:
     return is_list and all(isinstance(row, Mapping) for row in frame)
 
 
+def check_complete(frame: Any) -> None:
+    """Raise ValueError if a row of a list of rows lacks a key that others have."""
+    if not _is_list_of_rows(frame):
+        return
+    names = dict.fromkeys(name for row in frame for name in row)
+    for number, row in enumerate(frame):
+        lacking = [name for name in names if name not in row]
+        if lacking:
+            raise ValueError(
+                f"row {number} has no {lacking[0]!r}, which other rows have; give it in every row, or pass "
+                'on_missing="missing"'
+            )
+
+
 def _library(frame: Any) -> str:
     """Return the library of a two-dimensional frame, or an empty text."""
     module, name = type(frame).__module__.partition(".")[0], type(frame).__name__
@@ -110,10 +124,16 @@ def arrow_of(frame: Any) -> Any:
         return frame.to_arrow()
     if library == "pandas":
         try:
-            return pa.Table.from_pandas(frame, preserve_index=False)
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            return None if any(_is_of_pandas_alone(stored) for stored in table.schema.types) else table
         except (pa.ArrowException, TypeError, ValueError):
             return None
     return pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
+
+
+def _is_of_pandas_alone(stored: Any) -> bool:
+    """Return whether values of an Arrow type are objects of pandas, such as intervals."""
+    return hasattr(getattr(stored, "value_type", stored), "extension_name")
 
 
 def stream_of(table: Any) -> bytes:
@@ -151,6 +171,9 @@ def _as_ndjson(columns: Columns) -> bytes:
             raise ValueError(
                 f"column {name!r} contains infinity, which JSON cannot hold; replace it, for example by None"
             )
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns have different numbers of values, {lengths}; give each the same number")
     rows = zip(*columns.values(), strict=True)
     lines = (json.dumps(dict(zip(columns, row, strict=True)), allow_nan=False) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from bristlecone.calls import Call, Steps
-from bristlecone.frames import Columns, arrow_of, columns_of, columns_of_stream, like, stream_of
+from bristlecone.frames import Columns, arrow_of, check_complete, columns_of, columns_of_stream, like, stream_of
 from bristlecone.results import Dataset
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -22,6 +22,8 @@ MEDIA_TYPES = {
     ".arrows": ARROW,
     ".json": "application/json",
 }
+#: Forms that an answer can have.
+ANSWER_TYPES = {suffix: media_type for suffix, media_type in MEDIA_TYPES.items() if suffix != ".tsv"}
 #: Cells of one request, well below the limit of the service.
 _CELLS_PER_REQUEST = 500_000
 _ASYNC = {"Prefer": "respond-async"}
@@ -82,14 +84,14 @@ def predict_file(path: Path, parameters: Mapping[str, Any], accept: str) -> Step
     return (yield call).content
 
 
-def media_type_of(path: Path) -> str:
+def media_type_of(path: Path, types: Mapping[str, str] = MEDIA_TYPES) -> str:
     """Return the media type of a file by its ending. Raises ValueError."""
     suffix = path.suffix.lower()
-    if suffix not in MEDIA_TYPES:
+    if suffix not in types:
         raise ValueError(
-            f"the format of {path.name!r} is not known by its ending {suffix!r}; use one of {', '.join(MEDIA_TYPES)}"
+            f"the format of {path.name!r} is not known by its ending {suffix!r}; use one of {', '.join(types)}"
         )
-    return MEDIA_TYPES[suffix]
+    return types[suffix]
 
 
 def _calls(
@@ -101,11 +103,13 @@ def _calls(
         body = {**question.parameters, "dataset_id": question.data.id}
         yield Call("POST", "/predict", json=body, headers=more, is_repeatable=True, extra_seconds=600)
         return
+    if question.options.get("on_missing") != "missing":
+        check_complete(question.data)
     table = arrow_of(question.data)
     if table is None:
-        for part in _parts(columns_of(question.data), most_cells):
+        for start, part in _parts(columns_of(question.data), most_cells):
             body = {**question.parameters, "columns": part}
-            yield Call("POST", "/predict", json=body, headers=more, is_repeatable=True)
+            yield Call("POST", "/predict", json=body, headers=more, is_repeatable=True, first_row=start)
         return
     step = _rows_per_request(table.num_columns, table.num_rows, most_cells)
     for start in range(0, max(table.num_rows, 1), step):
@@ -117,6 +121,7 @@ def _calls(
             headers={"Content-Type": ARROW, **_accept(True), **more},
             open_content=_opener(content),
             is_repeatable=True,
+            first_row=start,
         )
 
 
@@ -132,11 +137,12 @@ def _rows_per_request(n_columns: int, n_rows: int, most_cells: int | None) -> in
     return max(1, n_rows if most_cells is None else most_cells // max(1, n_columns))
 
 
-def _parts(columns: Columns, most_cells: int | None) -> Iterator[Columns]:
+def _parts(columns: Columns, most_cells: int | None) -> Iterator[tuple[int, Columns]]:
+    """Yield parts of the rows, each after the number of its first row."""
     n_rows = max(map(len, columns.values()), default=0)
     step = _rows_per_request(len(columns), n_rows, most_cells)
     for start in range(0, max(n_rows, 1), step):
-        yield {name: values[start : start + step] for name, values in columns.items()}
+        yield start, {name: values[start : start + step] for name, values in columns.items()}
 
 
 def _columns(content: bytes, document: Any) -> Columns:

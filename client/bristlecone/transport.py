@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, TypeVar
 import httpx
 
 from bristlecone.calls import Answer, Call, Steps
-from bristlecone.errors import ConnectionFailed, error_of
+from bristlecone.errors import ConnectionFailed, counted_from, error_of
 
 T = TypeVar("T")
 
@@ -52,7 +52,8 @@ class Retries:
         what it names.
         """
         is_done_before = self._call.method == "DELETE" and self._lost_an_answer and answer.status_code == NOT_FOUND
-        return _checked(answer, self._call.accepted_statuses | ({NOT_FOUND} if is_done_before else set()))
+        accepted = self._call.accepted_statuses | ({NOT_FOUND} if is_done_before else set())
+        return _checked(answer, accepted, self._call.first_row)
 
     def _next_pause(self) -> float:
         self._left -= 1
@@ -147,11 +148,11 @@ async def _async_chunks(content: BinaryIO) -> AsyncIterator[bytes]:
         yield chunk
 
 
-def _checked(answer: httpx.Response, accepted_statuses: frozenset[int]) -> Answer:
+def _checked(answer: httpx.Response, accepted_statuses: frozenset[int], first_row: int) -> Answer:
     media_type = answer.headers.get("content-type", "").partition(";")[0]
     is_json = media_type == "application/json" or media_type.endswith("+json")
     body = answer.json() if is_json and answer.content else None
     if answer.is_success or answer.status_code in accepted_statuses:
         return Answer(answer.status_code, answer.headers, answer.content, body)
     problem = body if isinstance(body, dict) else {"detail": answer.text[:500] or answer.reason_phrase}
-    raise error_of(answer.status_code, problem, answer.headers.get("x-request-id"))
+    raise error_of(answer.status_code, counted_from(problem, first_row), answer.headers.get("x-request-id"))

@@ -193,3 +193,39 @@ def test_the_asynchronous_client_does_the_same(
                 await client.model("no-such-model")
 
     asyncio.run(session())
+
+
+def test_names_may_have_characters_of_urls(client: Client, columns: dict[str, list[Any]]) -> None:
+    client.upload(columns, "repaid", name="sales")
+    for name in ("sales#2", "sales?x", "50%25", "sales & more", ".."):
+        client.upload({**columns, name: [0.5, 1.5] * 150}, "repaid", name=name)
+        assert client.dataset(name).name == name
+
+
+def test_a_row_is_named_by_its_number_in_the_whole_table(
+    model: bristlecone.Model, columns: dict[str, list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bristlecone.predictions._CELLS_PER_REQUEST", 300)
+    table = features(columns)
+    table["job"] = [*table["job"][:250], "pilot", *table["job"][251:]]
+    for data in (table, pd.DataFrame(table)):
+        with pytest.raises(InvalidRequest, match="At /columns/job/250: the category 'pilot'") as caught:
+            model.predict(data)
+        assert caught.value.errors[0]["pointer"] == "/columns/job/250"
+
+
+def test_rows_of_a_list_have_the_same_keys(model: bristlecone.Model, columns: dict[str, list[Any]]) -> None:
+    rows = FRAMES["rows"](features(columns))[:2]
+    name = next(reversed(rows[1]))
+    del rows[1][name]
+    with pytest.raises(ValueError, match=f"row 1 has no '{name}', which other rows have"):
+        model.predict(rows)
+    assert len(model.predict(rows, on_missing="missing")) == 2
+
+
+def test_columns_of_unequal_lengths_and_intervals(client: Client) -> None:
+    with pytest.raises(ValueError, match=r"different numbers of values, \{'x': 3, 'y': 2\}"):
+        client.upload({"x": [1, 2, 3], "y": ["p", "q"]}, "y")
+    frame = pd.DataFrame({"x": pd.cut(pd.Series(range(30)), 5), "z": [1, 2] * 15, "y": ["p", "q", "q"] * 10})
+    dataset = client.upload(frame, "y", name="intervals")
+    assert [feature["kind"] for feature in dataset.features] == ["categorical", "numeric"]

@@ -16,7 +16,7 @@ import core
 from app.context import ServiceContext
 from app.datasets.column_types import ColumnKind
 from app.datasets.formats import PlainFile
-from app.datasets.options import UploadOptions
+from app.datasets.options import ReadingOptions, UploadOptions
 from app.datasets.service import store_upload
 from tests.workers.training_runs import run, run_to_the_end
 from workers.dataset_rows import dataset_record, load_rows, load_test_rows
@@ -239,3 +239,25 @@ def test_too_few_groups_are_told_in_words_of_the_upload(context: ServiceContext)
     assert failed.error_message.endswith("upload the data set again without `group`.")
     reason = run(context, **request, evaluation={"kind": "holdout"}).metrics["test_corrected"]["reason"]
     assert reason.startswith("all training rows are in one group of the column that the upload named as `group`")
+
+
+@pytest.mark.parametrize(
+    ("values", "nulls", "expected"),
+    [
+        ([-9999, 5, 7, 9] * 10, {"c": ("-9999",)}, [np.nan, 5, 7, 9] * 10),
+        (["-", "a", "b", "d"] * 10, {"c": ("-",)}, [np.nan, 0, 1, np.nan] * 10),
+    ],
+    ids=["numbers", "texts"],
+)
+def test_missing_values_of_the_training_data_are_missing_in_a_test_set(
+    context: ServiceContext, values: list[Any], nulls: Any, expected: list[float]
+) -> None:
+    training = [value if value != "d" else "a" for value in values]
+    ids = [
+        stored(context, as_csv({"c": training, "y": [0, 1] * 20}), reading=ReadingOptions(column_nulls=nulls)),
+        stored(context, as_csv({"c": values, "y": [0, 1] * 20})),
+    ]
+    records = [dataset_record(context, dataset_id) for dataset_id in ids]
+    rows = load_test_rows(context, records[1], records[0])
+    np.testing.assert_array_equal(rows.X.X[:, 0], expected)
+    assert rows.n_unknown_cells == (10 if "d" in values else 0)

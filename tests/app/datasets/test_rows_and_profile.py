@@ -98,6 +98,15 @@ class TestChanges:
         assert upload(client, name="first").json() == first
         assert upload(client).json() == first
 
+    def test_known_content_says_that_a_newer_data_set_has_its_name(self, client):
+        first = upload(client, name="weekly").json()
+        newer = upload(client, CSV.replace(b"\n", b"\r\n"), name="weekly").json()
+        assert newer["id"] != first["id"]
+        again = upload(client, name="weekly").json()
+        (warning,) = (each for each in again["warnings"] if each["code"] == "known_content")
+        assert (again["id"], "a newer data set has this name" in warning["detail"]) == (first["id"], True)
+        assert client.get("/datasets/weekly").json()["id"] == newer["id"]
+
 
 class TestProfile:
     def profile(self, client, query="", **columns):

@@ -224,3 +224,20 @@ def test_an_uploaded_data_set(context, client, artifact):
     unknown = client.post("/predict", json={"model": "credit-risk", "dataset_id": "nobody"})
     assert (unknown.status_code, unknown.json()["code"]) == (404, "dataset_not_found")
     assert unknown.json()["errors"][0]["pointer"] == "/dataset_id"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_uploaded_data_set_whose_columns_are_constant(context, client, artifact, name):
+    """Such a column is left out of the data set, whose stored form has codes of its categories."""
+    constant = {"age": 3.0, "job": JOBS[2], "since": datetime(2001, 2, 3, 4), "married": True}
+    rows = [
+        {"age": 1.0 + i, "job": JOBS[i % 4], "since": datetime(2001, 2, 1 + i % 20, 3), "married": i % 3 == 0}
+        | {name: constant[name]}
+        for i in range(40)
+    ]
+    columns = {each: [as_json(row)[each] for row in rows] for each in NAMES}
+    dataset = store_columns(context, columns | {"y": ["a", "b"] * 20}, name=f"constant-{name}")
+    assert [each["kind"] for each in dataset.features if each["name"] == name] == ["ignored"]
+    answer = client.post("/predict", json={"model": "credit-risk", "dataset_id": str(dataset.id)})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["predictions"] == expected(artifact, rows)

@@ -18,13 +18,13 @@ def pair(context):
     first = make_trained_model(
         context,
         parameters={"n_estimators": 5, "loss": {"kind": "ne", "lambda": 0.5}, "oob_score": True, "class_weight": None},
-        metrics={"test": {"accuracy": 0.75, "confusion": [[1, 0], [0, 1]]}, "folds": [{}]},
+        metrics={"test": {"accuracy": 0.75, "confusion": [[1, 0], [0, 1]], "reason": None}, "folds": [{}]},
         noise={"injected": {"kind": "uniform", "rate": 0.2}, "correction": None},
     )
     second = like(
         first,
         parameters={"n_estimators": 5, "loss": {"kind": "gini"}, "oob_score": 1, "class_weight": {"a": 1.0}},
-        metrics={"test": {"accuracy": 0.5, "log_loss": None}, "minimax_risk": 0.2},
+        metrics={"test": {"accuracy": 0.5, "log_loss": None, "reason": "too few"}, "minimax_risk": 0.2},
         noise={"injected": None, "correction": {"kind": "forward", "transition": [[0.9, 0.1]] * 200}},
     )
     return first, register(context, second)
