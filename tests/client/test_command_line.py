@@ -106,6 +106,19 @@ def test_kinds_of_columns_are_pairs(service: RunningService, table: Path) -> Non
     assert "a=b" in unknown.stderr
 
 
+def test_predictions_of_a_file_that_lacks_a_column(service: RunningService, table: Path, tmp_path: Path) -> None:
+    trained = bristlecone(service, "train", table, "--target", "repaid", "--name", "lacking", "--kind", "tree")
+    assert trained.returncode == 0, trained.stderr
+    pd.read_csv(table).drop(columns="job").to_csv(tmp_path / "lacking.csv", index=False)
+    predict = ("predict", tmp_path / "lacking.csv", "--model", "lacking")
+    refused = bristlecone(service, *predict)
+    assert (refused.returncode, "on_missing=missing" in refused.stderr) == (1, True)
+    assert len(bristlecone(service, *predict, "--on-missing", "missing").stdout.splitlines()) == 301
+    no_answer = bristlecone(service, *predict, "--out", tmp_path / "predicted.tsv")
+    assert no_answer.returncode == 1
+    assert "use one of .csv, .ndjson, .jsonl, .parquet, .arrows, .json" in no_answer.stderr
+
+
 def test_doctor_says_what_is_wrong(service: RunningService) -> None:
     healthy = bristlecone(service, "doctor")
     assert healthy.returncode == 0, healthy.stdout

@@ -168,7 +168,7 @@ def test_a_deletion_waits_for_a_job_that_is_being_queued(context: ServiceContext
     assert [str(job_id) in str(error) for error in errors] == [True]
 
 
-def test_a_data_set(client: TestClient) -> None:
+def test_a_data_set(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     context = client.app.state.context
     make_trained_model(context)
     columns = {"job": ["skilled", "pilot", None, "unskilled"] * 5, "age": [1, 2, None, 4] * 5, "y": ["a", "b"] * 10}
@@ -182,6 +182,9 @@ def test_a_data_set(client: TestClient) -> None:
     refused = client.post("/predict", json={**body, "on_unknown": "error"}, headers=ASYNC).json()
     failed = run(client, refused)
     assert (failed["state"], failed["error"]["code"]) == ("failed", "unknown_category")
+    assert failed["error"]["message"].startswith("/columns/job/1: the category 'pilot'")
+    assert "; /columns/job/5: the category 'pilot'" in failed["error"]["message"]
+    assert not [record for record in caplog.records if record.exc_info], "the user is at fault"
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -113,6 +113,12 @@ def test_text_is_read_as_in_the_data_set_of_the_model(client):
     )
 
 
+def test_an_empty_line_of_one_column_is_a_row(client):
+    missing = {"columns": {"age": [1, None, 3]}, "model": "credit-risk", "on_missing": "missing"}
+    answer = post(client, CSV, b"age\n1\n\n3\n", on_missing="missing")
+    assert answer.json() == client.post("/predict", json=missing).json()
+
+
 def test_forms_that_do_not_exist_are_refused_with_those_that_do(client):
     no_such_answer = post(client, ARROW, stream(ROW), {"Accept": "image/png, application/xml;q=0.5, text/csv;q=0"})
     assert refused(no_such_answer) == (406, "not_acceptable", ["header/Accept"])
