@@ -58,7 +58,7 @@ class EstimatedNoiseOut(BaseModel):
     transition: list[list[float]] | None = Field(
         None,
         description="transition[a][b] = share of class a that is labeled b; a class with too few rows for an estimate "
-        "has none; null in lists of models",
+        "is assumed to keep its labels; null in lists of models",
     )
 
 

@@ -1,4 +1,4 @@
-"""What is decided before the trees of the automatic classifier are grown: which, on which labels, and beside what."""
+"""Plan of the automatic classifier: members, labels and regression, which are decided before its trees are grown."""
 
 from typing import NamedTuple
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.call_site import stack_level_of_user
 from core.exceptions import InvalidParameter
 from core.forests.fitting import Fit, GrownTrees
 from core.forests.grown_classifier import GrownClassifier
@@ -145,7 +146,7 @@ def _warn_of_rows_without_votes(n_trees: NDArray[np.int64]) -> None:
         f"{n_without} of {len(n_trees)} rows are in the bootstrap sample of every tree and have no out-of-bag votes; "
         "their votes are NaN, and oob_score_ ignores them. With more trees (n_estimators) there are fewer such rows.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=stack_level_of_user(),
     )
 
 

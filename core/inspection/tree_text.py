@@ -68,9 +68,7 @@ class TreeText:
         values = self._values[feature] if feature < len(self._values) else None
         value = float(code if values is None else values[code])
         names = self._columns[feature].categories if feature < len(self._columns) else None
-        if names is not None:
-            return names[int(value)]
-        return str(int(value)) if value.is_integer() else repr(value)
+        return _shortest(value) if names is None else names[int(value)]
 
     def _number(self, feature: int, value: float) -> str:
         """Return a threshold, as a time in UTC if the feature is one."""
@@ -133,3 +131,12 @@ def _names_of_classes(classifier: TreeClassifier, names: Sequence[str] | None) -
     if len(names) != n_classes:
         raise InvalidInput(f"class_names has {len(names)} names, and the tree has {n_classes} classes; name each.")
     return [str(name) for name in names]
+
+
+def _shortest(value: float) -> str:
+    """Return the shortest text of a number that no other number has; numbers may have been float32 in X."""
+    if value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    with np.errstate(over="ignore"):
+        narrow = np.float32(value)
+    return str(narrow) if narrow == value else repr(value)

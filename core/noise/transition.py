@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.exceptions import InvalidNoise
-from core.validation.labels import encode_labels
+from core.validation.labels import class_codes, encode_labels
 
 #: How far a row may be from summing to 1, to allow for numbers written with few digits.
 _ROW_SUM_TOLERANCE = 1e-6
@@ -99,8 +99,7 @@ class TransitionMatrix:
 
     def extended(self, classes: NDArray[Any]) -> "TransitionMatrix":
         """Return this matrix among `classes` (class,), which contain its own; the others keep their labels."""
-        places = {label: place for place, label in enumerate(classes.tolist())}
-        own = [places[label] for label in self._classes.tolist()]
+        own, _ = class_codes(classes, self._classes)
         rows = np.eye(len(classes))
         rows[np.ix_(own, own)] = self._rows
         return TransitionMatrix(rows, np.array(classes))

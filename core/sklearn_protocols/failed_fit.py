@@ -1,4 +1,4 @@
-"""What a fit that fails leaves behind: the estimator as it was."""
+"""Restoration of an estimator whose fit fails."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -26,8 +26,10 @@ def undone_if_it_fails(fit: Fit[Estimator, Arguments]) -> Fit[Estimator, Argumen
         except SolverFailed:
             raise
         except BaseException:
-            vars(self).clear()
+            # Never without an attribute, because other threads may predict.
             vars(self).update(before)
+            for name in vars(self).keys() - before.keys():
+                delattr(self, name)
             raise
 
     return fit_or_restore

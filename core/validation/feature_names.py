@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.call_site import stack_level_of_user
 from core.columns.encoded_table import EncodedTable
 from core.exceptions import InvalidInput
 
@@ -40,12 +41,16 @@ def check_names(estimator: Any, names: NDArray[Any] | None) -> None:
     fitted = getattr(estimator, "feature_names_in_", None)
     kind = type(estimator).__name__
     if fitted is None and names is not None:
-        warnings.warn(f"X has feature names, but {kind} was fitted without feature names", UserWarning, stacklevel=5)
+        warnings.warn(
+            f"X has feature names, but {kind} was fitted without feature names",
+            UserWarning,
+            stacklevel=stack_level_of_user(),
+        )
     elif fitted is not None and names is None:
         warnings.warn(
             f"X does not have valid feature names, but {kind} was fitted with feature names",
             UserWarning,
-            stacklevel=5,
+            stacklevel=stack_level_of_user(),
         )
     elif fitted is not None and names is not None and list(names) != list(fitted):
         raise InvalidInput(_difference(list(names), list(fitted)))

@@ -131,7 +131,10 @@ def float_array(X: Any) -> NDArray[Any]:
     if rows.dtype in (np.float32, np.float64):
         return rows
     if rows.dtype.kind in "mM":
-        return _seconds(rows)
+        raise InvalidInput(
+            f"X has the type {rows.dtype}, whose numbers depend on its unit; pass a data frame, whose dates are "
+            "seconds, or numbers."
+        )
     if rows.dtype == object and hasattr(X, "columns") and hasattr(X, "iloc"):  # pandas' own missing values
         return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
     try:
@@ -139,12 +142,6 @@ def float_array(X: Any) -> NDArray[Any]:
             return rows.astype(np.float64)
     except ValueError:
         raise InvalidInput(_text_in_array(rows)) from None
-
-
-def _seconds(times: NDArray[Any]) -> NDArray[np.float64]:
-    """Return dates or durations as the seconds that columns of a data frame have, whatever they count in."""
-    microseconds = times.astype(f"{times.dtype.kind}8[us]").astype(np.int64)
-    return np.where(np.isnat(times), np.nan, microseconds / 1e6)
 
 
 def _text_in_array(rows: NDArray[Any]) -> str:

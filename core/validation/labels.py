@@ -2,11 +2,13 @@
 
 import warnings
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from core.call_site import stack_level_of_user
 from core.exceptions import InvalidInput
 
 #: Texts are sorted in blocks of this size, because sorting copies them.
@@ -119,7 +121,7 @@ def label_column(y: Any) -> Labels:
         from sklearn.exceptions import DataConversionWarning  # noqa: PLC0415  (the import is slow and rarely needed)
 
         text = "A column-vector y was passed when a 1d array was expected. Please change its shape to (n_samples,)."
-        warnings.warn(text, DataConversionWarning, stacklevel=5)
+        warnings.warn(text, DataConversionWarning, stacklevel=stack_level_of_user())
         return labels[:, 0]
     if labels.ndim != 1:
         raise InvalidInput(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
@@ -156,10 +158,14 @@ def _comparable(classes: NDArray[Any], others: NDArray[Any]) -> tuple[list[Any],
     Python if they count in other units.
     """
     units = [values.dtype for values in (classes, others) if values.dtype.kind == "M"]
-    if not units:
+    if not (units and _are_dates(classes) and _are_dates(others)):
         return classes.tolist(), others.tolist()
-    try:
-        known, passed = (values.astype(np.result_type(*units)).astype(np.int64) for values in (classes, others))
-    except (TypeError, ValueError):  # labels that are no dates
-        return classes.tolist(), others.tolist()
+    known, passed = (values.astype(np.result_type(*units)).astype(np.int64) for values in (classes, others))
     return known.tolist(), passed.tolist()
+
+
+def _are_dates(labels: NDArray[Any]) -> bool:
+    """Return whether all labels are dates or times without a time zone."""
+    if labels.dtype != object:
+        return labels.dtype.kind == "M"
+    return all(isinstance(label, date) and getattr(label, "tzinfo", None) is None for label in labels.tolist())

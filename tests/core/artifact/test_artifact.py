@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import core
@@ -214,6 +216,8 @@ def test_failed_save_leaves_the_old_file_unchanged(tmp_path, monkeypatch):
         (pd.Index(["k"]), ["k"]),
         (pd.Series(["k"]), ["k"]),
         (range(1, 2), [1]),
+        (pl.Series(["k"]), ["k"]),
+        (pa.chunked_array([["k"]]), ["k"]),
         (np.array([False, True]), [False, True]),
         ([np.int64(1)], [1]),
     ],

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -251,3 +251,14 @@ def test_either_takes_a_correction_or_says_why_not(kind):
 def test_a_score_needs_a_row_of_positive_weight():
     with pytest.raises(core.InvalidInput, match="all rows have weight zero"):
         fitted_tree().score(np.zeros((3, 2)), [0, 1, 0], sample_weight=np.zeros(3))
+
+
+def test_warnings_name_the_call_of_the_user():
+    column = np.array(_Y)[:, np.newaxis]
+    with pytest.warns(DataConversionWarning) as of_fit:
+        core.TreeClassifier().fit(_X, column)
+    with pytest.warns(DataConversionWarning) as of_noise:
+        core.inject_noise(column, {"kind": "uniform", "rate": 0.0})
+    with pytest.warns(UserWarning, match="out") as of_forest:
+        core.ForestClassifier(n_estimators=1, oob_score=True, random_state=0).fit(_X, _Y)
+    assert {record.filename for records in (of_fit, of_noise, of_forest) for record in records} == {__file__}

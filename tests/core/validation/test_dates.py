@@ -36,11 +36,15 @@ def test_confused_classes_are_dates():
     assert {type(label) for pair in audit.confused for label in pair[:2]} == {np.datetime64}
 
 
-@pytest.mark.parametrize("unit", ["D", "s", "ns"])
-def test_features_are_seconds_as_in_a_data_frame(unit):
-    days = np.array(["2020-01-01", "2020-01-02", "NaT"] * 20, "M8[D]")
-    y = np.array([0, 1, 1] * 20)
-    model = core.TreeClassifier().fit(days[:, np.newaxis], y)
-    of_frame = core.TreeClassifier().fit(pd.DataFrame({"day": days}), y)
-    assert model.tree_.threshold.tolist() == of_frame.tree_.threshold.tolist()
-    assert model.predict(days[:, np.newaxis].astype(f"M8[{unit}]")).tolist() == y.tolist()
+def test_texts_and_times_of_other_zones_are_no_dates():
+    model = core.TreeClassifier().fit(X, DAYS.astype("M8[ns]"))
+    assert model.score(X, pd.to_datetime(DAYS).tz_localize("UTC").tolist()) == 0.0
+    with pytest.raises(core.InvalidInput, match="convert y to the type of the labels of the fit"):
+        model.score(X, DAYS.astype(str))
+
+
+@pytest.mark.parametrize("dtype", ["M8[ns]", "m8[s]"])
+def test_arrays_of_dates_are_no_features(dtype):
+    """Their numbers would be those of another unit in the next array."""
+    with pytest.raises(core.InvalidInput, match="pass a data frame"):
+        core.TreeClassifier().fit(np.arange(40)[:, np.newaxis].astype(dtype), CODES)
