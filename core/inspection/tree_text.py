@@ -139,4 +139,4 @@ def _shortest(value: float) -> str:
         return str(int(value))
     with np.errstate(over="ignore"):
         narrow = np.float32(value)
-    return str(narrow) if narrow == value else repr(value)
+    return str(narrow) if float(narrow) == value else repr(value)

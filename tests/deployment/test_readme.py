@@ -118,7 +118,7 @@ def test_large_inputs_of_the_prediction_guide_are_predicted(
 ) -> None:
     guide = (DOCS / "how-to" / "predict.md").read_text()
     [commands] = [block for block in blocks("bash", guide) if "respond-async" in block]
-    assert run_guide(commands).endswith('"succeeded"\n')
+    assert run_guide(commands).endswith("succeeded\n")
     status, answer = service.request("POST", "/predict", {"model": "loans", "dataset_id": "loans", "output": "labels"})
     assert status == 200
     stored = pq.read_table(folder / "predictions.parquet")
