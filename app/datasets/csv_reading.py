@@ -48,12 +48,13 @@ class CsvReader:
             reader = pa_csv.open_csv(
                 self._path,
                 # With one thread, errors name their row.
-                pa_csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK_BYTES),
+                pa_csv.ReadOptions(
+                    use_threads=False,
+                    block_size=CSV_BLOCK_BYTES,
+                    skip_rows=_n_leading_blank_lines(self._path) if self._has_blank_rows else 0,
+                ),
                 pa_csv.ParseOptions(
-                    delimiter=self.delimiter,
-                    newlines_in_values=True,
-                    # The only cell of such a row is empty; without it, predictions would not belong to their rows.
-                    ignore_empty_lines=len(self.schema) > 1,
+                    delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=not self._has_blank_rows
                 ),
                 pa_csv.ConvertOptions(
                     column_types=dict.fromkeys(raw_names, pa.string()),
@@ -65,6 +66,13 @@ class CsvReader:
             for batch in reader:
                 yield batch.rename_columns(list(names))
 
+    @property
+    def _has_blank_rows(self) -> bool:
+        """Whether a blank line below the header is a row, whose only cell is empty. Without such rows, predictions
+        would not belong to their rows.
+        """
+        return len(self.schema) == 1
+
     def with_texts_cut(self, max_characters: int) -> Self:
         return self
 
@@ -73,16 +81,21 @@ class CsvReader:
 
     @cached_property
     def _first_lines(self) -> "array[int]":
-        """Line in which each row begins, from 1; rows may contain line ends, and blank lines are not rows."""
+        """Line in which each row begins, from 1; rows may contain line ends, and most blank lines are not rows."""
         csv.field_size_limit(CSV_BLOCK_BYTES)
         first_lines, last = array("I"), 0
         with explained_errors(), self._path.open(encoding="utf-8-sig", newline="") as text:
             lines = csv.reader(text, delimiter=self.delimiter)
             for record in lines:
-                if record:
+                if record or (self._has_blank_rows and first_lines):
                     first_lines.append(last + 1)
                 last = lines.line_num
         return first_lines[1:]
+
+
+def _n_leading_blank_lines(path: Path) -> int:
+    with path.open(encoding="utf-8-sig") as text:
+        return next((number for number, line in enumerate(text) if line.strip("\n")), 0)
 
 
 def _csv_header(path: Path, delimiter: str | None) -> tuple[list[str], str]:

@@ -115,8 +115,9 @@ def test_text_is_read_as_in_the_data_set_of_the_model(client):
 
 def test_an_empty_line_of_one_column_is_a_row(client):
     missing = {"columns": {"age": [1, None, 3]}, "model": "credit-risk", "on_missing": "missing"}
-    answer = post(client, CSV, b"age\n1\n\n3\n", on_missing="missing")
-    assert answer.json() == client.post("/predict", json=missing).json()
+    expected = client.post("/predict", json=missing).json()
+    for text in (b"age\n1\n\n3\n", b"\xef\xbb\xbf\n\nage\n1\n\n3", b"age\r\n1\r\n\r\n3\r\n"):
+        assert post(client, CSV, text, on_missing="missing").json() == expected
 
 
 def test_forms_that_do_not_exist_are_refused_with_those_that_do(client):
