@@ -111,15 +111,15 @@ def _recoded(
     cells: NDArray[Any], feature: dict[str, Any], column: core.Column
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return stored cells (row,) as values of `column`, and which are categories that it does not have."""
-    categories, none_is_unknown = feature["categories"], np.zeros(len(cells), dtype=bool)
+    categories, is_unknown = feature["categories"], np.zeros(len(cells), dtype=bool)
     if column.kind is core.ColumnKind.NUMERIC and column.reading.null_numbers:
-        return column.encode(pa.array(cells, from_pandas=True)).values, none_is_unknown
+        return column.encode(pa.array(cells, from_pandas=True)).values, is_unknown
     if column.categories is None or categories is None or tuple(categories) == column.categories:
-        return cells, none_is_unknown
+        return cells, is_unknown
     codes, unknown = _codes_of(categories, column, feature.get("is_boolean", False))
     present = ~np.isnan(cells)
     own = cells[present].astype(np.int64)
-    recoded, is_unknown = np.full(len(cells), np.nan, dtype=cells.dtype), none_is_unknown
+    recoded = np.full(len(cells), np.nan, dtype=cells.dtype)
     recoded[present], is_unknown[present] = codes[own], unknown[own]
     return recoded, is_unknown
 

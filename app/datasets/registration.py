@@ -42,13 +42,14 @@ class StoredDataset:
 
     def under_name(self, name: str | None) -> DatasetRecord:
         """Return the data set, with a warning if its name is not the one that the upload gave, or means a newer one."""
-        if self.created or (name in (None, self.dataset.name) and not self.is_shadowed):
+        has_other_name = name not in (None, self.dataset.name)
+        if self.created or not (has_other_name or self.is_shadowed):
             return self.dataset
-        kept = f"the same content is stored as {self.dataset.name!r}"
-        renames = f"PATCH /datasets/{self.dataset.id} renames it"
-        detail = f"{kept}, and keeps this name instead of {name!r}; {renames}"
-        if name in (None, self.dataset.name):
-            detail = f"{kept}, but a newer data set has this name, which means that one; use the id, or {renames}"
+        difference = "but a newer data set has this name, which means that one; use the id, or"
+        if has_other_name:
+            difference = f"and keeps this name instead of {name!r};"
+        stored = f"the same content is stored as {self.dataset.name!r}"
+        detail = f"{stored}, {difference} PATCH /datasets/{self.dataset.id} renames it"
         warning = UploadWarning(None, "known_content", detail).as_json()
         return replace(self.dataset, warnings=[*self.dataset.warnings, warning])
 

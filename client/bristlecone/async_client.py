@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 import httpx
 
 from bristlecone import predictions, progress, steps
-from bristlecone.calls import Call, Steps, content_of, get, item, json_of, pages
+from bristlecone.calls import Call, Steps, content_of, get, item_path, json_of, pages
 from bristlecone.connection import connection_options
 from bristlecone.frames import Columns
 from bristlecone.handles import JobHandle, ModelHandle
@@ -106,7 +106,7 @@ class AsyncClient:
 
     async def model(self, reference: str) -> "AsyncModel":
         """Return the model with this id, name, `name:version` or `@alias`."""
-        return AsyncModel(self, await self.run(json_of(get(item("/models", reference)))))
+        return AsyncModel(self, await self.run(json_of(get(item_path("/models", reference)))))
 
     async def models(self, **filters: Any) -> "list[AsyncModel]":
         """Return all models, newest first."""
@@ -114,7 +114,7 @@ class AsyncClient:
 
     async def dataset(self, dataset_id: str) -> Dataset:
         """Return an uploaded data set."""
-        return Dataset.from_raw(await self.run(json_of(get(item("/datasets", dataset_id)))))
+        return Dataset.from_raw(await self.run(json_of(get(item_path("/datasets", dataset_id)))))
 
     async def datasets(self, **filters: Any) -> list[Dataset]:
         """Return all data sets, newest first, without their columns."""
@@ -122,7 +122,7 @@ class AsyncClient:
 
     async def job(self, job_id: str) -> "AsyncJob[Any]":
         """Return a job that was queued before."""
-        return AsyncJob(self, await self.run(json_of(get(item("/jobs", job_id)))), _result_of_job)
+        return AsyncJob(self, await self.run(json_of(get(item_path("/jobs", job_id)))), _result_of_job)
 
     async def jobs(self, **filters: Any) -> "list[AsyncJob[Any]]":
         """Return all jobs, newest first."""

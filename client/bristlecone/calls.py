@@ -59,7 +59,7 @@ def get(path: str, **query: Any) -> Call:
     return Call("GET", path, {name: value for name, value in query.items() if value is not None})
 
 
-def item(path: str, reference: Any) -> str:
+def item_path(path: str, reference: Any) -> str:
     """Return the path of one thing of a list. Names may have characters that would end a path, such as # and ?."""
     name = quote(str(reference), safe="@:")
     return f"{path}/{name.replace('.', '%2E') if name in ('.', '..') else name}"

@@ -8,7 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 import httpx
 
 from bristlecone import predictions, progress, steps
-from bristlecone.calls import Call, Steps, content_of, get, item, json_of, pages
+from bristlecone.calls import Call, Steps, content_of, get, item_path, json_of, pages
 from bristlecone.connection import connection_options
 from bristlecone.frames import Columns
 from bristlecone.handles import JobHandle, ModelHandle
@@ -129,7 +129,7 @@ class Client:
 
     def model(self, reference: str) -> "Model":
         """Return the model with this id, name, `name:version` or `@alias`."""
-        return Model(self, self.run(json_of(get(item("/models", reference)))))
+        return Model(self, self.run(json_of(get(item_path("/models", reference)))))
 
     def models(self, **filters: Any) -> "list[Model]":
         """Return all models, newest first. filters: of `GET /models`, such as `sort="-metrics.test.accuracy"`."""
@@ -137,7 +137,7 @@ class Client:
 
     def dataset(self, dataset_id: str) -> Dataset:
         """Return an uploaded data set."""
-        return Dataset.from_raw(self.run(json_of(get(item("/datasets", dataset_id)))))
+        return Dataset.from_raw(self.run(json_of(get(item_path("/datasets", dataset_id)))))
 
     def datasets(self, **filters: Any) -> list[Dataset]:
         """Return all data sets, newest first, without their columns."""
@@ -145,7 +145,7 @@ class Client:
 
     def job(self, job_id: str) -> "Job[Any]":
         """Return a job that was queued before."""
-        return Job(self, self.run(json_of(get(item("/jobs", job_id)))), _result_of_job)
+        return Job(self, self.run(json_of(get(item_path("/jobs", job_id)))), _result_of_job)
 
     def jobs(self, **filters: Any) -> "list[Job[Any]]":
         """Return all jobs, newest first. filters: of `GET /jobs`, such as `state="running"`."""

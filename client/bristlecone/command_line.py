@@ -116,13 +116,8 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", required=True, help="id, name, name:version or @alias")
     parser.add_argument("--out", metavar="FILE", help="file to write, in the form of its ending; default: CSV here")
     parser.add_argument("--labels", action="store_true", help="write no probabilities")
-    for name, what in (
-        ("missing", "a column that the file lacks"),
-        ("unknown", "a category that the model does not know"),
-    ):
-        parser.add_argument(
-            f"--on-{name}", choices=["error", "missing"], help=f"{what}: refuse it, or take it as missing"
-        )
+    parser.add_argument("--on-missing", choices=["error", "missing"], help="what a column that the file lacks is")
+    parser.add_argument("--on-unknown", choices=["error", "missing"], help="what a category unknown to the model is")
 
 
 def _add_audit(parser: argparse.ArgumentParser) -> None:

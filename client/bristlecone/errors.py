@@ -90,12 +90,14 @@ def counted_from(problem: Mapping[str, Any], first_row: int) -> Mapping[str, Any
     """Return the document of an error whose places count rows from those of the whole table, of which the request had
     those from `first_row` on.
     """
+    if first_row == 0:
+        return problem
 
     def shifted(text: Any) -> str:
         return _ROW.sub(lambda place: f"{place[1]}{int(place[2]) + first_row}", str(text or ""))
 
     errors = [{**error, "pointer": shifted(error.get("pointer"))} for error in problem.get("errors") or []]
-    return {**problem, "detail": shifted(problem.get("detail")), "errors": errors} if first_row else problem
+    return {**problem, "detail": shifted(problem.get("detail")), "errors": errors}
 
 
 def error_of(status: int, problem: Mapping[str, Any], request_id: str | None) -> ServiceError:

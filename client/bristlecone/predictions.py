@@ -106,11 +106,15 @@ def _calls(
     if question.options.get("on_missing") != "missing":
         check_complete(question.data)
     table = arrow_of(question.data)
-    if table is None:
-        for start, part in _parts(columns_of(question.data), most_cells):
-            body = {**question.parameters, "columns": part}
-            yield Call("POST", "/predict", json=body, headers=more, is_repeatable=True, first_row=start)
+    if table is not None:
+        yield from _arrow_calls(question, table, most_cells, more)
         return
+    for start, part in _parts(columns_of(question.data), most_cells):
+        body = {**question.parameters, "columns": part}
+        yield Call("POST", "/predict", json=body, headers=more, is_repeatable=True, first_row=start)
+
+
+def _arrow_calls(question: Question, table: Any, most_cells: int | None, headers: Mapping[str, str]) -> Iterator[Call]:
     step = _rows_per_request(table.num_columns, table.num_rows, most_cells)
     for start in range(0, max(table.num_rows, 1), step):
         content = stream_of(table.slice(start, step))
@@ -118,7 +122,7 @@ def _calls(
             "POST",
             "/predict",
             question.parameters,
-            headers={"Content-Type": ARROW, **_accept(True), **more},
+            headers={"Content-Type": ARROW, **_accept(True), **headers},
             open_content=_opener(content),
             is_repeatable=True,
             first_row=start,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from bristlecone.calls import Call, Steps, get, item, pages
+from bristlecone.calls import Call, Steps, get, item_path, pages
 from bristlecone.errors import JobFailed
 from bristlecone.frames import as_file
 from bristlecone.progress import Progress
@@ -133,8 +133,8 @@ def sweep_report(sweep_id: str) -> Steps[SweepReport]:
 
 def set_alias(name: str, model: str) -> Steps[None]:
     """Let an alias point at the model that a reference means now."""
-    found = (yield get(item("/models", model))).json
-    yield Call("PUT", item("/aliases", name), json={"model_id": found["id"]})
+    found = (yield get(item_path("/models", model))).json
+    yield Call("PUT", item_path("/aliases", name), json={"model_id": found["id"]})
 
 
 def aliases() -> Steps[dict[str, str]]:

@@ -100,12 +100,9 @@ def _param_json(value: Any) -> Any:
     """Return a parameter as JSON: a mapping becomes pairs because its keys may be numbers, a random generator null."""
     if isinstance(value, np.floating):  # also long doubles, which no type of Python holds
         return float(value)
-    if hasattr(value, "to_pylist"):  # of Arrow
-        return value.to_pylist()
-    if hasattr(value, "to_list"):  # of polars and pandas
-        return _param_json(value.to_list())
-    if hasattr(value, "tolist"):  # arrays and numbers of NumPy, and columns of pandas, whose own JSON has their index
-        return _param_json(value.tolist())
+    for conversion in ("to_pylist", "to_list", "tolist"):  # of Arrow, of polars and pandas, and of NumPy
+        if hasattr(value, conversion):
+            return _param_json(getattr(value, conversion)())
     if hasattr(value, "to_json"):
         return value.to_json()
     if isinstance(value, Mapping):

@@ -11,7 +11,7 @@ from core.class_votes import winning_classes
 from core.exceptions import InvalidInput
 from core.monitoring import stop_point
 from core.validation.labels import class_codes, label_column, label_values
-from core.validation.misplaced_arguments import check_label_types, check_no_label_is_missing
+from core.validation.misplaced_arguments import check_equal_lengths, check_label_types, check_no_label_is_missing
 
 #: scikit-learn's metrics need at least two columns; a model of one class gets an empty second one.
 _MIN_COLUMNS = 2
@@ -58,8 +58,7 @@ def evaluate(estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None = None
     codes, n_unlisted = class_codes(order, y)
     n_classes = len(order) + n_unlisted
     votes = estimator.predict_proba(X)
-    if len(votes) != len(codes):
-        raise InvalidInput(f"X has {len(votes)} rows and y has {len(codes)} labels; the numbers must be equal.")
+    check_equal_lengths(len(votes), len(codes))
     probabilities = np.zeros((len(codes), max(n_classes, _MIN_COLUMNS)))
     probabilities[:, columns] = votes
     predicted = columns[winning_classes(votes)]

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.columns.column import Column
-from core.exceptions import InvalidInput
 from core.parameters import parameters_of
 from core.sklearn_protocols.html_representation import HtmlRepresentation
 from core.sklearn_protocols.metadata_routing import MetadataRouting
 from core.sklearn_protocols.nested_parameters import is_nested, nested_values, unknown_names, with_nested_values
 from core.validation.labels import EncodedLabels, class_codes, label_column, label_values
-from core.validation.misplaced_arguments import check_label_types
-from core.validation.training_data import row_weights
+from core.validation.misplaced_arguments import check_equal_lengths, check_label_types
+from core.validation.training_data import check_some_weight, row_weights
 
 
 class ClassifierContract(MetadataRouting, HtmlRepresentation):
@@ -106,11 +105,9 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
         predicted, given = self._winners(X), label_column(y)
         check_label_types(self.classes_, label_values(given))
         codes, _ = class_codes(self.classes_, given)
-        if len(codes) != len(predicted):
-            raise InvalidInput(f"X has {len(predicted)} rows and y has {len(codes)} labels; the numbers must be equal.")
+        check_equal_lengths(len(predicted), len(codes))
         weights = row_weights(sample_weight, len(codes))
-        if not weights.any():
-            raise InvalidInput("all rows have weight zero; at least one row needs a positive weight.")
+        check_some_weight(weights)
         return float(np.average(predicted == codes, weights=weights))
 
     def _check_is_fitted(self, attribute: str) -> None:

@@ -32,6 +32,12 @@ def check_order(X: Any, y: Any) -> None:
         )
 
 
+def check_equal_lengths(n_rows: int, n_labels: int) -> None:
+    """Raise InvalidInput unless there is one label for each row."""
+    if n_rows != n_labels:
+        raise InvalidInput(f"X has {n_rows} rows and y has {n_labels} labels; the numbers must be equal.")
+
+
 def check_no_label_is_missing(labels: Labels) -> None:
     """Raise InvalidInput if y (row,) contains None, NaN or a missing value of pandas."""
     missing = _missing_values(label_values(labels))

@@ -16,7 +16,7 @@ from core.kernels.row_scans import has_infinity, narrow_exactly
 from core.validation.categories import categorical_columns, encode_categories, fit_categories, values_are_codes
 from core.validation.feature_table import rows_like_training, training_rows
 from core.validation.labels import Codes, EncodedLabels, Labels, encode_labels, label_column, label_values
-from core.validation.misplaced_arguments import check_no_label_is_missing, check_order
+from core.validation.misplaced_arguments import check_equal_lengths, check_no_label_is_missing, check_order
 
 ClassWeight = Mapping[Hashable, float] | str | None
 
@@ -97,6 +97,12 @@ def row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     return weights
 
 
+def check_some_weight(weights: NDArray[np.float64]) -> None:
+    """Raise InvalidInput if all weights (row,) are 0."""
+    if not weights.any():
+        raise InvalidInput("all rows have weight zero; at least one row needs a positive weight.")
+
+
 def _scaled(
     sample_weights: NDArray[np.float64], class_weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
@@ -107,9 +113,8 @@ def _scaled(
     """
     with np.errstate(over="ignore", under="ignore"):
         weights = sample_weights * class_weights
+    check_some_weight(weights)
     largest = float(weights.max())
-    if largest == 0:
-        raise InvalidInput("all rows have weight zero; at least one row needs a positive weight.")
     if not MIN_TOTAL_WEIGHT <= largest * len(weights) <= MAX_TOTAL_WEIGHT:
         raise InvalidInput(
             f"the largest of the {len(weights)} weights is {largest:g}; multiplied by the number of rows it must be "
@@ -129,8 +134,7 @@ def _checked_rows(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], Labels]
     check_order(X, y)
     X = training_rows(estimator, X)
     y = label_column(y)
-    if y.shape[0] != X.shape[0]:
-        raise InvalidInput(f"X has {X.shape[0]} rows and y has {y.shape[0]} labels; the numbers must be equal.")
+    check_equal_lengths(len(X), len(y))
     values = label_values(y)
     check_no_label_is_missing(y)
     if values.dtype.kind == "f":
