@@ -54,13 +54,19 @@ def _plain_number_encoder(column: Column) -> Callable[[str], float | CellFault]:
     is_number, nulls = compiled_number(column.reading).fullmatch, column.reading.null_numbers
 
     def encode(text: str) -> float | CellFault:
-        if is_number(text):
-            number = float(text)
-            if math.isfinite(number) and number not in nulls:
-                return number
-        return encode_cell(column, text)
+        number = _float(text) if is_number(text) else None
+        return encode_cell(column, text) if number is None or number in nulls else number
 
     return encode
+
+
+def _float(number: str) -> float | None:
+    """Return a finite number, None for others and for signs that `float` does not read."""
+    try:
+        value = float(number)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def _finite(cell: int | float) -> float | CellFault:

@@ -41,6 +41,8 @@ DECIMAL_MARKS = (".", ",")
 THOUSANDS_MARKS = {"": "", ",": ",", ".": ".", " ": " \u00a0\u2009\u202f", "'": "'\u2019"}
 #: The minus of typeset tables, which stands for the hyphen.
 MINUS_SIGN = "\u2212"
+#: Signs of negative numbers, "(12)" of accounts among them, and what `float` reads in their place.
+_SIGNS = str.maketrans({MINUS_SIGN: "-", "(": "-", ")": None})
 _MOST_NULLS = 1000
 
 
@@ -159,7 +161,7 @@ def number_pattern(reading: TextReading) -> str:
     mantissa = rf"(?:(?:0|[1-9][0-9]*{grouped})(?:{decimal}[0-9]*)?|{decimal}[0-9]+)"
     percent = "[ \u00a0\u202f]?%" if reading.percent else ""
     sign = f"[+{MINUS_SIGN}-]?"
-    return rf"^{sign}{mantissa}(?:[eE]{sign}[0-9]+)?{percent}$"
+    return rf"^(?:{sign}{mantissa}(?:[eE]{sign}[0-9]+)?{percent}|\({mantissa}{percent}\))$"
 
 
 @lru_cache(maxsize=256)
@@ -172,10 +174,12 @@ def number_of_text(text: str, reading: TextReading) -> float | None:
     """Return a finite number as `parse_numbers` reads it, None if the text is something else."""
     if not compiled_number(reading).fullmatch(text):
         return None
-    digits = text.rstrip("%\u00a0\u202f ") if reading.percent else text
+    digits = text.translate(_SIGNS)
+    if reading.percent:
+        digits = digits.rstrip("%\u00a0\u202f ")
     for mark in THOUSANDS_MARKS[reading.thousands]:
         digits = digits.replace(mark, "")
-    number = float(digits.replace(reading.decimal, ".").replace(MINUS_SIGN, "-"))
+    number = float(digits.replace(reading.decimal, "."))
     if not math.isfinite(number):
         return None
     return number / 100.0 if reading.percent else number

@@ -50,9 +50,10 @@ def without_null_numbers(numbers: pa.Array, reading: TextReading) -> pa.Array:
 def parse_numbers(texts: pa.Array, reading: TextReading = DEFAULT_READING) -> ParsedTexts:
     """Return texts as finite float64.
 
-    A number has an optional sign, digits with or without a decimal mark, and an optional exponent. Groups of three
-    digits are separated everywhere or nowhere. Digits with a leading zero (01234) are a code, not a number.
-    Hexadecimal numbers, infinity and numbers beyond the range of float64 are invalid.
+    A number has an optional sign, digits with or without a decimal mark, and an optional exponent; one in parentheses,
+    without sign and exponent, is negative. Groups of three digits are separated everywhere or nowhere. Digits with a
+    leading zero (01234) are a code, not a number. Hexadecimal numbers, infinity and numbers beyond the range of
+    float64 are invalid.
     """
     cleaned = clean_texts(texts, reading.nulls)
     matches = pc.match_substring_regex(cleaned, number_pattern(reading))
@@ -77,8 +78,9 @@ def _plain(numbers: pa.Array, reading: TextReading) -> pa.Array:
 
 
 def with_hyphens(numbers: pa.Array) -> pa.Array:
-    """Return the texts of numbers with a hyphen in place of the minus of typeset tables."""
-    return pc.replace_substring(numbers, MINUS_SIGN, "-")
+    """Return the texts of numbers with a hyphen in place of other signs of negative numbers."""
+    signed = pc.replace_substring_regex(numbers, f"[({MINUS_SIGN}]", "-")
+    return pc.replace_substring(signed, ")", "")
 
 
 def parse_booleans(texts: pa.Array, reading: TextReading = DEFAULT_READING) -> ParsedTexts:

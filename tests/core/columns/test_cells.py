@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core import Column, ColumnKind, TextReading
-from core.columns.cells import CellFault, encode_cell
+from core.columns.cells import CellFault, encode_cell, text_encoder
 
 COLUMNS = (
     Column("plain", ColumnKind.NUMERIC),
@@ -57,9 +57,11 @@ def in_column(column, cell):
 @example(COLUMNS[3], "0")
 def test_texts(column, text):
     np.testing.assert_equal(encode_cell(column, text), in_column(column, text))
+    if text is not None:
+        np.testing.assert_equal(text_encoder(column)(text), encode_cell(column, text))
 
 
-NUMERALS = st.from_regex(r"[+-]?[0-9.,%]{1,9}( ?%)?(e-?[0-9]{1,3})?", fullmatch=True)
+NUMERALS = st.from_regex("[+\u2212(-]?[0-9.,%]{1,9}( ?%)?(e[\u2212-]?[0-9]{1,3})?[)]?", fullmatch=True)
 DATES = st.from_regex(
     r"(0000|20[0-9]{2})-[0-3][0-9]-[0-3][0-9]([T ][0-2][0-9]:[0-6][0-9](:[0-6][0-9])?)?", fullmatch=True
 )
@@ -67,8 +69,12 @@ DATES = st.from_regex(
 
 @settings(deadline=None)
 @given(st.sampled_from(COLUMNS[:4]), NUMERALS)
+@example(COLUMNS[0], "\u22125")
+@example(COLUMNS[0], "(5)")
+@example(COLUMNS[1], "(1,234.5 %)")
 def test_numerals(column, text):
     np.testing.assert_equal(encode_cell(column, text), in_column(column, text))
+    np.testing.assert_equal(text_encoder(column)(text), encode_cell(column, text))
 
 
 @settings(deadline=None)

@@ -43,6 +43,7 @@ def test_other_texts_can_mean_missing():
         ("1.2e6", 1.2e6),
         ("\u22125.5", -5.5),
         ("\u22125e\u22121", -0.5),
+        ("(12.5)", -12.5),
         ("1E-3", 1e-3),
         ("0", 0),
         (" 7 ", 7),
@@ -54,7 +55,7 @@ def test_plain_numbers(text, value):
 
 @pytest.mark.parametrize(
     "text",
-    ["01234", "00", "-007", "01.5", "0x1f", "inf", "-Infinity", "1e999", "1_000", "1,5", "12 %", "1 2", "e5", ".", "x"],
+    ["01234", "00", "-007", "01.5", "0x1f", "inf", "-Infinity", "1e999", "1_000", "1,5", "12 %", "1 2", "e5", ".", "x", "(-1)", "(1", "1)", "()", "(1e2)"],
 )
 def test_texts_that_are_not_plain_numbers(text):
     assert numbers([text]) == ["invalid"]
