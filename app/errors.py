@@ -113,6 +113,12 @@ def few_errors(errors: Iterable[FieldError]) -> list[FieldError]:
     return listed
 
 
+def further_faults(number: int, or_more: bool = False) -> str:
+    """Return the note behind the first fault that a message names, nothing if there are no others."""
+    faults = "fault" if number == 1 and not or_more else "faults"
+    return f" ({number}{' or more' if or_more else ''} further {faults})" if number else ""
+
+
 class ServiceError(Exception):
     """Error of a request. `detail` names the value, the rule and how to solve the problem."""
 

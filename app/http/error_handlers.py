@@ -19,7 +19,7 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from app.errors import FieldError, Invalid, ServiceError, StorageFull, few_errors, shortened
+from app.errors import FieldError, Invalid, ServiceError, StorageFull, few_errors, further_faults, shortened
 from app.http.answered_error import answered_error
 from app.http.errors import DatabaseUnavailable
 from app.http.route_needs import known_routes
@@ -107,8 +107,7 @@ def _request_validation_error(request: Request, error: Exception) -> JSONRespons
     assert isinstance(error, RequestValidationError)
     errors, n_errors = field_errors(error.errors(), error.body)
     first, others = errors[0], n_errors - 1
-    more = f" ({others} further faults; see errors)" if others else ""
-    detail = f"At {first.pointer}: {first.detail.removesuffix('.')}{more}."
+    detail = f"At {first.pointer}: {first.detail.removesuffix('.')}{further_faults(others)}."
     return problem_response(422, Invalid.code, Invalid.title, detail, errors)
 
 

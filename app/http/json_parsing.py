@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from app.errors import DuplicateKey, FieldError, Invalid, InvalidJson, NestedTooDeeply, pointer_token
+from app.errors import DuplicateKey, FieldError, Invalid, InvalidJson, NestedTooDeeply, further_faults, pointer_token
 
 #: Levels of lists and objects. Requests have fewer than ten.
 MAX_DEPTH = 64
@@ -84,7 +84,7 @@ def _refuse_repeated(document: Any, duplicate: type[Invalid]) -> None:
         errors.append(FieldError(pointer, f"{name!r:.100} occurs twice; give it once"))
         if len(errors) == _MAX_REPORTED:
             break
-    more = f" ({len(errors) - 1} further faults are listed in errors)" if len(errors) > 1 else ""
+    more = further_faults(len(errors) - 1, or_more=len(errors) == _MAX_REPORTED)
     raise duplicate(f"At {errors[0].pointer}: {errors[0].detail}{more}.", errors)
 
 

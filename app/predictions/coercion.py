@@ -165,7 +165,10 @@ class _CellReader:
             self._faults.add(kind, pointer, f"{shown(cell)} is not a {noun}; {column.rule}")
         elif self._leniency.on_unknown == "error":
             known = some_of(column.categories or ())
-            detail = f"the category {shown(cell)} did not occur in training; the categories are {known}"
+            detail = (
+                f"the category {shown(cell)} did not occur in training; give one of {known}, or set on_unknown=missing "
+                "to treat all unknown categories as missing"
+            )
             self._faults.add(UnknownCategory, pointer, detail)
 
     def _absent(self, column: Column, i: int | None) -> float:

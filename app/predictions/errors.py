@@ -11,7 +11,16 @@ ServiceError
     └── about a value          UnknownCategory, NotANumber, NotADate
 """
 
-from app.errors import Conflict, FieldError, Invalid, NotFound, StoredFileMissing, TooLarge, pointer_token
+from app.errors import (
+    Conflict,
+    FieldError,
+    Invalid,
+    NotFound,
+    StoredFileMissing,
+    TooLarge,
+    further_faults,
+    pointer_token,
+)
 
 #: Limits the size of an error response; a file in which every cell is wrong would otherwise get one of its own size.
 MAX_REPORTED = 20
@@ -99,9 +108,7 @@ class Faults:
         if not self._errors:
             return
         first, others = self._errors[0], len(self._errors) - 1
-        more = (
-            "" if others == 0 else f" ({others}{' or more' if self.full else ''} further faults are listed in errors)"
-        )
+        more = further_faults(others, or_more=self.full)
         raise self._kinds[0](f"At {first.pointer}: {first.detail}{more}.", self._errors)
 
 

@@ -82,6 +82,7 @@ def test_outputs_and_parameters(client):
         ({"inputs": [AGE, JOB], "parameters": {"extra": 1}}, "extra is 1; it must be 'error' or 'ignore'"),
         ({"inputs": [1]}, "1 is not a tensor"),
         ({"rows": []}, "inputs is missing"),
+        ({"inputs": [AGE, {**JOB, "data": ["pilot", "x", "skilled"]}]}, "categories as missing (1 further fault)."),
     ],
 )
 def test_errors_have_the_form_of_the_protocol(client, changes, message):

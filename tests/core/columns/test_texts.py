@@ -55,7 +55,28 @@ def test_plain_numbers(text, value):
 
 @pytest.mark.parametrize(
     "text",
-    ["01234", "00", "-007", "01.5", "0x1f", "inf", "-Infinity", "1e999", "1_000", "1,5", "12 %", "1 2", "e5", ".", "x", "(-1)", "(1", "1)", "()", "(1e2)"],
+    [
+        "01234",
+        "00",
+        "-007",
+        "01.5",
+        "0x1f",
+        "inf",
+        "-Infinity",
+        "1e999",
+        "1_000",
+        "1,5",
+        "12 %",
+        "1 2",
+        "e5",
+        ".",
+        "x",
+        "(-1)",
+        "(1",
+        "1)",
+        "()",
+        "(1e2)",
+    ],
 )
 def test_texts_that_are_not_plain_numbers(text):
     assert numbers([text]) == ["invalid"]
