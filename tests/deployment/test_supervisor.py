@@ -1,6 +1,5 @@
 """`bristlecone serve`: start, restart, rejected starts and shutdown."""
 
-import os
 import signal
 import stat
 import subprocess
@@ -17,10 +16,13 @@ from app.operations.supervisor import serve
 from tests.conftest import make_settings
 from tests.service_process import (
     RunningService,
+    command_line,
     free_port,
     responds,
+    send_signal,
     service_environment,
     service_processes,
+    wait_for_no_process,
     wait_until,
 )
 
@@ -75,8 +77,8 @@ class TestRunning:
     def test_killed_process_is_restarted(self, service: RunningService, part: str) -> None:
         wait_until(lambda: service.processes(part), 30, f"{part} running")
         before = {process.pid for process in service.processes(part)}
-        for pid in before:
-            os.kill(pid, signal.SIGKILL)
+        for process in service.processes(part):
+            send_signal(process, signal.SIGKILL)
 
         def is_restarted() -> bool:
             after = {process.pid for process in service.processes(part)}
@@ -109,7 +111,7 @@ class TestStarting:
     def test_a_stop_while_kernels_are_compiled_leaves_no_process(self, starting: "Starting") -> None:
         starting.wait_for("workers.background_compilation")
         assert starting.stop() == 0
-        assert service_processes(starting.home) == []
+        wait_for_no_process(starting.home)
 
 
 @dataclass
@@ -124,7 +126,7 @@ class Starting:
         """Return the first process whose command contains `part`."""
 
         def found() -> psutil.Process | None:
-            processes = [one for one in service_processes(self.home) if part in " ".join(one.cmdline())]
+            processes = [one for one in service_processes(self.home) if part in " ".join(command_line(one))]
             return processes[0] if processes else None
 
         found_process: psutil.Process = wait_until(found, 60, part)
@@ -183,4 +185,4 @@ class TestStopping:
         assert service.process is not None
         service.process.terminate()
         assert service.process.wait(60) == 0
-        assert service_processes(service.home) == []
+        wait_for_no_process(service.home)

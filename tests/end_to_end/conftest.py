@@ -12,7 +12,7 @@ from tests.service_process import RunningService
 
 #: Jobs of a killed worker return to the queue within seconds instead of the default twenty.
 QUICK_LEASES = {
-    "BRISTLECONE_LEASE_SECONDS": "2",
+    "BRISTLECONE_LEASE_SECONDS": "4",
     "BRISTLECONE_RENEW_INTERVAL_SECONDS": "0.2",
     "BRISTLECONE_UPKEEP_INTERVAL_SECONDS": "0.3",
     "BRISTLECONE_RETRY_DELAY_SECONDS": "0.1",

@@ -8,6 +8,7 @@ import pytest
 
 from tests.end_to_end.conftest import on_one
 from tests.end_to_end.test_main_job import upload, wait_for_progress
+from tests.end_to_end.test_survival import signal_workers
 from tests.service_process import RunningService
 
 pytestmark = [pytest.mark.slow, on_one("postgresql")]
@@ -70,8 +71,7 @@ def test_killed_worker_costs_one_attempt(service: RunningService, dataset: dict[
     uninterrupted = completed_audit(service, submit(service, dataset, model=LONG, seed=5)["id"])
     job = submit(service, dataset, model=LONG, seed=5)
     wait_for_progress(service, job["id"])
-    for process in service.processes("workers"):
-        process.send_signal(signal.SIGKILL)
+    signal_workers(service, signal.SIGKILL)
     retried = completed_audit(service, job["id"])
     assert service.request("GET", f"/jobs/{job['id']}")[1]["attempt"] == 2
     assert {**retried, "id": ""} == {**uninterrupted, "id": ""}

@@ -9,6 +9,7 @@ import pytest
 import core
 from tests.end_to_end.conftest import on_one
 from tests.end_to_end.test_main_job import ROW, artifact, submit, trained_model, upload, wait_for_progress
+from tests.end_to_end.test_survival import signal_workers
 from tests.service_process import RunningService
 
 pytestmark = [pytest.mark.slow, on_one("sqlite")]
@@ -80,8 +81,7 @@ def test_killed_worker_costs_one_attempt(service: RunningService, dataset: dict[
     uninterrupted = artifact(service, trained_model(service, finished))
     job = submit(service, dataset, **request)
     wait_for_progress(service, job["id"])
-    for process in service.processes("workers"):
-        process.send_signal(signal.SIGKILL)
+    signal_workers(service, signal.SIGKILL)
     finished = service.wait_for_job(job["id"])
     assert finished["attempt"] == 2
     assert artifact(service, trained_model(service, finished)) == uninterrupted

@@ -64,6 +64,11 @@ def _filled(disk: Path, n_free: int) -> Iterator[None]:
         ballast.unlink()
 
 
+def _wait_for_removed_staging(service: RunningService) -> None:
+    """Wait until no staged file is left: they are removed after the commit that ends the job."""
+    wait_until(lambda: not list((service.home / "staging").iterdir()), 30, "staged files being removed")
+
+
 def _files(service: RunningService) -> set[Path]:
     return {path for name in ("datasets", "artifacts", "staging") for path in (service.home / name).iterdir()}
 
@@ -87,6 +92,7 @@ INLINE = {"data": {"columns": {"x": [1, 2] * 50, "y": [0, 1] * 50}, "target": "y
 
 def test_a_disk_that_is_nearly_full(service: RunningService, disk: Path, dataset: dict[str, Any]) -> None:
     undisturbed = trained_model(service, service.wait_for_job(submit(service, dataset, model=FOREST, name="a")["id"]))
+    _wait_for_removed_staging(service)
     files = _files(service)
     assert service.request("GET", "/readyz")[0] == 200
     with _filled(disk, MIN_FREE // 2):
@@ -107,7 +113,7 @@ def test_a_disk_that_is_nearly_full(service: RunningService, disk: Path, dataset
     assert job["attempt"] == 1
     assert artifact(service, model) == artifact(service, undisturbed)
     wait_until(lambda: service.request("GET", "/readyz")[0] == 200, 10, "readiness")
-    assert {path.suffix for path in (service.home / "staging").iterdir()} == set()
+    _wait_for_removed_staging(service)
 
 
 def test_a_large_upload_is_refused_before_it_is_sent(service: RunningService, disk: Path) -> None:

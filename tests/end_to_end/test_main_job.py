@@ -115,7 +115,8 @@ def test_running_job_can_be_cancelled(service: RunningService, dataset: dict[str
     job = submit(service, dataset, name="never-made", model=LONG_MODEL)
     wait_for_progress(service, job["id"])
     status, cancelled = service.request("POST", f"/jobs/{job['id']}/cancel")
-    assert (status, cancelled["state"]) == (202, "cancelling")
+    assert status == 202
+    assert cancelled["state"] in ("cancelling", "cancelled")
     assert service.wait_for_job(job["id"], 20)["state"] == "cancelled"
     assert service.request("GET", "/models?name=never-made")[1]["items"] == []
     assert service.request("POST", f"/jobs/{job['id']}/cancel")[0] == 202

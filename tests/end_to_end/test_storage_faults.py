@@ -1,5 +1,6 @@
 """Large requests, lost messages and killed uploads on a running service: nobody else waits, and nothing is lost."""
 
+import signal
 import socket
 import threading
 import time
@@ -12,7 +13,7 @@ import redis
 
 from tests.end_to_end.conftest import service_on
 from tests.end_to_end.test_main_job import LONG_MODEL, submit, upload, wait_for_progress
-from tests.service_process import RunningService, responds, wait_until
+from tests.service_process import RunningService, responds, send_signal, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,7 @@ def _wide_table(n_columns: int, n_rows: int) -> dict[str, list[Any]]:
 
 
 def test_a_large_request_keeps_no_other_waiting(service: RunningService, dataset: dict[str, Any]) -> None:
-    """Other requests are answered and leases of 2 s are renewed while 3 MB of inline data are read."""
+    """Other requests are answered and leases of 4 s are renewed while 3 MB of inline data are read."""
     running = submit(service, dataset, model=LONG_MODEL | {"n_estimators": 9000}, evaluation={"kind": "none"})
     wait_for_progress(service, running["id"])
     inline = {"data": {"columns": _wide_table(4000, 90), "target": "y"}, "model": {"kind": "tree"}}
@@ -93,7 +94,7 @@ def test_a_killed_upload_leaves_no_file(service: RunningService) -> None:
         connection.sendall(head.encode() + b"1,0\n" * 1_000_000)
         wait_until(lambda: any(path.suffix != ".lock" for path in staging.iterdir()), 30, "a staged file")
         for process in service.processes("app.cli api"):
-            process.kill()
+            send_signal(process, signal.SIGKILL)
         wait_until(lambda: list(staging.iterdir()) == [], 120, "staged files being removed")
     wait_until(lambda: responds(f"{service.url}/healthz"), 60, "the API being restarted")
     assert service.request("GET", "/datasets?name=killed")[1]["items"] == []

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.test_main_job import LONG_MODEL, artifact, submit, trained_model, upload, wait_for_progress
-from tests.service_process import RunningService, wait_until
+from tests.service_process import RunningService, send_signal, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ def signal_workers(service: RunningService, number: signal.Signals) -> None:
     workers = service.processes("workers")
     assert workers
     for process in workers:
-        process.send_signal(number)
+        send_signal(process, number)
 
 
 def test_killed_worker_costs_one_attempt(
@@ -59,7 +59,7 @@ def test_job_is_accepted_and_run_after_the_broker_was_killed(service: RunningSer
     redis = service.processes("redis-server")
     assert redis
     for process in redis:
-        process.kill()
+        send_signal(process, signal.SIGKILL)
     job = submit(service, dataset, model={"kind": "tree"})
     assert service.wait_for_job(job["id"])["state"] == "succeeded"
     wait_until(lambda: service.request("GET", "/readyz")[0] == 200, 30, "readiness after the broker was killed")
@@ -69,7 +69,7 @@ def test_job_continues_when_the_api_is_killed(service: RunningService, dataset: 
     job = submit(service, dataset, **REQUEST)
     wait_for_progress(service, job["id"])
     for process in service.processes("app.cli api") or service.processes(" api"):
-        process.kill()
+        send_signal(process, signal.SIGKILL)
     wait_until(lambda: _is_healthy(service), 60, "the API to restart")
     finished = service.wait_for_job(job["id"])
     assert (finished["state"], finished["attempt"]) == ("succeeded", 1)

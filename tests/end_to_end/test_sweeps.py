@@ -104,7 +104,8 @@ def test_cancelling_a_sweep_stops_every_cell(service: RunningService, dataset: d
     sweep_id = submit(service, dataset, **LONG)
     wait_for_fits(service, sweep_id)
     status, job = service.request("POST", f"/jobs/{sweep_id}/cancel")
-    assert (status, job["state"]) == (202, "cancelling")
+    assert status == 202
+    assert job["state"] in ("cancelling", "cancelled")
     assert {cell["state"] for cell in cell_jobs(service, sweep_id)} <= {"cancelling", "cancelled"}
     sweep = finished_sweep(service, sweep_id)
     assert (sweep["state"], {cell["state"] for cell in sweep["cells"]}) == ("cancelled", {"cancelled"})

@@ -44,13 +44,13 @@ class TestHeads:
             assert is_closed(connection)
 
     def test_silence_after_a_request_ends_the_connection(self, settings: Settings) -> None:
-        with real_server(settings, **SHORT) as server, server.connect() as connection:
+        with real_server(settings, keep_alive_seconds=0.3) as server, server.connect() as connection:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert read_answer(connection).status == 200
             assert is_closed(connection)
 
     def test_half_a_second_head_ends_in_408(self, settings: Settings) -> None:
-        with real_server(settings, **SHORT) as server, server.connect() as connection:
+        with real_server(settings, header_seconds=2.0) as server, server.connect() as connection:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert read_answer(connection).status == 200
             connection.sendall(b"GET /hea")
@@ -107,7 +107,7 @@ class TestBodies:
             assert received.startswith(b"HTTP/1.1 408")
 
     def test_the_time_of_the_service_does_not_count(self, settings: Settings) -> None:
-        with real_server(settings, **SHORT) as server:
+        with real_server(settings, **{**SHORT, "header_seconds": 0.9}) as server:
             router = APIRouter()
 
             @router.post("/slow")
@@ -119,7 +119,7 @@ class TestBodies:
             assert server.exchange(_post("/slow", 4, b"1234")).status == 200
 
     def test_a_body_that_nobody_reads_ends_the_connection(self, settings: Settings) -> None:
-        with real_server(settings, **SHORT) as server, server.connect() as connection:
+        with real_server(settings, body_idle_seconds=0.3) as server, server.connect() as connection:
             connection.sendall(_post("/nowhere", 10**7))
             assert read_answer(connection).status == 404
             assert is_closed(connection)
@@ -160,7 +160,7 @@ class TestClientsThatLeave:
     def test_make_one_line_in_the_log(
         self, settings: Settings, caplog: pytest.LogCaptureFixture, path: str, media_type: str
     ) -> None:
-        with real_server(settings) as server:
+        with real_server(settings, stop_seconds=30) as server:
             logging.getLogger().addHandler(caplog.handler)  # the application has removed it
             with server.connect() as connection:
                 connection.sendall(_post(path, 10**6, b"--b\r\n").replace(b"application/json", media_type.encode()))
@@ -172,7 +172,7 @@ class TestClientsThatLeave:
         assert not list(settings.staging_folder.iterdir())
 
     def test_that_takes_nothing_of_its_answer_is_cut_off(self, settings: Settings) -> None:
-        with real_server(settings, **SHORT) as server:
+        with real_server(settings, body_idle_seconds=0.3) as server:
             router = APIRouter()
 
             @router.get("/large")
@@ -182,7 +182,8 @@ class TestClientsThatLeave:
             server.app.include_router(router)
             with server.connect() as connection:
                 connection.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
-                time.sleep(2)
+                wait_until(lambda: server.connections, 60, "the connection being accepted")
+                wait_until(lambda: not server.connections, 60, "the connection being cut off")
                 assert read_answer(connection).status == 0
 
 

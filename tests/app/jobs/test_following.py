@@ -207,7 +207,7 @@ def test_waiting_requests_hold_no_threads_and_are_bounded(
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_streams_end_when_the_server_stops(settings: Settings, broker_url: str, context: ServiceContext) -> None:
     broker = settings.broker.model_copy(update={"url": broker_url})
-    with real_server(settings.model_copy(update={"broker": broker})) as server:
+    with real_server(settings.model_copy(update={"broker": broker}), stop_seconds=30) as server:
         stream = follow(server, make_job(context))
         next(iter(stream))
     # A stream that was cut off would raise IncompleteRead.

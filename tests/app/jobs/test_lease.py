@@ -6,7 +6,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from app.context import ServiceContext
 from app.datasets.errors import DatasetInUse
@@ -16,7 +16,7 @@ from app.jobs.lease import Claim
 from app.jobs.recovery import take_back_lapsed
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
-from app.jobs.tables import JobEventRow
+from app.jobs.tables import JobEventRow, JobRow
 from app.settings import JobSettings
 from app.storage.database import reading, writing
 from tests.factories import job, make_job
@@ -87,9 +87,10 @@ class TestClaim:
         claimed = _claim(context, job_id)
         assert claimed is not None
         with writing(context.sessions) as session:
-            assert state_machine.requeue(session, job_id, fence=claimed.attempt, delay_seconds=0.3)
+            assert state_machine.requeue(session, job_id, fence=claimed.attempt, delay_seconds=60.0)
         assert _claim(context, job_id) is None
-        time.sleep(0.4)
+        with writing(context.sessions) as session:
+            session.execute(update(JobRow).values(not_before_epoch=JobRow.not_before_epoch - 60.0))
         assert _claim(context, job_id) is not None
 
 
