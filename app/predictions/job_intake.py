@@ -82,9 +82,15 @@ class JobIntake:
             **asdict(parameters.leniency),
         }
         if dataset is not None:
+            self._check_first_rows(child, described, served)
             return PredictSpec(dataset_id=dataset.id, n_rows=dataset.n_rows, **common), None
         rows, n_rows = self._staged(child, described, served)
         return PredictSpec(rows_sha256=rows.sha256, n_rows=n_rows, **common), rows
+
+    def _check_first_rows(self, child: RemoteRows, described: DescribedRows, served: ServedModel) -> None:
+        """Raise what the job would fail with because of the columns of a data set, or of its first rows."""
+        with staged_path(self._settings.staging_folder, "rows", ".encoded") as out:
+            child.encode(described.source, served.encoder, described.parameters.leniency, out, max_rows=0)
 
     def _staged(self, child: RemoteRows, described: DescribedRows, served: ServedModel) -> tuple[StagedFile, int]:
         """Return the staged file of the rows, which is discarded when the answer was sent, and their number."""

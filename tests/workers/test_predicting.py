@@ -179,11 +179,22 @@ def test_a_data_set(client: TestClient, caplog: pytest.LogCaptureFixture) -> Non
     assert client.delete(f"/datasets/{dataset.id}").json()["code"] == "dataset_in_use"
     run(client, made)
     assert client.get(f"/jobs/{made['id']}/result").json() == client.post("/predict", json=body).json()
-    refused = client.post("/predict", json={**body, "on_unknown": "error"}, headers=ASYNC).json()
-    failed = run(client, refused)
+    refused = client.post("/predict", json={**body, "on_unknown": "error"}, headers=ASYNC)
+    assert (refused.status_code, refused.json()["code"]) == (422, "unknown_category")
+    assert [error["pointer"] for error in refused.json()["errors"]] == [f"/columns/job/{i}" for i in range(1, 20, 4)]
+
+
+def test_faults_of_later_rows_of_a_data_set(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    """Only its first rows are checked before the job is queued."""
+    context = client.app.state.context
+    make_trained_model(context)
+    jobs = ["skilled"] * 70_000 + ["pilot", "unskilled"] * 2
+    store_columns(context, {"job": jobs, "age": [41] * len(jobs), "y": ["a", "b"] * (len(jobs) // 2)}, name="long")
+    made = client.post("/predict", json={"model": "credit-risk", "dataset_id": "long"}, headers=ASYNC).json()
+    failed = run(client, made)
     assert (failed["state"], failed["error"]["code"]) == ("failed", "unknown_category")
-    assert failed["error"]["message"].startswith("/columns/job/1: the category 'pilot'")
-    assert "; /columns/job/5: the category 'pilot'" in failed["error"]["message"]
+    assert failed["error"]["message"].startswith("/columns/job/70000: the category 'pilot'")
+    assert "; /columns/job/70002: the category 'pilot'" in failed["error"]["message"]
     assert not [record for record in caplog.records if record.exc_info], "the user is at fault"
 
 
