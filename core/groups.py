@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput, TooFewGroups
 from core.kernels.random_state import bootstrap_counts
+from core.missing_values import missing_values
 
 Groups = NDArray[np.int64]  # (row,), numbers 0..n-1
 
@@ -27,7 +28,7 @@ def encode_groups(groups: Any, n_rows: int) -> Groups | None:
     values = _values(groups)
     if values.shape != (n_rows,):
         raise InvalidInput(f"groups has shape {values.shape}; it must have one group per row, ({n_rows},).")
-    missing = np.flatnonzero(_is_missing(values))
+    missing = np.flatnonzero(missing_values(values))
     if len(missing):
         raise InvalidInput(
             f"groups is missing in {len(missing)} of {n_rows} rows, the first of which is row {missing[0]}; every row "
@@ -151,25 +152,6 @@ def _class_counts(codes: NDArray[np.integer[Any]], groups: Groups) -> _ClassCoun
     pairs, counts = np.unique(groups * n_classes + codes, return_counts=True)
     starts = np.searchsorted(pairs, np.arange(n_groups + 1) * n_classes)
     return _ClassCounts(starts, pairs % n_classes, counts)
-
-
-def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    if values.dtype.kind in "fcmM":
-        return np.asarray(np.isnat(values) if values.dtype.kind in "mM" else np.isnan(values))
-    if values.dtype != object:
-        return np.zeros(len(values), dtype=bool)
-    return np.fromiter(map(_is_missing_value, values), dtype=bool, count=len(values))
-
-
-def _is_missing_value(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # the missing value of pandas
-        return True
-    except ValueError:  # an array, which is refused when it is numbered
-        return False
 
 
 def _by_first_row(values: NDArray[Any]) -> Groups:

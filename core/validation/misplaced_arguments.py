@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from core.exceptions import InvalidInput
+from core.missing_values import missing_values
 from core.validation.labels import EncodedLabels, Labels, label_values
 
 
@@ -40,7 +40,7 @@ def check_equal_lengths(n_rows: int, n_labels: int) -> None:
 
 def check_no_label_is_missing(labels: Labels) -> None:
     """Raise InvalidInput if y (row,) contains None, NaN or a missing value of pandas."""
-    missing = _missing_values(label_values(labels))
+    missing = missing_values(label_values(labels))
     if isinstance(labels, EncodedLabels) and missing.any():
         missing = missing[labels.codes]
     if not missing.any():
@@ -49,23 +49,6 @@ def check_no_label_is_missing(labels: Labels) -> None:
         f"y contains NaN or None in {missing.sum()} of {len(labels)} rows, the first of which is row "
         f"{missing.argmax()}; remove those rows, since every row needs a label."
     )
-
-
-def _missing_values(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    if labels.dtype.kind == "f":
-        return np.asarray(np.isnan(labels))
-    if labels.dtype.kind in "mM":
-        return np.asarray(np.isnat(labels))
-    if labels.dtype == object and any(map(_is_missing, set(labels.tolist()))):
-        return np.array([_is_missing(label) for label in labels.tolist()])
-    return np.zeros(len(labels), dtype=bool)
-
-
-def _is_missing(label: Any) -> bool:
-    try:
-        return label is None or bool(label != label)
-    except TypeError:  # the missing value of pandas has no truth value
-        return True
 
 
 def check_label_types(classes: NDArray[Any], labels: NDArray[Any]) -> None:

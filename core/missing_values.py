@@ -1,0 +1,28 @@
+"""Missing labels and groups: None, NaN, NaT and the missing value of pandas."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def missing_values(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values (row,) of any dtype are missing, boolean (row,)."""
+    if values.dtype.kind in "fc":
+        return np.asarray(np.isnan(values))
+    if values.dtype.kind in "mM":
+        return np.asarray(np.isnat(values))
+    if values.dtype != object:
+        return np.zeros(len(values), dtype=bool)
+    return np.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # the missing value of pandas has no truth value
+        return True
+    except ValueError:  # an array, which is refused elsewhere
+        return False
