@@ -55,13 +55,26 @@ def estimator_state(estimator: AnyClassifier, schema: Mapping[str, Any] | None) 
     kind = estimator_kind(estimator)
     if not hasattr(estimator, "classes_"):
         raise ArtifactError(f"this {type(estimator).__name__} is not fitted; call fit before it is saved.")
-    metadata = {
-        "kind": kind,
-        "params": {
-            p.name: _param_json(getattr(estimator, p.name))
-            for p in estimator_parameters(kind)
-            if p.name not in _NOT_STORED
-        },
+    metadata = {"kind": kind, "params": _params_json(estimator, kind)} | _fitted_json(estimator, schema)
+    if isinstance(estimator, BoostedClassifier):
+        metadata["boosted"] = booster_metadata(estimator)
+        return EstimatorState(metadata, estimator.trees_, [rule.outputs for rule in estimator.rules_])
+    if isinstance(estimator, AutoClassifier):
+        metadata["choice"] = choice_metadata(estimator)
+        ridge = estimator.kernel_ridge_
+        metadata["ridge_width"] = None if ridge is None else ridge.width
+        return EstimatorState(metadata, estimator.trees_, [], ridge_arrays(ridge))
+    return EstimatorState(metadata, estimator.trees_, [])
+
+
+def _params_json(estimator: AnyClassifier, kind: str) -> dict[str, Any]:
+    stored = [p.name for p in estimator_parameters(kind) if p.name not in _NOT_STORED]
+    return {name: _param_json(getattr(estimator, name)) for name in stored}
+
+
+def _fitted_json(estimator: AnyClassifier, schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what all kinds of estimators have learned beside their trees."""
+    return {
         "loss": estimator.loss_.to_json(),
         "classes": _classes_json(estimator.classes_),
         "n_features": estimator.n_features_in_,
@@ -75,15 +88,6 @@ def estimator_state(estimator: AnyClassifier, schema: Mapping[str, Any] | None) 
         "left_out": list(estimator.left_out_),
         "schema": dict(schema) if schema is not None else getattr(estimator, "schema_", None),
     }
-    if isinstance(estimator, BoostedClassifier):
-        metadata["boosted"] = booster_metadata(estimator)
-        return EstimatorState(metadata, estimator.trees_, [rule.outputs for rule in estimator.rules_])
-    if isinstance(estimator, AutoClassifier):
-        metadata["choice"] = choice_metadata(estimator)
-        ridge = estimator.kernel_ridge_
-        metadata["ridge_width"] = None if ridge is None else ridge.width
-        return EstimatorState(metadata, estimator.trees_, [], ridge_arrays(ridge))
-    return EstimatorState(metadata, estimator.trees_, [])
 
 
 def _names(estimator: AnyClassifier) -> list[str] | None:
