@@ -69,7 +69,7 @@ class Encoder:
         stored = [self._feature(profile, values) for profile, values in zip(self.features, converted, strict=False)]
         roles = converted[len(stored) : -1]
         stored += [
-            values.cast(pa.float64()) if role == WEIGHT else as_text(values)
+            values.cast(pa.float64(), safe=False) if role == WEIGHT else as_text(values)
             for role, values in zip(self.roles, roles, strict=True)
         ]
         return pa.record_batch([*stored, self._target(converted[-1])], schema=self.schema)

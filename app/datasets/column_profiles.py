@@ -32,6 +32,8 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 _BINS = 30
 #: Whole numbers over so short a range have a bin each.
 _MAX_UNIT_BINS = 50
+#: Beyond it, float64 has no numbers between whole ones.
+_LARGEST_UNIT_BIN = 2.0**52
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def _profile(feature: Mapping[str, Any], values: pa.ChunkedArray, classes: _Clas
     known = {key: feature.get(key) for key in ("name", "kind", "reason", "missing", "distinct", "min", "max", "mean")}
     if pa.types.is_string(values.type) or feature["categories"] is not None:
         return known | {"levels": _levels(values, feature["categories"], classes)}
-    numbers = pc.fill_null(values.cast(pa.float64()), float("nan")).to_numpy()
+    numbers = pc.fill_null(values.cast(pa.float64(), safe=False), float("nan")).to_numpy()
     is_date = feature.get("detected", feature["kind"]) == ColumnKind.DATETIME
     return known | _numeric_profile(numbers, pa.types.is_integer(values.type), classes, is_date)
 
@@ -145,7 +147,7 @@ def _numeric_profile(numbers: NDArray[np.float64], whole: bool, classes: _Classe
 
 def _edges(present: NDArray[np.float64], whole: bool) -> NDArray[np.float64]:
     low, high = float(present.min()), float(present.max())
-    if whole and high - low < _MAX_UNIT_BINS:
+    if whole and high - low < _MAX_UNIT_BINS and max(abs(low), abs(high)) < _LARGEST_UNIT_BIN:
         return np.arange(low, high + 2) - 0.5
     if low == high:
         return np.array([low - 0.5, high + 0.5])

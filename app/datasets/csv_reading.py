@@ -16,9 +16,8 @@ import pyarrow.csv as pa_csv
 from app.datasets.errors import NoRows, UnreadableFile
 from app.datasets.formats import sniff_delimiter
 from app.datasets.read_errors import CSV_BLOCK_BYTES, explained_errors
+from app.datasets.reading import column_names
 
-#: pandas writes the row numbers of a frame as a first column without a name, and reads such a column under this name.
-_UNNAMED = "Unnamed: 0"
 _SEPARATOR_LINE = re.compile(r"sep=.", re.IGNORECASE)
 
 
@@ -36,14 +35,9 @@ class CsvReader:
         with explained_errors():
             header, self.delimiter = _csv_header(path, delimiter)
             _require_closed_quotes(path, self.delimiter)
-        names = [name.strip() for name in header]
-        if len(names) > 1 and not names[0] and _UNNAMED not in names:
-            names[0] = _UNNAMED
-        self._raw_names = dict(zip(names, header, strict=True))
-        self.schema = pa.schema([(name, pa.string()) for name in names])
+        self.schema = pa.schema([(name, pa.string()) for name in column_names(header)])
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        raw_names = [self._raw_names[name] for name in names]
         with explained_errors():
             reader = pa_csv.open_csv(
                 self._path,
@@ -51,20 +45,21 @@ class CsvReader:
                 pa_csv.ReadOptions(
                     use_threads=False,
                     block_size=CSV_BLOCK_BYTES,
-                    skip_rows=_n_leading_blank_lines(self._path) if self._has_blank_rows else 0,
+                    column_names=self.schema.names,
+                    skip_rows_after_names=1,
+                    skip_rows=_n_leading_blank_lines(self._path),
                 ),
                 pa_csv.ParseOptions(
                     delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=not self._has_blank_rows
                 ),
                 pa_csv.ConvertOptions(
-                    column_types=dict.fromkeys(raw_names, pa.string()),
-                    include_columns=raw_names,
+                    column_types=dict.fromkeys(names, pa.string()),
+                    include_columns=list(names),
                     null_values=self._nulls,
                     strings_can_be_null=True,
                 ),
             )
-            for batch in reader:
-                yield batch.rename_columns(list(names))
+            yield from reader
 
     @property
     def _has_blank_rows(self) -> bool:

@@ -44,6 +44,18 @@ class TableReader(Protocol):
         ...
 
 
+def column_names(header: Sequence[str]) -> list[str]:
+    """Return the cells of a header as names of columns, without surrounding blanks.
+
+    Columns without a name are called as pandas calls them, `Unnamed: 3` in fourth place: the row numbers of a frame,
+    and what spreadsheets add to the right of a table.
+    """
+    names = [cell.strip() for cell in header]
+    if not any(names):
+        return names
+    return [name or f"Unnamed: {position}" for position, name in enumerate(names)]
+
+
 def check_names(names: Sequence[str], limits: Limits) -> None:
     """Raise an error if these are not valid names of columns.
 

@@ -28,13 +28,20 @@ Cell = tuple[int, str]
 class ReadingScan:
     """One reading of a column: how many values it cannot read, and the first of them.
 
-    odd_texts: distinct texts that it cannot read, as long as they are few.
+    odd_texts: distinct texts that it cannot read, as long as they are few. n_codes: values among them that are digits
+    with a leading zero.
     """
 
     reading: TextReading
     n_invalid: int = 0
+    n_codes: int = 0
     odd_texts: set[str] = field(default_factory=set)
     invalid: list[Cell] = field(default_factory=list)
+
+    @property
+    def cannot_read_codes(self) -> bool:
+        """Whether all that it cannot read are digits with a leading zero."""
+        return 0 < self.n_codes == self.n_invalid
 
 
 @dataclass
@@ -71,8 +78,8 @@ class TextScan:
 
     gives_up: whether readings are given up that fail for many values; otherwise all are kept, to say what they cannot
     read. preferred_dates: form of dates that is chosen if it is among those that read every value. dates_are_given:
-    whether the upload names the form of dates of this column. first_cells: the
-    first cells that have a mark, or other signs than digits.
+    whether the upload names the form of dates of this column. first_cells: the first cells that have a mark, or other
+    signs than digits. in_parentheses: whether all values begin with a parenthesis that no one has asked to read.
     """
 
     def __init__(
@@ -89,12 +96,21 @@ class TextScan:
         self.families = list(families)
         self.n_present = 0
         self.first_cells: list[Cell] = []
+        self.in_parentheses = gives_up
+        self._lengths: set[int] = set()
         self._nulls = nulls
 
     @property
     def open(self) -> bool:
         """Whether some reading is still possible."""
         return bool(self.families)
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether the values are codes of one length, such as postal codes, of which some begin with a zero."""
+        return len(self._lengths) == 1 and any(
+            each.cannot_read_codes for family in self.families for each in family.scans
+        )
 
     def add(self, texts: pa.Array, first_row: int) -> None:
         """Add a batch. first_row: 0-based number of its first row."""
@@ -106,6 +122,8 @@ class TextScan:
         if self.n_present == 0 and self._gives_up:
             self._try_on(values[:_SAMPLE_SIZE])
         self.n_present += int(n_rows.sum())
+        self.in_parentheses &= bool(pc.all(pc.starts_with(values, "(")).as_py())
+        self._lengths.update(pc.unique(pc.utf8_length(values)).to_pylist())
         batch = _Batch(cleaned, values, n_rows, first_row)
         if self.families and len(self.first_cells) < MAX_ROWS:
             has_mark = pc.match_substring_regex(values, r"[^-+\x{2212}\d]").to_numpy(zero_copy_only=False)
@@ -148,6 +166,7 @@ class _Batch:
 
 def _note(family: Family, batch: _Batch) -> None:
     unreadable = np.ones(len(batch.values), np.bool_)
+    is_code = pc.match_substring_regex(batch.values, r"^0\d+$").to_numpy(zero_copy_only=False)
     for scan in family.scans:
         invalid = family.invalid(batch.values, scan.reading)
         unreadable &= invalid
@@ -158,4 +177,5 @@ def _note(family: Family, batch: _Batch) -> None:
             odd = batch.values.filter(pa.array(invalid))
             scan.odd_texts.update(odd[: 2 * MAX_ODD_TEXTS + 1].to_pylist())
         scan.n_invalid += n_invalid
+        scan.n_codes += int(batch.n_rows[invalid & is_code].sum())
     family.n_unreadable += int(batch.n_rows[unreadable].sum())

@@ -101,6 +101,8 @@ def _explanation(name: str, suspect: _Suspect, options: ReadingOptions, place: P
     scan = suspect.scan
     mixed = [family for family in scan.families if family.values is ValueType.REAL and family.n_unreadable == 0]
     family, best = best_of(scan)
+    if scan.has_codes:
+        return None
     few_left = best.n_invalid <= (1 - NEARLY_SHARE) * scan.n_present
     few_odd = len(best.odd_texts) <= MAX_ODD_TEXTS
     if few_left and suspect.currency is not None:
@@ -123,9 +125,10 @@ def _allowed(name: str, options: ReadingOptions) -> list[tuple[ValueType, TextRe
 
 
 def _amounts(name: str, sign: str, scan: TextScan, place: Place) -> UploadWarning:
+    shown = f"beside {sign!r}, {_shown(scan, place)}" if scan.first_cells else f"numbers beside {sign!r}"
     detail = (
-        f"the values of column {name!r} are amounts: beside {sign!r}, {_shown(scan, place)}; the column is read "
-        f"as text. Write the numbers without {sign!r}"
+        f"the values of column {name!r} are amounts: {shown}; the column is read as text. Write the numbers without "
+        f"{sign!r}"
     )
     return UploadWarning(name, "currency", detail, [row for row, _ in scan.first_cells])
 

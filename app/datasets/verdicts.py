@@ -50,7 +50,9 @@ class Conventions:
 
 
 def _shows_decimal(family: Family, scan: ReadingScan) -> bool:
-    return family.values is ValueType.REAL and scan.reading.thousands not in (" ", "'")
+    """Return whether a column of numbers, read as in `scan`, has marks of which one must be the decimal mark."""
+    marks = {each.reading.decimal for each in family.complete}
+    return family.values is ValueType.REAL and len(marks) == 1 and scan.reading.thousands not in (" ", "'")
 
 
 def candidates(scan: TextScan) -> list[tuple[Family, ReadingScan]]:
@@ -73,6 +75,8 @@ def candidates(scan: TextScan) -> list[tuple[Family, ReadingScan]]:
 def judge(name: str, scan: TextScan, conventions: Conventions, place: Place) -> Verdict:
     """Return the verdict on a column whose scan has ended."""
     found = candidates(scan)
+    if found and scan.in_parentheses:
+        return Verdict(warning=_parentheses(name, scan, place))
     if len(found) == 1:
         family, complete = found[0]
         return Verdict(family.values, complete.reading, _two_digit_years(name, complete.reading, scan, place))
@@ -81,6 +85,14 @@ def judge(name: str, scan: TextScan, conventions: Conventions, place: Place) -> 
     if found:
         return _ambiguous_numbers(name, [each.reading for _, each in found], conventions, scan, place)
     return _text(name, scan, place)
+
+
+def _parentheses(name: str, scan: TextScan, place: Place) -> UploadWarning:
+    detail = (
+        f"all numbers of column {name!r} are in parentheses: {listed_cells(scan.first_cells, place)}; the column is "
+        "read as text. Send `types` with the column as numeric if they are negative numbers, as in accounts"
+    )
+    return UploadWarning(name, "numbers_in_parentheses", detail, [row for row, _ in scan.first_cells])
 
 
 def _two_digit_years(name: str, reading: TextReading, scan: TextScan, place: Place) -> UploadWarning | None:
@@ -133,7 +145,7 @@ def _text(name: str, scan: TextScan, place: Place) -> Verdict:
     if not scan.families:
         return Verdict()
     family, best = best_of(scan)
-    if best.n_invalid > (1 - NEARLY_SHARE) * scan.n_present:
+    if best.n_invalid > (1 - NEARLY_SHARE) * scan.n_present or scan.has_codes:
         return Verdict()
     return Verdict(warning=nearly(name, family, best, scan.n_present, place))
 
@@ -177,6 +189,8 @@ def _way_out(best: ReadingScan) -> str:
     value = best.invalid[0][1]
     if best.reading.percent and not parse_numbers(pa.array([value]), bare).invalid[0].as_py():
         return f"Write the percent sign there too ({value[:80]} %), or nowhere"
+    if best.cannot_read_codes:
+        return "Correct the values, or send `types` with the column as categorical if all values are codes"
     if len(best.odd_texts) > MAX_ODD_TEXTS:
         return 'Correct the values, or list texts that mean "missing" in `nulls`'
     texts = ", ".join(repr(text[:80]) for text in sorted(best.odd_texts))

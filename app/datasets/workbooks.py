@@ -13,7 +13,7 @@ import openpyxl
 from app.datasets.cells import CellsReader, Fraction, Row, write_cells
 from app.datasets.errors import NoRows, TooManyRows, UnreadableFile, UploadTooLarge
 from app.datasets.reader_faults import decoded_too_large
-from app.datasets.reading import check_names
+from app.datasets.reading import check_names, column_names
 from app.errors import ServiceError
 from app.settings import Limits
 
@@ -123,7 +123,7 @@ def _header(sheet: Any) -> tuple[int, list[str]]:
         while names and not names[-1]:
             names.pop()
         if names:
-            return line, names
+            return line, column_names(names)
     raise NoRows.at("/file", f"the sheet {sheet.title!r} is empty; save the table in the first sheet")
 
 

@@ -50,7 +50,7 @@ def _is_small(served: ServedModel, limits: Limits) -> bool:
 
 
 def _answer(served: ServedModel, values: list[float], if_none_match: str | None) -> ReadyAnswer:
-    X = np.array([values])
+    X = np.array([values], dtype=np.float64)
     etag = served.etag(X)
     headers = [(b"etag", etag.encode()), _CACHE_CONTROL]
     if names_tag(if_none_match, etag):

@@ -9,7 +9,7 @@ from core.exceptions import InvalidParameter
 ISO_PATTERN = (
     r"^(?P<Y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})"
     r"(?:[Tt ](?P<H>\d{2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d+))?)?"
-    r"(?P<z> ?(?:[Zz]|UTC|[+-]\d{2}(?::?\d{2})?))?)?$"
+    r"(?P<z> ?(?:[Zz]|UTC|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?))?)?$"
 )
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -32,7 +32,7 @@ DIRECTIVES = {
     "M": r"(?P<M>\d{1,2})",
     "S": r"(?P<S>\d{1,2})",
     "f": r"(?P<f>\d{1,9})",
-    "z": r"(?P<z>[Zz]|UTC|[+-]\d{2}:?\d{2})",
+    "z": r"(?P<z>[Zz]|UTC|[+-](?:[01]\d|2[0-3]):?[0-5]\d)",
     "a": r"(?i:mon|tue|wed|thu|fri|sat|sun)",
     "A": rf"(?i:{_DAY_NAMES})",
     "%": "%",

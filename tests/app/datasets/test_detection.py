@@ -90,6 +90,23 @@ class TestNumbers:
         feature = ingested(["1.5", "nan", "2"], nulls=nulls).features[0]
         assert (feature.kind, feature.missing) == (("numeric", 1) if nulls is None else ("categorical", 0))
 
+    @pytest.mark.parametrize("other", ["3 %", "(3)", "\u22123", "3"])
+    @pytest.mark.parametrize("delimiter", [",", ";"])
+    def test_numbers_without_a_decimal_mark_say_nothing_about_other_columns(self, ingested, values, other, delimiter):
+        comma = ["0,5", "1,25", "3,5"] if delimiter == ";" else ['"0,5"', '"1,25"', '"3,5"']
+        others = [other, other.replace("3", "4"), "7 %" if "%" in other else "7"]
+        rows = [delimiter.join(cells) for cells in zip(["1.234", "5.678", "9.012"], others, comma, "010", strict=True)]
+        content = "\n".join([delimiter.join("abcy"), *rows]).encode()
+        assert "ambiguous_numbers" in codes(ingested(content=content, delimiter=delimiter))
+        assert values() == [1234, 5678, 9012]
+
+    def test_numbers_that_are_all_in_parentheses_are_text_unless_requested(self, ingested, values):
+        years = ["(1980)", "(1981)", "(1980)"] * 5
+        table = ingested(years)
+        assert (table.features[0].kind, codes(table)[0]) == ("categorical", "numbers_in_parentheses")
+        assert ingested(years, types={"c0": "numeric"}).features[0].kind == "numeric"
+        assert values()[:2] == [-1980, -1981]
+
     def test_marks_that_are_named_are_the_only_ones(self, ingested, values):
         ingested(["1.234", "5.678", "9.012"], decimal=",", thousands=".")
         assert values() == [1234, 5678, 9012]

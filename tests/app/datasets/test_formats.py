@@ -194,7 +194,6 @@ class TestWorkbooks:
         [
             (workbook([]), "no_rows", "is empty"),
             (workbook([HEADER]), "no_rows", "no rows"),
-            (workbook([("a", None, "y"), (1, 2, 3)]), "invalid_column_name", "column 2"),
             (workbook([("a", "a", "y"), (1, 2, 3)]), "duplicate_column", "'a'"),
             (workbook([("a", "y"), (1, "u"), (2, "v", "beside")]), "unreadable_file", "line 3"),
             (b"", "empty_file", ""),
@@ -293,6 +292,17 @@ def test_row_numbers_that_pandas_writes_are_left_out(client):
         ("a", "numeric", None),
     ]
     assert client.get(f"/datasets/{body['id']}/rows?rows=29").json()["rows"] == [[29, 1, 1]]
+
+
+def test_columns_without_a_name_are_numbered(client):
+    names = ["Unnamed: 1", "Unnamed: 3", "Unnamed: 4"]
+    body = upload(client, b"a,,y,,\n1,5,u,,\n2,6,v,,\n", "t.csv").json()
+    assert [(each["name"], each["reason"]) for each in body["features"]] == [
+        ("a", None), (names[0], None), (names[1], "empty"), (names[2], "empty"),
+    ]  # fmt: skip
+    assert client.get(f"/datasets/{body['id']}/rows?rows=1").json()["rows"][0][:2] == [2, 6]
+    body = upload(client, workbook([("a", None, "y"), (1, 2, "u"), (3, 4, "v")]), "t.xlsx").json()
+    assert [each["name"] for each in body["features"]] == ["a", "Unnamed: 1"]
 
 
 def test_one_field_is_singular(client):

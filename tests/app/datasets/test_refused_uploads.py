@@ -27,7 +27,6 @@ TEXT_ERRORS = {
     "latin-1 header": ("é,y\n1,1\n2,2\n".encode("latin-1"), "not_utf8", "/file", ""),
     "utf-16 without a mark": ("a,y\n1,2\n2,3\n".encode("utf-16-le") * 99, "not_utf8", "/file", "utf-16-le"),
     "two columns of one name": (b"a,a,y\n1,2,3\n", "duplicate_column", "/file", "'a'"),
-    "column without a name": (b"a,,y\n1,2,3\n", "invalid_column_name", "/file", "column 2"),
     "column with a long name": (b"a" * 501 + b",y\n1,2\n", "invalid_column_name", "/file", "column 1"),
     "no target": (b"a,Risk\n1,2\n", "unknown_target", "/target", "'Risk'"),
     "only the target": (b"y\n1\n2\n", "no_features", "/file", ""),

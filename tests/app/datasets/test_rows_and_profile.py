@@ -140,6 +140,14 @@ class TestProfile:
         assert column["histogram"]["counts"] == [1, 1, 2]
         assert column["histogram"]["by_class"] == [[1, 1, 0], [0, 0, 1]]
 
+    def test_of_numbers_that_float_cannot_tell_apart(self, client):
+        first = 2**53 + 1
+        answer = self.profile(client, x=[first, first + 1, first + 2, first], risk=["u", "v", "u", "v"])
+        assert sum(answer["columns"][0]["histogram"]["counts"]) == 4
+        weighted = {"x": [1, 2, 3, 4], "w": [first, first + 2, first, first], "risk": ["u", "v", "u", "v"]}
+        body = upload(client, parquet(**weighted), "t.parquet", target="risk", weight="w")
+        assert body.status_code == 201, body.text
+
     def test_of_text_booleans_and_dates(self, client):
         answer = self.profile(
             client,

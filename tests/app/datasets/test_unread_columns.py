@@ -54,6 +54,14 @@ UNREAD = {
         ("mixed_numbers", [0, 2, 4, 6, 8], "row 0 (line 2) has '0,25'"),
     ),
     "a sign before": ([f"${cell}" for cell in FRACTIONS], ("currency", [0, 1, 2, 3, 4], "beside '$', row 0 (line 2)")),
+    "a sign without marks": (
+        [f"$ {row % 7}" for row in range(N)],
+        ("currency", [], "are amounts: numbers beside '$'; the column is read as text"),
+    ),
+    "a code of another length": (
+        ["007" if row % 20 == 0 else str(row % 20) for row in range(N)],
+        ("nearly_numeric", list(range(0, N, 20))[:5], "as categorical if all values are codes"),
+    ),
     "a sign after": (
         [f"{cell.replace('.', ',')} €" for cell in FRACTIONS],
         ("currency", [0, 1, 2, 3, 4], "Write the numbers without '€'"),
@@ -101,6 +109,7 @@ def test_settings_that_exclude_what_the_column_has(ingested, cells, reading, det
         [["1", "2", "3", "unknown"][row % 4] for row in range(N)],
         [f"city-{row % 7}" for row in range(N)],
         [f"{row:05}" for row in range(N)],
+        ["01067" if row % 20 == 0 else str(10_000 + row % 40 * 7) for row in range(N)],
         [f"{row % 3}.{row % 4}.{row % 5}" for row in range(N)],
         [["$", "$$", "$$$"][row % 3] for row in range(N)],
     ],

@@ -112,3 +112,11 @@ def test_health_is_answered_alike(clients, query):
 @given(st.binary(max_size=40) | st.text("ab=&;+%20\xe9", max_size=20).map(lambda text: text.encode("latin-1")))
 def test_queries_are_read_as_the_framework_does(query):
     assert [tuple(pair) for pair in query_pairs(query)] == QueryParams(query).multi_items()
+
+
+@pytest.mark.parametrize("features", [[FEATURES[1]], [COLUMNS[-1]], [COLUMNS[-2]]])
+def test_columns_of_one_kind(clients, features):
+    context = clients[0].app.state.context
+    make_trained_model(context, name="alike", features=features)
+    query = f"model=alike&{features[0]['name']}={GOOD[features[0]['name']]}"
+    assert [_compare(clients, query, {}) for _ in range(3)] == [200] * 3
