@@ -44,7 +44,7 @@ def _run_command(settings: Settings, options: argparse.Namespace) -> None:
 def _setting_error(location: tuple[int | str, ...], message: str) -> str:
     if not location:
         return message
-    name = str(location[-1]).upper()
+    name = [part for part in location if isinstance(part, str)][-1].upper()
     variable = name if name in ("DATABASE_URL", "REDIS_URL") else f"BRISTLECONE_{name}"
     return f"{variable}: {message}"
 

@@ -108,11 +108,23 @@ def lapsed(session: Session, limit: int = 100) -> list[uuid.UUID]:
     return list(session.scalars(query))
 
 
-def take_back(session: Session, job_id: uuid.UUID, max_attempts: int, delay_seconds: float) -> None:
-    """Requeue, fail or cancel a job whose lease has lapsed. Does nothing if the worker has renewed it meanwhile."""
-    if _take_back(session, job_id, max_attempts, delay_seconds):
-        kind = session.scalars(select(JobRow.kind).where(JobRow.id == job_id)).one()
-        figures.count(session, {Figure(FigureName.ATTEMPTS, kind, LOST): 1})
+@dataclass(frozen=True)
+class LostAttempt:
+    """Attempt whose worker was lost, and the state that its job has now."""
+
+    correlation: Correlation
+    state: JobState
+
+
+def take_back(session: Session, job_id: uuid.UUID, max_attempts: int, delay_seconds: float) -> LostAttempt | None:
+    """Requeue, fail or cancel a job whose lease has lapsed. None: the worker has renewed it meanwhile."""
+    if not _take_back(session, job_id, max_attempts, delay_seconds):
+        return None
+    columns = (JobRow.kind, JobRow.state, JobRow.attempt, JobRow.request_id, JobRow.dataset_id)
+    kind, state, attempt, request_id, dataset_id = session.execute(select(*columns).where(JobRow.id == job_id)).one()
+    figures.count(session, {Figure(FigureName.ATTEMPTS, kind, LOST): 1})
+    lost = Claim(job_id, attempt, "", kind, dataset_id, JobOrigin(request_id))
+    return LostAttempt(lost.correlation, JobState(state))
 
 
 def _take_back(session: Session, job_id: uuid.UUID, max_attempts: int, delay_seconds: float) -> bool:

@@ -6,6 +6,7 @@ Every process runs these steps. Their updates are conditional, so any number of 
 import logging
 
 from app.jobs import children, lease, state_machine
+from app.logs import correlation
 from app.settings import JobSettings
 from app.storage.database import SessionFactory, reading, writing
 
@@ -17,10 +18,20 @@ def take_back_lapsed(sessions: SessionFactory, settings: JobSettings) -> int:
     with reading(sessions) as session:
         job_ids = lease.lapsed(session)
     for job_id in job_ids:
-        log.warning("job %s: its worker was lost", job_id)
         with writing(sessions) as session:
-            lease.take_back(session, job_id, settings.max_attempts, delay_seconds=settings.retry_delay_seconds)
+            lost = lease.take_back(session, job_id, settings.max_attempts, delay_seconds=settings.retry_delay_seconds)
+        if lost is not None:
+            _log(lost)
     return len(job_ids)
+
+
+def _log(lost: lease.LostAttempt) -> None:
+    """Write a line with the fields of the attempt, which this process did not run."""
+    token = correlation.set(lost.correlation)
+    try:
+        log.warning("its worker was lost; the job is %s", lost.state)
+    finally:
+        correlation.reset(token)
 
 
 def settle_open_parents(sessions: SessionFactory) -> int:

@@ -54,7 +54,7 @@ def requeue(
     **values: Any,
 ) -> bool:
     """Return an unfinished job to the queue; the relay publishes it again after the delay."""
-    values |= {"published_epoch": None, "not_before_epoch": epoch_now() + delay_seconds}
+    values = {"progress": {}} | values | {"published_epoch": None, "not_before_epoch": epoch_now() + delay_seconds}
     return enter(session, job_id, JobState.QUEUED, *conditions, fence=fence, **values)
 
 

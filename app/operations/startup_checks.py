@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from app.access.service import has_keys
 from app.settings import Settings
 from app.storage.database import own_sessions
-from app.storage.schema_version import schema_fault
+from app.storage.schema_version import migration_fault, schema_fault
 from app.storage.store_id import OtherStore, join_store
 
 log = logging.getLogger(__name__)
@@ -36,6 +36,12 @@ def require_migrated(settings: Settings) -> None:
         StartRefused: the newest migration was not run, or a newer one was.
     """
     if fault := schema_fault(settings):
+        raise StartRefused(fault)
+
+
+def require_older_schema(settings: Settings) -> None:
+    """Refuse to migrate a database that a newer version has migrated. Raises StartRefused."""
+    if fault := migration_fault(settings):
         raise StartRefused(fault)
 
 

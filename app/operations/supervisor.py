@@ -20,6 +20,7 @@ from app.operations.startup_checks import (
     StartRefused,
     exclusive_home,
     require_free_port,
+    require_older_schema,
     require_own_state,
     require_private_address,
 )
@@ -79,6 +80,7 @@ class Supervisor:
             self._stop()
 
     def _migrate(self) -> None:
+        require_older_schema(self._settings)
         if schema_fault(self._settings):
             from app.storage.schema import upgrade_to_head  # noqa: PLC0415  (a slow import that few starts need)
 

@@ -1,12 +1,35 @@
 """Environment variables of the service. No other module reads the environment."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import AliasChoices, Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.logs import LogFormat
+
+_SCHEMES = {
+    "database_url": ("postgresql", "postgresql+psycopg", "postgres", "sqlite"),
+    "redis_url": ("redis", "rediss", "redis+socket", "unix"),
+}
+
+
+def _checked_url(url: str, schemes: Sequence[str]) -> str:
+    """Return the URL. Its parts are not in the error: one of them may be a password."""
+    scheme, separator, _ = url.partition("://")
+    if not separator or scheme not in schemes:
+        known = ", ".join(f"{known}://" for known in schemes)
+        begins = f"its scheme is {scheme!r:.30}" if separator else "it has no scheme"
+        raise ValueError(f"{begins}; it must begin with one of {known}")
+    try:
+        _ = urlsplit(url).port
+    except ValueError:
+        raise ValueError(
+            "its port is not a number from 0 to 65535; percent-encode signs such as / and @ in a password"
+        ) from None
+    return url
 
 
 class Environment(BaseSettings):
@@ -142,6 +165,11 @@ class Environment(BaseSettings):
         description="Whether the first worker after an installation compiles the code of all usual kinds of jobs in "
         "the background, at the lowest priority; otherwise the first job of each kind waits for it.",
     )
+
+    @field_validator("database_url", "redis_url")
+    @classmethod
+    def _known_kind(cls, url: str | None, field: ValidationInfo) -> str | None:
+        return url and _checked_url(url, _SCHEMES[str(field.field_name)])
 
     @field_validator("allowed_hosts", "cors_origins", mode="before")
     @classmethod

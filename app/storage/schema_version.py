@@ -30,16 +30,29 @@ def schema_fault(settings: Settings) -> str | None:
     """Return why this code cannot use the schema of the database, and what to do; None if it can."""
     if not may_exist(settings.database):
         return "there is no database yet; run bristlecone migrate"
-    with own_sessions(settings.database) as sessions, reading(sessions) as session:
-        revision = _revision(session)
-    *older, newest = revisions()
-    if revision == newest:
-        return None
+    revision = _stored_revision(settings)
     if revision is None:
         return "the database has no tables yet; run bristlecone migrate"
-    if revision not in older:
-        return f"a newer version has migrated the database ({revision}); upgrade this one, or restore a backup"
-    return f"the database was not migrated to this version, and is at {revision}; run bristlecone migrate"
+    if revision == revisions()[-1]:
+        return None
+    older = f"the database was not migrated to this version, and is at {revision}; run bristlecone migrate"
+    return _newer_fault(revision) or older
+
+
+def migration_fault(settings: Settings) -> str | None:
+    """Return why this code cannot migrate the database, and what to do; None if it can, or need not."""
+    return _newer_fault(_stored_revision(settings)) if may_exist(settings.database) else None
+
+
+def _newer_fault(revision: str | None) -> str | None:
+    if revision is None or revision in revisions():
+        return None
+    return f"a newer version has migrated the database ({revision}); upgrade this one, or restore a backup"
+
+
+def _stored_revision(settings: Settings) -> str | None:
+    with own_sessions(settings.database) as sessions, reading(sessions) as session:
+        return _revision(session)
 
 
 def _revision(session: Session) -> str | None:

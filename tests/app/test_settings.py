@@ -1,10 +1,12 @@
 """Settings are read from the environment, and invalid ones are refused."""
 
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from app import service_commands
 from app.machine import MAX_SOCKET_PATH_BYTES
 from app.settings import load_settings
 
@@ -58,3 +60,24 @@ def test_invalid_settings_are_refused(monkeypatch: pytest.MonkeyPatch, name: str
     monkeypatch.setenv(name, value)
     with pytest.raises(ValidationError):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("DATABASE_URL", "mysql://me:hunter2@db/x", "its scheme is 'mysql'"),
+        ("DATABASE_URL", "hunter2", "it has no scheme"),
+        ("DATABASE_URL", "postgresql://me:hunter2/x@db/x", "percent-encode"),
+        ("REDIS_URL", "amqp://me:hunter2@broker", "its scheme is 'amqp'"),
+        ("BRISTLECONE_ALLOWED_HOSTS", "http://foo/", "is not a host name"),
+    ],
+)
+def test_refused_addresses_are_named_without_their_password(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, value: str, rule: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert service_commands.run(Namespace(command="migrate")) == 1
+    message = capsys.readouterr().err
+    assert message.startswith(f"bristlecone: {name}: ")
+    assert rule in message
+    assert "hunter2" not in message

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from app.operations.startup_checks import StartRefused, require_own_state
+from app.operations.startup_checks import StartRefused, require_older_schema, require_own_state
 from app.settings import DatabaseSettings
 from app.storage.database import build_engine
 from app.storage.schema import alembic_config, upgrade_to_head
@@ -66,8 +66,9 @@ def test_databases_that_are_not_migrated(empty_database: str, tmp_path: Path) ->
         require_own_state(settings)
     upgrade_to_head(settings)
     _execute(empty_database, "UPDATE alembic_version SET version_num = '29990101_future'")
-    with pytest.raises(StartRefused, match="a newer version has migrated the database"):
-        require_own_state(settings)
+    for refused in (require_own_state, require_older_schema):
+        with pytest.raises(StartRefused, match="a newer version has migrated the database"):
+            refused(settings)
 
 
 def test_processes_refuse_a_database_that_is_not_migrated(tmp_path: Path) -> None:

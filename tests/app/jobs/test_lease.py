@@ -4,6 +4,7 @@ import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select, update
@@ -11,14 +12,16 @@ from sqlalchemy import select, update
 from app.context import ServiceContext
 from app.datasets.errors import DatasetInUse
 from app.datasets.service import delete_dataset
-from app.jobs import lease, state_machine
+from app.jobs import lease, recovery, state_machine
 from app.jobs.lease import Claim
 from app.jobs.recovery import take_back_lapsed
 from app.jobs.service import JobService
 from app.jobs.states import JobKind, JobState
 from app.jobs.tables import JobEventRow, JobRow
+from app.logs import correlation
 from app.settings import JobSettings
 from app.storage.database import reading, writing
+from app.storage.orm import utc_now
 from tests.factories import job, make_job
 
 BRIEF = JobSettings(retry_delay_seconds=0.0)
@@ -123,12 +126,38 @@ class TestTakingBack:
         assert take_back_lapsed(context.sessions, BRIEF) == 0
         assert job(context, job_id).state is JobState.RUNNING
 
-    def test_a_lapsed_job_is_queued_and_published_again(self, context: ServiceContext) -> None:
+    def test_a_lapsed_job_is_queued_and_published_again(
+        self, context: ServiceContext, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         job_id = make_job(context)
-        _lapse(context, job_id)
+        claimed = _lapse(context, job_id)
+        with writing(context.sessions) as session:
+            session.execute(update(JobRow).values(progress={"phase": "growing", "fraction": 0.5}))
+        lines = []
+        monkeypatch.setattr(recovery.log, "warning", lambda *words: lines.append((correlation.get(), *words)))
         assert take_back_lapsed(context.sessions, BRIEF) == 1
         row = job(context, job_id)
         assert (row.state, row.lost_attempts, row.published_epoch) == (JobState.QUEUED, 1, None)
+        assert row.progress == {}
+        assert [(line[0], str(line[-1])) for line in lines] == [(claimed.correlation, "queued")]
+
+    def test_the_time_of_the_lost_attempt_is_not_time_in_the_queue(self, context: ServiceContext) -> None:
+        job_id = make_job(context)
+        with writing(context.sessions) as session:
+            session.execute(update(JobRow).values(created_at=utc_now() - timedelta(hours=1)))
+        age = self._oldest_age(context)
+        assert age is not None
+        assert age >= 3600
+        _lapse(context, job_id)
+        assert self._oldest_age(context) is None
+        take_back_lapsed(context.sessions, BRIEF)
+        returned_age = self._oldest_age(context)
+        assert returned_age is not None
+        assert returned_age < 60
+
+    def _oldest_age(self, context: ServiceContext) -> float | None:
+        with reading(context.sessions) as session:
+            return JobService(session, context.settings.limits).oldest_queued_age_seconds()
 
     def test_a_lapsed_job_asked_to_stop_is_cancelled(self, context: ServiceContext) -> None:
         job_id = make_job(context)
