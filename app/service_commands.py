@@ -22,6 +22,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         settings = load_settings()
         configure_logging(settings.log_format)
+        _make_home(settings)
         _run_command(settings, options)
     except ValidationError as error:
         return _fail("\n".join(_setting_error(item["loc"], item["msg"]) for item in error.errors()))
@@ -32,6 +33,15 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _make_home(settings: Settings) -> None:
+    """Make the folder of all state. Raises StartRefused if that is not possible."""
+    try:
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"{settings.home} cannot be the folder of the state ({error.strerror})"
+        raise StartRefused(f"BRISTLECONE_HOME: {reason}; name one that this user may write") from error
 
 
 def _run_command(settings: Settings, options: argparse.Namespace) -> None:

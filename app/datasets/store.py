@@ -54,6 +54,8 @@ def explained_errors() -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise DatasetFileMissing("The stored file of the data set is missing; upload the data again.") from error
+        detail = "The stored file of the data set is missing; restore it from a backup, or upload the data again."
+        raise DatasetFileMissing(detail) from error
     except (pa.ArrowException, OSError, KeyError) as error:
-        raise DatasetFileDamaged("The stored file of the data set is damaged; restore it from a backup.") from error
+        detail = "The stored file of the data set is damaged; restore it, or delete the data set and upload it again."
+        raise DatasetFileDamaged(detail) from error

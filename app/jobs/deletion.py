@@ -7,7 +7,7 @@ from app.errors import NotFound
 from app.jobs.errors import ChildJobNotDeletable, JobNotFinished, JobNotFound
 from app.jobs.files import JobFiles
 from app.jobs.repository import JobRepository
-from app.jobs.states import TERMINAL, JobKind
+from app.jobs.states import TERMINAL, JobKind, JobState
 from app.storage.database import SessionFactory, writing
 
 
@@ -36,7 +36,8 @@ def delete_job(
         if head.parent_id is not None:
             raise ChildJobNotDeletable(f"job {job_id} is a part of job {head.parent_id}; delete that one")
         if head.state not in TERMINAL:
-            raise JobNotFinished(f"job {job_id} is {head.state}; cancel it, or wait until it has ended")
+            way_out = "wait" if head.state is JobState.CANCELLING else "cancel it, or wait"
+            raise JobNotFinished(f"job {job_id} is {head.state}; {way_out} until it has ended")
         garbage = [(of_kind, key) for of_kind in files for key in of_kind.keys(session, job_id)]
         JobRepository(session).delete(job_id)
     for of_kind, key in garbage:

@@ -51,8 +51,9 @@ class PointerRepository:
             sqlalchemy.exc.IntegrityError: the model was deleted; the transaction can continue.
         """
         with self._session.begin_nested():
-            row = self._session.get(ModelAliasRow, name) or ModelAliasRow(name=name)
-            row.model_id, row.moved_at = model_id, utc_now()
+            now = utc_now()
+            row = self._session.get(ModelAliasRow, name) or ModelAliasRow(name=name, created_at=now)
+            row.model_id, row.moved_at = model_id, now
             self._session.add(row)
 
     def delete(self, name: str) -> None:

@@ -132,7 +132,7 @@ class TrainedModelService:
         version = f"{model.name}:{model.version}"
         reasons = []
         if pointing := self._pointing_to(model):
-            reasons.append(f"{' and '.join(pointing)} point to {version}; move or remove them first")
+            reasons.append(f"{version} is in use as {' and '.join(pointing)}; move or remove what points to it first")
         if jobs := jobs_needing_model(self._session, model.id):
             listed = some_of([str(job_id) for job_id in jobs])
             reasons.append(f"jobs that have not ended ({listed}) need {version}; cancel them, or wait for their end")
@@ -142,7 +142,7 @@ class TrainedModelService:
     def _pointing_to(self, model: ModelIdentity) -> list[str]:
         pointers = self.pointers([model.id])
         aliases = pointers.aliases.get(model.id, [])
-        pointing = [f"aliases ({some_of(aliases)})"] if aliases else []
+        pointing = [f"alias {some_of(aliases)}"] if aliases else []
         return pointing + ([f"the default version of {model.name!r}"] if pointers.defaults else [])
 
     def _found(self, found: T | None, reference: str) -> T:

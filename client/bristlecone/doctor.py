@@ -37,10 +37,9 @@ def _readiness(client: Client) -> list[Finding]:
 def _access(client: Client) -> Finding:
     try:
         client.run(json_of(get("/models", limit=1)))
-    except Unauthenticated:
-        return Finding(
-            False, "the service wants an API key; set BRISTLECONE_API_KEY (`bristlecone keys create` makes one)"
-        )
+    except Unauthenticated as error:
+        way_out = "set BRISTLECONE_API_KEY to a valid key (`bristlecone keys create` makes one)"
+        return Finding(False, f"the service refuses the request: {error.detail}; {way_out}")
     except Forbidden as error:
         return Finding(False, f"the API key is accepted, but lacks a scope: {error.detail}")
     return Finding(True, "requests are accepted")

@@ -112,7 +112,7 @@ class SweepReport(_Result):
             ax.errorbar(
                 [row["noise"] for row in of_model], [row["mean"] for row in of_model], errors, label=model, capsize=3
             )
-        ax.set(xlabel="noise in the training labels", ylabel=f"{metric} on clean test rows")
+        ax.set(xlabel="noise in the training labels", ylabel=f"{metric} on held-out rows")
         ax.legend()
         return ax
 
@@ -151,4 +151,4 @@ def _axes(ax: Any) -> Any:
     # Imported here, because few users draw.
     from matplotlib import pyplot  # noqa: PLC0415
 
-    return pyplot.subplots()[1]
+    return pyplot.subplots(layout="constrained")[1]

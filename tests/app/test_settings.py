@@ -81,3 +81,12 @@ def test_refused_addresses_are_named_without_their_password(
     assert message.startswith(f"bristlecone: {name}: ")
     assert rule in message
     assert "hunter2" not in message
+
+
+def test_a_home_that_cannot_be_made_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("BRISTLECONE_HOME", str(tmp_path / "file"))
+    assert service_commands.run(Namespace(command="migrate")) == 1
+    assert "BRISTLECONE_HOME: " in capsys.readouterr().err
