@@ -98,6 +98,6 @@ def _nested(line: int, item: dict[str, Any]) -> UnsupportedColumnType:
     kind = "an array" if isinstance(item[name], list) else "an object"
     detail = (
         f"line {line} has {kind} in {name[:80]!r}; it must be a number, text, true, false or null. Write its parts as "
-        "keys of their own, or leave it out"
+        "keys of their own, or remove it from the file"
     )
     return UnsupportedColumnType.at("/file", detail)

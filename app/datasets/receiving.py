@@ -136,6 +136,14 @@ def _body(request: Request, sink: _FileSink) -> _Body:
     raise UnsupportedUploadType.at("header/Content-Type", detail)
 
 
+def _charset(request: Request) -> str | None:
+    """Return the encoding that `Content-Type: text/csv; charset=…` names; None for UTF-8, which is the default."""
+    media_type, options = _media_type(request)
+    charset = options.get(b"charset", b"").decode("latin-1")
+    is_named = charset and media_type.startswith("text/") and charset.lower() not in ("utf-8", "utf8")
+    return charset if is_named else None
+
+
 class _RawBody:
     """Body that is the file itself; the fields are in the query."""
 
@@ -144,6 +152,8 @@ class _RawBody:
         self._fields: Fields = defaultdict(list)
         for name, value in request.query_params.multi_items():
             self._fields[name].append(value)
+        if (charset := _charset(request)) is not None:
+            self._fields.setdefault("encoding", [charset])
 
     def write(self, data: bytes) -> None:
         self._sink.write(data)

@@ -116,6 +116,7 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", required=True, help="id, name, name:version or @alias")
     parser.add_argument("--out", metavar="FILE", help="file to write, in the form of its ending; default: CSV here")
     parser.add_argument("--labels", action="store_true", help="write no probabilities")
+    parser.add_argument("--encoding", metavar="NAME", help="encoding of a text file that is not UTF-8, such as cp1252")
     parser.add_argument("--on-missing", choices=["error", "missing"], help="what a column that the file lacks is")
     parser.add_argument("--on-unknown", choices=["error", "missing"], help="what a category unknown to the model is")
 
@@ -200,7 +201,7 @@ def _predict(client: Client, options: argparse.Namespace) -> int:
     parameters = {"model": options.model, "output": output, "extra": "ignore"}
     parameters |= {name: value for name, value in lenient.items() if value is not None}
     accept = "text/csv" if options.out is None else media_type_of(Path(options.out), ANSWER_TYPES)
-    predicted = client.run(predict_file(Path(options.data), parameters, accept))
+    predicted = client.run(predict_file(Path(options.data), parameters, accept, options.encoding))
     if options.out is None:
         sys.stdout.buffer.write(predicted)
         sys.stdout.flush()

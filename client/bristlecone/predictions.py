@@ -71,9 +71,10 @@ def result(job: Mapping[str, Any], data: Any) -> Steps[Any]:
     return _as_table(data, _columns(answer.content, answer.json))
 
 
-def predict_file(path: Path, parameters: Mapping[str, Any], accept: str) -> Steps[bytes]:
-    """Send a file as it is, and return the answer in the form with this media type."""
-    headers = {"Content-Type": media_type_of(path), "Accept": accept}
+def predict_file(path: Path, parameters: Mapping[str, Any], accept: str, encoding: str | None = None) -> Steps[bytes]:
+    """Send a file as it is, and return the answer in the form with this media type. encoding: None for UTF-8."""
+    charset = f"; charset={encoding}" if encoding else ""
+    headers = {"Content-Type": media_type_of(path) + charset, "Accept": accept}
 
     @contextmanager
     def opened() -> Iterator[BinaryIO]:

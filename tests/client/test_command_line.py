@@ -119,6 +119,15 @@ def test_predictions_of_a_file_that_lacks_a_column(service: RunningService, tabl
     assert "use one of .csv, .ndjson, .jsonl, .parquet, .arrows, .json" in no_answer.stderr
 
 
+def test_files_in_another_encoding(service: RunningService, table: Path, tmp_path: Path) -> None:
+    renamed = pd.read_csv(table).rename(columns={"job": "größe"})
+    renamed.to_csv(tmp_path / "german.csv", index=False, encoding="cp1252")
+    options = (tmp_path / "german.csv", "--encoding", "cp1252")
+    trained = bristlecone(service, "train", *options, "--target", "repaid", "--name", "german", "--kind", "tree")
+    assert trained.returncode == 0, trained.stderr
+    assert len(bristlecone(service, "predict", *options, "--model", "german").stdout.splitlines()) == 301
+
+
 def test_doctor_says_what_is_wrong(service: RunningService) -> None:
     healthy = bristlecone(service, "doctor")
     assert healthy.returncode == 0, healthy.stdout

@@ -81,6 +81,9 @@ class TestReading:
     def test_is_told(self, client):
         reading = upload(client, CSV.replace(",", ";").encode("latin-1"), encoding="latin-1").json()["reading"]
         assert (reading["format"], reading["encoding"], reading["delimiter"]) == ("CSV", "iso8859-1", ";")
+        headers = {"Content-Type": "text/csv; charset=latin-1"}
+        body = client.post("/datasets?target=y", content=CSV.encode("latin-1"), headers=headers).json()
+        assert body["reading"]["encoding"] == "iso8859-1"
         assert {"", "NA", "null"} <= set(reading["nulls"])
 
     @pytest.mark.parametrize(
