@@ -127,4 +127,8 @@ def _unknown(name: str, names: Sequence[str]) -> str:
         return f"the file has no column {name[:80]!r}, because it has no columns; upload a table with named columns"
     shown = list(dict.fromkeys([*folded, *near])) or list(names[:5])
     listed = ", ".join(repr(other[:80]) for other in shown)
-    return f"the file has no column {name[:80]!r}; {'did you mean' if near or folded else 'its columns begin'} {listed}"
+    if near or folded:
+        return f"the file has no column {name[:80]!r}; did you mean {listed}?"
+    has_title = len(names) == 1 or any(other.startswith("Unnamed: ") for other in names)
+    way_out = "; if these are a title above the header, delete it" if has_title else ""
+    return f"the file has no column {name[:80]!r}; its columns begin {listed}{way_out}"

@@ -150,7 +150,7 @@ class NumericProfiler:
         index = pc.index(pc.fill_null(pc.is_inf(values), False), True).as_py()
         detail = (
             f"column {self._column.name!r} contains an infinite number in {self._place(first_row + index)}; "
-            "leave the value empty if it is missing, or replace it by a finite number"
+            "replace it by a finite number, leave it empty if it is missing, or leave the column out with `exclude`"
         )
         return InfiniteValue.at("/file", detail)
 

@@ -29,6 +29,7 @@ TEXT_ERRORS = {
     "two columns of one name": (b"a,a,y\n1,2,3\n", "duplicate_column", "/file", "'a'"),
     "column with a long name": (b"a" * 501 + b",y\n1,2\n", "invalid_column_name", "/file", "column 1"),
     "no target": (b"a,Risk\n1,2\n", "unknown_target", "/target", "'Risk'"),
+    "a title": (b"Report of May,,\na,b,y\n1,2,u\n2,3,v\n", "unknown_target", "/target", "a title above the header"),
     "only the target": (b"y\n1\n2\n", "no_features", "/file", ""),
     "one class": (b"a,y\n1,x\n2,x\n", "single_class", "/target", "'x'"),
     "no labels": (b"a,y\n1,\n2,NA\n", "missing_label", "/target", "no labels"),
