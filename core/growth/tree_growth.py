@@ -115,11 +115,11 @@ class TreeGrowth(NamedTuple):
 
     def _grow(self, workspace: GrowthWorkspace, part: TreePart) -> GrowthResult:
         with np.errstate(over="ignore"):  # integer overflow of the generator is intended; without the JIT it would warn
-            return _finished(grow_depth_first(*self._arguments(), workspace, part))
+            return _finished(GrowthResult(*grow_depth_first(*self._arguments(), workspace, part)))
 
     def _grow_best_first(self, workspace: GrowthWorkspace) -> GrowthResult:
         with np.errstate(over="ignore"):
-            return _finished(grow_best_first(*self._arguments(), workspace))
+            return _finished(GrowthResult(*grow_best_first(*self._arguments(), workspace)))
 
     def _arguments(self) -> _Arguments:
         return self.problem.features, *self[1:]

@@ -18,6 +18,7 @@ from core.kernels.growth.tree_nodes import NO_FEATURE, TreeNodes
 from core.kernels.prediction.packed_trees import (
     CATEGORY_NODE_DTYPES,
     NODE_DTYPES,
+    FilledCounts,
     Layout,
     PackedCategoryTrees,
     PackedTrees,
@@ -102,14 +103,14 @@ def make_layout(
     """
     n_inner = sum(int(np.count_nonzero(nodes.feature != NO_FEATURE)) for nodes in trees)
     layout = _empty_layout(trees, dense.shape[1] + len(dense) + n_inner, dense, dtype)
-    used = write_output_nodes(layout)
+    used = FilledCounts(*write_output_nodes(layout))
     for nodes, numbers in zip(trees, output_numbers, strict=True):
         stop_point()
         exact = nodes._replace(threshold=rounded_down(nodes.threshold, dtype))
         if isinstance(layout, PackedCategoryTrees):
-            used = pack_with_categories(exact, numbers, layout, used)
+            used = FilledCounts(*pack_with_categories(exact, numbers, layout, used))
         else:
-            used = pack(exact, numbers, layout, used)
+            used = FilledCounts(*pack(exact, numbers, layout, used))
     return layout
 
 

@@ -146,7 +146,11 @@ def _lock_saving(compiled: Any, lock_path: Path) -> None:
 
 
 def kernel(function: KernelFunction) -> KernelFunction:
-    """Compile `function` without the GIL, cached on disk under CACHE_FOLDER."""
+    """Compile `function` without the GIL, cached on disk under CACHE_FOLDER.
+
+    It returns named tuples as plain ones: numba makes a named tuple by calling its class and does not notice if a
+    signal handler, such as that of Ctrl-C, raises there; the process would end with a segmentation fault.
+    """
     return function if _numba.config.DISABLE_JIT else _cached(function)
 
 

@@ -48,7 +48,7 @@ def _powers(order: float) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=8)
 def _power_tables(exponent: float) -> PowerTables:
-    return new_power_tables(exponent)
+    return PowerTables(*new_power_tables(exponent))
 
 
 class SquaredError(Loss):

@@ -61,7 +61,7 @@ class MarginSimplex:
     def run(self, max_steps: int) -> Outcome:
         """Continue to the optimum in at most `max_steps` pivots."""
         self._reset_limits()
-        return primal_simplex(self._dictionary, self._size, _GRADIENT_TOLERANCE, _VALUE_SLACK, max_steps)
+        return Outcome(*primal_simplex(self._dictionary, self._size, _GRADIENT_TOLERANCE, _VALUE_SLACK, max_steps))
 
     def rule_weights(self) -> NDArray[np.float64]:
         """Return the weights a of the rules, (rule,)."""

@@ -103,12 +103,13 @@ class MinimaxSimplex:
         slacks = _SLACK_SHARE * _VALUE_TOLERANCE, _SLACK_SHARE * tolerance
         while True:
             self._reset_limits()
-            primal = primal_simplex(self._dictionary, self._size, tolerance, slacks[0], max_steps - n_steps)
+            primal = Outcome(*primal_simplex(self._dictionary, self._size, tolerance, slacks[0], max_steps - n_steps))
             n_steps += primal.n_steps
             if primal.status != OPTIMAL:
                 return primal._replace(n_steps=n_steps)
             self._reset_limits()
-            dual = dual_simplex(self._dictionary, self._size, _VALUE_TOLERANCE, slacks[1], max_steps - n_steps)
+            n_left = max_steps - n_steps
+            dual = Outcome(*dual_simplex(self._dictionary, self._size, _VALUE_TOLERANCE, slacks[1], n_left))
             n_steps += dual.n_steps
             if dual.status != OPTIMAL or primal.n_steps == 0 or dual.n_steps == 0:
                 return dual._replace(n_steps=n_steps)

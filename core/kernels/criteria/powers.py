@@ -33,8 +33,8 @@ class PowerTables(NamedTuple):
 
 
 @kernel
-def new_power_tables(a: float) -> PowerTables:
-    """Return the tables for x^a.
+def new_power_tables(a: float) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[float, float, float, float]]:
+    """Return the fields of the `PowerTables` for x^a.
 
     x must be positive, finite and at least the smallest normal number.
     """
@@ -47,7 +47,7 @@ def new_power_tables(a: float) -> PowerTables:
         cells[2 * cell], cells[2 * cell + 1] = 1.0 / middle, math.pow(middle, a)
     second = a * (a - 1.0) / 2.0
     third = second * (a - 2.0) / 3.0
-    return PowerTables(scales, cells, (a, second, third, third * (a - 3.0) / 4.0))
+    return scales, cells, (a, second, third, third * (a - 3.0) / 4.0)
 
 
 @inner_kernel

@@ -52,12 +52,19 @@ WHOLE_TREE = TreePart(False, 0.0, 0, -1)
 
 
 class GrowthResult(NamedTuple):
-    """Number of nodes in workspace.nodes, and whether growth was completed; an incomplete tree must not be used."""
+    """Number of nodes in workspace.nodes, and whether growth was completed; an incomplete tree must not be used.
+
+    Kernels return the fields of this tuple.
+    """
 
     n_nodes: int
     finished: bool
     n_deferred: int  # the last positions of the stack hold these pending nodes
     tree_weight: float
+
+
+#: Fields of a `GrowthResult`.
+GrowthFields = tuple[int, bool, int, float]
 
 
 @inner_kernel
@@ -126,7 +133,7 @@ def _grow_depth_first(
     stop_flag: NDArray[np.uint8],
     workspace: GrowthWorkspace,
     part: TreePart,
-) -> GrowthResult:
+) -> GrowthFields:
     """Grow a part of a tree without reference counting."""
     nodes, stack = workspace.nodes, workspace.stack
     tree_weight = part.tree_weight if part.is_subtree else _total(tree_rows.weights)
@@ -153,7 +160,7 @@ def _grow_depth_first(
             write_pending(stack, size, right)
             write_pending(stack, size + 1, left)
             size += 2
-    return GrowthResult(n_nodes, size == 0 and stop_flag[0] == 0, n_deferred, tree_weight)
+    return n_nodes, size == 0 and stop_flag[0] == 0, n_deferred, tree_weight
 
 
 @kernel
@@ -166,7 +173,7 @@ def grow_depth_first(
     stop_flag: NDArray[np.uint8],
     workspace: GrowthWorkspace,
     part: TreePart,
-) -> GrowthResult:
+) -> GrowthFields:
     """Grow a part of a tree on rows of positive weight. Reorders `tree_rows`; a whole tree advances `random_state`.
 
     `stop_flag` (1,) is read at each node and at each feature of a node. If it is not zero, growth returns with
@@ -234,7 +241,7 @@ def grow_best_first(
     random_state: NDArray[np.uint64],
     stop_flag: NDArray[np.uint8],
     workspace: GrowthWorkspace,
-) -> GrowthResult:
+) -> GrowthFields:
     """Grow one tree with at most limits.max_leaf_nodes leaves; otherwise the same as `grow_depth_first`.
 
     Among splits with equal decreases, the one of the older node is made first.
@@ -282,4 +289,4 @@ def grow_best_first(
             states.append(workspace.random_state[0])
             heapq.heappush(queue, _queue_entry(candidates[number], number))
         n_leaves += 1
-    return GrowthResult(len(pending_nodes), stop_flag[0] == 0, 0, tree_weight)
+    return len(pending_nodes), stop_flag[0] == 0, 0, tree_weight

@@ -62,11 +62,18 @@ Layout = PackedTrees | PackedCategoryTrees
 
 
 class FilledCounts(NamedTuple):
-    """Number of filled entries in the arrays of a layout. Set 0 is filled from the start."""
+    """Number of filled entries in the arrays of a layout. Set 0 is filled from the start.
+
+    Kernels return the fields of this tuple.
+    """
 
     nodes: int
     roots: int
     sets: int
+
+
+#: Fields of `FilledCounts`.
+FilledFields = tuple[int, int, int]
 
 
 @inner_kernel
@@ -76,12 +83,12 @@ def n_outputs(trees: Layout) -> int:
 
 
 @kernel
-def write_output_nodes(out: Layout) -> FilledCounts:
+def write_output_nodes(out: Layout) -> FilledFields:
     """Fill the nodes that represent outputs; return the filled counts."""
     for output in range(n_outputs(out)):
         leaf = out.nodes[output]
         leaf["threshold"], leaf["column"], leaf["left"], leaf["right"] = 0.0, 0, output, output
-    return FilledCounts(n_outputs(out), 0, 1)
+    return n_outputs(out), 0, 1
 
 
 @inner_kernel
@@ -112,7 +119,7 @@ def _place(tree: TreeNodes, first: int, counts: NDArray[np.int32], positions: ND
 @kernel
 def _write_nodes(
     tree: TreeNodes, output_numbers: NDArray[np.int64], out: Layout, filled: FilledCounts, positions: NDArray[np.int64]
-) -> FilledCounts:
+) -> FilledFields:
     """Append a tree to `out` without sets of categories; fills positions (node,)."""
     n_nodes = tree.feature.shape[0]
     counts = np.empty(n_nodes, dtype=np.int32)
@@ -129,11 +136,11 @@ def _write_nodes(
             packed["column"] = tree.feature[node] << 1 | tree.missing_go_to_left[node]
             packed["left"] = positions[node + 1]
             packed["right"] = positions[tree.link[node]]
-    return FilledCounts(filled.nodes + counts[0], filled.roots + 1, filled.sets)
+    return filled.nodes + counts[0], filled.roots + 1, filled.sets
 
 
 @kernel
-def pack(tree: TreeNodes, output_numbers: NDArray[np.int64], out: PackedTrees, filled: FilledCounts) -> FilledCounts:
+def pack(tree: TreeNodes, output_numbers: NDArray[np.int64], out: PackedTrees, filled: FilledCounts) -> FilledFields:
     """Append a tree to `out`, which must have space for it; return the filled counts.
 
     Thresholds must be representable in the type of `out`'s thresholds. output_numbers (link of a leaf,) holds the
@@ -145,11 +152,11 @@ def pack(tree: TreeNodes, output_numbers: NDArray[np.int64], out: PackedTrees, f
 @kernel
 def pack_with_categories(
     tree: TreeNodes, output_numbers: NDArray[np.int64], out: PackedCategoryTrees, filled: FilledCounts
-) -> FilledCounts:
+) -> FilledFields:
     """Append a tree to a layout that has the blocks of all sets and the set 0 in all nodes; else the same as `pack`."""
     positions = np.empty(tree.feature.shape[0], dtype=np.int64)
-    after = _write_nodes(tree, output_numbers, out, filled, positions)
+    n_nodes, n_roots, n_sets_before = _write_nodes(tree, output_numbers, out, filled, positions)
     n_sets = tree.category_nodes.shape[0]
     for i in range(n_sets):
-        out.nodes[positions[tree.category_nodes[i]]]["set"] = filled.sets + i
-    return FilledCounts(after.nodes, after.roots, filled.sets + n_sets)
+        out.nodes[positions[tree.category_nodes[i]]]["set"] = n_sets_before + i
+    return n_nodes, n_roots, n_sets_before + n_sets

@@ -51,12 +51,16 @@ class Size(NamedTuple):
 class Outcome(NamedTuple):
     """Result of a run of the simplex method: its status, and the number of steps.
 
-    `column` is the column along which the objective is unbounded, or -1.
+    `column` is the column along which the objective is unbounded, or -1. Kernels return the fields of this tuple.
     """
 
     status: int
     n_steps: int
     column: int
+
+
+#: Fields of an `Outcome`.
+OutcomeFields = tuple[int, int, int]
 
 
 @inner_kernel

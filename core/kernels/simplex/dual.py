@@ -9,7 +9,7 @@ from core.kernels.simplex.dictionary import (
     OPTIMAL,
     STUCK,
     Dictionary,
-    Outcome,
+    OutcomeFields,
     Size,
     compute_row_norms,
     exchange,
@@ -21,7 +21,7 @@ from core.kernels.simplex.dictionary import (
 @kernel
 def dual_simplex(
     dictionary: Dictionary, size: Size, tolerance: float, slack_tolerance: float, max_steps: int
-) -> Outcome:
+) -> OutcomeFields:
     """Iterate until no value violates its limit by more than `tolerance`, for at most `max_steps` steps.
 
     Gradients may be violated by `slack_tolerance`.
@@ -30,12 +30,12 @@ def dual_simplex(
     for n_steps in range(max_steps + 1):
         p = _choose_leaving_row(dictionary, size, tolerance)
         if p < 0:
-            return Outcome(OPTIMAL, n_steps, -1)
+            return OPTIMAL, n_steps, -1
         if n_steps == max_steps:
             break
         if not _take_step(dictionary, size, p, slack_tolerance):
-            return Outcome(STUCK, n_steps, -1)
-    return Outcome(LIMIT_REACHED, max_steps, -1)
+            return STUCK, n_steps, -1
+    return LIMIT_REACHED, max_steps, -1
 
 
 @inner_kernel

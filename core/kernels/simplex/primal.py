@@ -10,7 +10,7 @@ from core.kernels.simplex.dictionary import (
     OPTIMAL,
     UNBOUNDED,
     Dictionary,
-    Outcome,
+    OutcomeFields,
     Size,
     exchange,
     make_feasible,
@@ -24,23 +24,23 @@ _PIECE = 4096
 @kernel
 def primal_simplex(
     dictionary: Dictionary, size: Size, tolerance: float, slack_tolerance: float, max_steps: int
-) -> Outcome:
+) -> OutcomeFields:
     """Iterate until no gradient improves the objective at more than `tolerance`, for at most `max_steps` steps.
 
     If a step is needed, the dictionary is made feasible first, which may widen limits.
     """
     if _choose_entering_column(dictionary, size, tolerance) < 0:
-        return Outcome(OPTIMAL, 0, -1)
+        return OPTIMAL, 0, -1
     make_feasible(dictionary, size)
     for n_steps in range(max_steps + 1):
         q = _choose_entering_column(dictionary, size, tolerance)
         if q < 0:
-            return Outcome(OPTIMAL, n_steps, -1)
+            return OPTIMAL, n_steps, -1
         if n_steps == max_steps:
             break
         if not _take_step(dictionary, size, q, slack_tolerance):
-            return Outcome(UNBOUNDED, n_steps, q)
-    return Outcome(LIMIT_REACHED, max_steps, -1)
+            return UNBOUNDED, n_steps, q
+    return LIMIT_REACHED, max_steps, -1
 
 
 @inner_kernel

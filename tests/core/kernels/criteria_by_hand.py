@@ -13,11 +13,16 @@ from core.kernels.criteria.norm import (
     NearEntropy,
     NearMisclassification,
 )
-from core.kernels.criteria.powers import new_power_tables
+from core.kernels.criteria.powers import PowerTables, new_power_tables
 from core.kernels.criteria.two_sided import Ranking, Twoing
 from core.kernels.search.random_cuts import cut_objective
 
 _NO_TABLE = np.zeros(1, dtype=np.float64)
+
+
+def power_tables(a: float) -> PowerTables:
+    return PowerTables(*new_power_tables(a))
+
 
 #: One criterion per row of the catalog, with tables as short as possible.
 ONE_OF_EACH = (
@@ -25,7 +30,7 @@ ONE_OF_EACH = (
     Entropy(_NO_TABLE),
     Misclassification(1.0),
     NegativeExponentialImpurity(0.5, 2),
-    GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, new_power_tables(0.5), _NO_TABLE, new_power_tables(0.0)),
+    GeneralizedCrossEntropyImpurity(2.0, 2.0, 0.5, power_tables(0.5), _NO_TABLE, power_tables(0.0)),
     NearMisclassification(1.0 / 0.99, 100.0, 0.01),
     NearEntropy(0.001),
     TabulatedImpurity(np.array([[0.0, 1.0, 0.0, 1.0]]), 2),
