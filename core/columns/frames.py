@@ -79,6 +79,9 @@ def arrow_table(frame: Any) -> pa.Table:
         frame = frame.reset_index(drop=True)
     try:
         return pa.RecordBatchReader.from_stream(frame).read_all()
+    except OverflowError:
+        detail = "the data frame has a whole number beyond 64 bits; convert its column to floats or to text."
+        raise InvalidInput(detail) from None
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InvalidInput(_not_converted(error)) from None
 

@@ -53,7 +53,7 @@ def evaluate(estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None = None
     y = label_column(y)
     check_no_label_is_missing(y)
     check_label_types(estimator.classes_, label_values(y))
-    order = estimator.classes_ if classes is None else classes
+    order = estimator.classes_ if classes is None else np.asarray(classes)
     columns = _model_columns(order, estimator.classes_)
     codes, n_unlisted = class_codes(order, y)
     n_classes = len(order) + n_unlisted

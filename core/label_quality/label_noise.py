@@ -22,7 +22,7 @@ from core.noise.estimation import FittedNoise, TransitionEstimate, fit_noise
 from core.noise.label_probabilities import LabelProbabilities
 from core.noise.transition import to_transition_matrix
 from core.randomness import Purpose, Seed, SeedTree
-from core.validation.labels import class_codes, encode_labels, label_column
+from core.validation.labels import Labels, class_codes, encode_labels, label_column
 from core.validation.misplaced_arguments import check_is_table
 
 #: Name of the phase that a monitor sees.
@@ -74,13 +74,7 @@ class LabelNoise(NamedTuple):
 
     def _votes_on(self, X: Any, y: Any) -> LabelProbabilities:
         classes, labels = self.fitted.rows.classes, label_column(y)
-        codes, n_unknown = class_codes(classes, labels)
-        if n_unknown:
-            unknown = np.asarray(labels[codes >= len(classes)]).tolist()[0]
-            raise InvalidInput(
-                f"y contains {unknown!r}, which is not one of the classes "
-                f"{classes.tolist()}; name all classes in classes= of estimate_label_noise."
-            )
+        codes = _listed_codes(classes, labels)
         probabilities = self.forest.predict_proba(X)
         _check_equal_lengths(len(probabilities), len(labels))
         votes = _in_columns(probabilities, self.forest.classes_, classes)
@@ -112,6 +106,7 @@ def estimate_label_noise(
     check_is_table(X)
     rows, labels = rows_of_frame(X), label_column(y)
     _check_equal_lengths(len(rows), len(labels))
+    _listed_codes(names, labels)
     _check_enough(len(labels), len(names))
     given = None if transition is None else to_transition_matrix(transition).among(names)
     if given is not None:
@@ -142,6 +137,18 @@ def label_noise_phases() -> dict[str, int]:
 def _check_equal_lengths(n_rows: int, n_labels: int) -> None:
     if n_rows != n_labels:
         raise InvalidInput(f"X has {n_rows} rows and y {n_labels} labels; pass one label for each row.")
+
+
+def _listed_codes(classes: NDArray[Any], labels: Labels) -> NDArray[np.int64]:
+    """Return the class numbers of labels (row,). Raises InvalidInput if one is not listed."""
+    codes, n_unknown = class_codes(classes, labels)
+    if n_unknown:
+        unknown = np.asarray(labels[codes >= len(classes)]).tolist()[0]
+        raise InvalidInput(
+            f"y contains {unknown!r}, which is not one of the classes {classes.tolist()}; name all classes in classes= "
+            "of estimate_label_noise."
+        )
+    return codes
 
 
 def _check_enough(n_rows: int, n_classes: int) -> None:

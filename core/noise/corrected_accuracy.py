@@ -28,7 +28,8 @@ from core.noise.correction import check_invertible
 from core.noise.estimation import MAX_STANDARD_ERROR, FittedNoise, TransitionEstimate
 from core.noise.noise_models import noise_pattern, rate_derivative
 from core.noise.transition import TransitionMatrix, to_transition_matrix
-from core.validation.labels import Labels, class_codes, encode_labels, label_column
+from core.validation.labels import Labels, class_codes, encode_labels, label_column, label_values
+from core.validation.misplaced_arguments import check_label_types, check_no_label_is_missing
 
 #: Standard deviation of the bias of an accuracy that follows from calibrated probabilities.
 _BIAS_SD = 0.02
@@ -74,6 +75,9 @@ def corrected_accuracy(y_noisy: Any, y_pred: Any, transition: Any) -> CorrectedA
             f"y_noisy has {len(given)} labels and y_pred has {len(predictions)}; pass at least one row, with one of "
             "each."
         )
+    for column in (given, predictions):
+        check_no_label_is_missing(column)
+    check_label_types(label_values(predictions), label_values(given))
     matrix = _matrix_of(given, predictions, to_transition_matrix(estimate.transition if estimate else transition))
     check_invertible(matrix, "", "merge them, or evaluate on fewer classes")
     (labels, _), (predicted, _) = (class_codes(matrix.classes, column) for column in (given, predictions))

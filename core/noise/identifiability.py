@@ -40,7 +40,9 @@ class Identification(NamedTuple):
 
     is_identified: bool = True
     warning: str | None = None  # why they hardly do, or do not; None if they do
-    is_below_chance: bool = False  # whether votes agree with the labels evidently less than with permuted ones
+    #: Whether votes agree with the labels evidently less than with permuted ones, or, of rows in groups, less and so
+    #: rarely that the estimated noise does not explain it.
+    is_below_chance: bool = False
 
 
 def identify_noise(model: LatentLabels, labels: JudgedLabels, priors: NDArray[np.float64]) -> Identification:
@@ -56,7 +58,10 @@ def identify_noise(model: LatentLabels, labels: JudgedLabels, priors: NDArray[np
     explained = float(priors @ class_noise_rates(model.transition))
     is_contradicted = rate >= MAX_RATE_SHARE * (n_classes - 1) / n_classes or rate - explained > _MAX_DIFFERENCE
     if score < _EVIDENT_AGREEMENT:
-        return Identification(score >= 0 and not is_contradicted, NOT_PREDICTED, score < -_EVIDENT_AGREEMENT)
+        # Few large groups are few observations, with which hardly any disagreement is evident on its own.
+        disagrees = score < 0 and is_contradicted and labels.groups is not None
+        is_below_chance = score < -_EVIDENT_AGREEMENT or disagrees
+        return Identification(score >= 0 and not is_contradicted, NOT_PREDICTED, is_below_chance)
     return Identification(False, _contradiction(rate)) if is_contradicted else Identification()
 
 

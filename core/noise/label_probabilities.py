@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.exceptions import InvalidInput
 from core.validation.labels import Labels, class_codes, encode_labels, label_column
+from core.validation.misplaced_arguments import check_no_label_is_missing
 
 #: How far a row of probabilities may be from summing to 1, to allow for float32 or numbers with few digits.
 _ROW_SUM_TOLERANCE = 1e-3
@@ -29,6 +30,7 @@ def check_label_probabilities(probabilities: ArrayLike, y: Any, classes: ArrayLi
         raise InvalidInput(
             f"probabilities have {len(table)} rows and y has {len(labels)} labels; pass one label per row."
         )
+    check_no_label_is_missing(labels)
     names = _column_classes(labels, table.shape[1], classes)
     codes, n_unknown = class_codes(names, labels)
     if n_unknown:

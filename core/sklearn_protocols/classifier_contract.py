@@ -16,7 +16,7 @@ from core.sklearn_protocols.html_representation import HtmlRepresentation
 from core.sklearn_protocols.metadata_routing import MetadataRouting
 from core.sklearn_protocols.nested_parameters import is_nested, nested_values, unknown_names, with_nested_values
 from core.validation.labels import EncodedLabels, class_codes, label_column, label_values
-from core.validation.misplaced_arguments import check_equal_lengths, check_label_types
+from core.validation.misplaced_arguments import check_equal_lengths, check_label_types, check_no_label_is_missing
 from core.validation.training_data import check_some_weight, row_weights
 
 
@@ -103,6 +103,7 @@ class ClassifierContract(MetadataRouting, HtmlRepresentation):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on rows X with labels y, weighted by `sample_weight`. Raises InvalidInput."""
         predicted, given = self._winners(X), label_column(y)
+        check_no_label_is_missing(given)
         check_label_types(self.classes_, label_values(given))
         codes, _ = class_codes(self.classes_, given)
         check_equal_lengths(len(predicted), len(codes))

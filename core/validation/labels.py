@@ -66,12 +66,21 @@ Labels = NDArray[Any] | EncodedLabels
 
 
 def _as_array(y: Any) -> NDArray[Any]:
-    """Return labels as an array. NumPy would write a NaN in a list of texts as the text "nan"."""
+    """Return labels as an array.
+
+    NumPy would write NaN and numbers in a list with texts as texts, and members of an enumeration of texts by their
+    names, which it cuts to the lengths of the texts.
+    """
     labels = np.asarray(y)
     if labels.dtype.kind not in "US" or hasattr(y, "dtype"):
         return labels
     values = np.asarray(y, dtype=object)
-    return values if any(label != label for label in values.ravel().tolist()) else labels
+    types = set(map(type, values.ravel().tolist()))
+    if types <= {str, np.str_} or types <= {bytes, np.bytes_}:
+        return labels
+    if all(issubclass(one, str) for one in types):
+        return np.array([str.__str__(label) for label in values.ravel()]).reshape(values.shape)
+    return values
 
 
 def encode_labels(y: Any) -> EncodedLabels:

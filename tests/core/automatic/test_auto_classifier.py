@@ -264,13 +264,14 @@ def test_noise_that_labels_do_not_identify_is_said():
     assert "too badly to identify the noise" in model.reason_
 
 
-def test_classes_are_not_swapped_where_groups_hold_one_class_each():
+@pytest.mark.parametrize("share", [0.95, 1.0])
+def test_classes_are_not_swapped_where_groups_hold_one_class_each(share):
     """Trees that have not seen the group of a row have not seen its class either, and contradict every label."""
     rng = np.random.default_rng(0)
     y = np.arange(400) % 2
     X = rng.normal(size=(400, 5))
     X[:, 0] += 2 * y
-    groups = np.where(rng.random(400) < 0.95, y, 1 - y)
+    groups = np.where(rng.random(400) < share, y, 1 - y)
     model = core.AutoClassifier(random_state=0, n_fits=4).fit(X, y, groups=groups)
     assert not model.choice_.is_identified
     assert not model.choice_.draws_labels

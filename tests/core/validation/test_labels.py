@@ -1,5 +1,6 @@
 """Labels as codes give the same results as labels as values, in the memory of the codes."""
 
+import enum
 import tracemalloc
 
 import numpy as np
@@ -165,3 +166,57 @@ def test_splits_take_a_column_of_labels(dtype):
     assert split.test_rows.tolist() == core.split_holdout(y, 0.25, random_state=0).test_rows.tolist()
     with pytest.raises(core.InvalidInput, match="1d array"):
         core.split_folds(np.zeros((4, 2)), 2)
+
+
+class Animal(str, enum.Enum):  # noqa: UP042  (members print their names, which NumPy takes for the labels)
+    CAT = "c"
+    LONG_NAMED_DOG = "dog of a long name"
+
+
+def test_members_of_enumerations_of_texts_are_these_texts(tmp_path):
+    X = np.arange(40.0)[:, np.newaxis]
+    labels = [Animal.CAT if row < 20 else Animal.LONG_NAMED_DOG for row in range(40)]
+    tree = core.TreeClassifier().fit(X, labels)
+    assert tree.classes_.tolist() == ["c", "dog of a long name"]
+    assert tree.score(X, labels) == 1.0
+    core.save(tree, tmp_path / "tree")
+
+
+def test_numbers_in_a_list_of_texts_are_no_texts():
+    assert core.TreeClassifier().fit([[0.0], [1.0]], ["1", 1]).classes_.tolist() == [1, "1"]
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_missing_labels_are_not_scored(missing):
+    X, y = np.arange(40.0)[:, np.newaxis], np.arange(40) // 20
+    labels = [missing, *y[1:].tolist()]
+    tree, votes = core.TreeClassifier().fit(X, y), np.full((40, 2), 0.5)
+    matrix = core.TransitionMatrix.uniform(0.1, [0, 1])
+    for refused in (
+        lambda: tree.score(X, labels),
+        lambda: core.rank_label_issues(votes, labels, classes=[0, 1]),
+        lambda: core.corrected_accuracy(labels, y, matrix),
+    ):
+        with pytest.raises(core.InvalidInput, match="the first of which is row 0"):
+            refused()
+
+
+def test_labels_of_other_types_and_classes_are_named():
+    X, y = np.arange(40.0)[:, np.newaxis], np.arange(40) // 20
+    with pytest.raises(core.InvalidInput, match="have type int"):
+        core.corrected_accuracy(y.astype(str), y, core.TransitionMatrix.uniform(0.1, [0, 1]))
+    with pytest.raises(core.InvalidInput, match="not one of the classes"):
+        core.estimate_label_noise(X, y, classes=[0])
+    tree = core.TreeClassifier().fit(X, y)
+    assert core.evaluate(tree, X, y, classes=[1, 0])["accuracy"] == 1.0
+
+
+def test_the_position_of_the_seed_is_not_that_of_a_split():
+    with pytest.raises(core.InvalidParameter, match="stratify is 0; it must be True or False"):
+        core.split_holdout([0, 1] * 10, 0.3, 0)
+
+
+def test_whole_numbers_beyond_64_bits_are_refused():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(core.InvalidInput, match="beyond 64 bits"):
+        core.TreeClassifier().fit(pandas.DataFrame({"a": [10**25, 1] * 10}), [0, 1] * 10)
