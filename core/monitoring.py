@@ -13,7 +13,10 @@ from core.exceptions import FitStopped
 
 
 class FitMonitor(Protocol):
-    """Observer of a fit that can stop it. `begin` and `advance` are called from any thread, one call at a time."""
+    """Observer of a fit that can stop it. `begin` and `advance` are called from any thread, one call at a time.
+
+    stop_flag: uint8 (1,), which it must have; a value other than 0 stops the fit.
+    """
 
     stop_flag: NDArray[np.uint8]  # (1,), read at every node; a value other than 0 stops the fit
 
