@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, on_one("sqlite")]
 
 KINDS = [kind for kind in core.ESTIMATORS if "boost" in kind]
 #: Its linear programs take two seconds or more.
-LONG_MODEL = {"kind": "rmboost", "n_rounds": 80}
+LONG_MODEL = {"kind": "rmboost", "n_rounds": 120}
 ENDLESS_MODEL = {"kind": "rmboost", "n_rounds": 3000, "regularization": 0.001, "drop_rules": False}
 
 

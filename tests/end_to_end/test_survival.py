@@ -11,7 +11,7 @@ from tests.service_process import RunningService, send_signal, wait_until
 pytestmark = pytest.mark.slow
 
 #: A fit of seconds, which each test interrupts as soon as it shows progress.
-REQUEST = {"model": LONG_MODEL | {"n_estimators": 2000}, "evaluation": {"kind": "none"}, "seed": 5}
+REQUEST = {"model": LONG_MODEL | {"n_estimators": 3000}, "evaluation": {"kind": "none"}, "seed": 5}
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from tests.service_process import RunningService, wait_until
 pytestmark = pytest.mark.slow
 
 #: Uses the loss that workers compile at start-up. A cell takes about a second, long enough to observe it running.
-FOREST = {"kind": "forest", "n_estimators": 200}
+FOREST = {"kind": "forest", "n_estimators": 400}
 GRID = {
     "models": [FOREST, {"kind": "tree", "max_depth": 4}],
     "noise": [{"kind": "uniform", "rate": rate} for rate in (0.0, 0.2, 0.4)],
