@@ -56,7 +56,7 @@ def _setting_error(location: tuple[int | str, ...], message: str) -> str:
         return message
     name = [part for part in location if isinstance(part, str)][-1].upper()
     variable = name if name in ("DATABASE_URL", "REDIS_URL") else f"BRISTLECONE_{name}"
-    return f"{variable}: {message}"
+    return f"{variable}: {message.removeprefix('Value error, ')}"
 
 
 def _fail(message: str) -> int:

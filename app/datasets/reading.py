@@ -53,7 +53,8 @@ def column_names(header: Sequence[str]) -> list[str]:
     names = [cell.strip() for cell in header]
     if not any(names):
         return names
-    return [name or f"Unnamed: {position}" for position, name in enumerate(names)]
+    made_up = (f"Unnamed: {position}" for position in range(len(names)))
+    return [name or (f"{new}.1" if new in names else new) for name, new in zip(names, made_up, strict=True)]
 
 
 def check_names(names: Sequence[str], limits: Limits) -> None:

@@ -56,6 +56,8 @@ def explained_errors() -> Iterator[None]:
     except FileNotFoundError as error:
         detail = "The stored file of the data set is missing; restore it from a backup, or upload the data again."
         raise DatasetFileMissing(detail) from error
+    except MemoryError:  # which the one of Arrow is, too
+        raise
     except (pa.ArrowException, OSError, KeyError) as error:
         detail = "The stored file of the data set is damaged; restore it, or delete the data set and upload it again."
         raise DatasetFileDamaged(detail) from error

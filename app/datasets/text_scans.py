@@ -79,7 +79,8 @@ class TextScan:
     gives_up: whether readings are given up that fail for many values; otherwise all are kept, to say what they cannot
     read. preferred_dates: form of dates that is chosen if it is among those that read every value. dates_are_given:
     whether the upload names the form of dates of this column. first_cells: the first cells that have a mark, or other
-    signs than digits. in_parentheses: whether all values begin with a parenthesis that no one has asked to read.
+    signs than digits. in_parentheses: whether all values begin with a parenthesis, and the upload does not
+    declare the column as numeric.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class TextScan:
         self.first_cells: list[Cell] = []
         self.in_parentheses = gives_up
         self._lengths: set[int] = set()
+        self._all_digits = True
         self._nulls = nulls
 
     @property
@@ -108,9 +110,8 @@ class TextScan:
     @property
     def has_codes(self) -> bool:
         """Whether the values are codes of one length, such as postal codes, of which some begin with a zero."""
-        return len(self._lengths) == 1 and any(
-            each.cannot_read_codes for family in self.families for each in family.scans
-        )
+        readings = (each for family in self.families for each in family.scans)
+        return len(self._lengths) == 1 and self._all_digits and any(each.cannot_read_codes for each in readings)
 
     def add(self, texts: pa.Array, first_row: int) -> None:
         """Add a batch. first_row: 0-based number of its first row."""
@@ -124,6 +125,7 @@ class TextScan:
         self.n_present += int(n_rows.sum())
         self.in_parentheses &= bool(pc.all(pc.starts_with(values, "(")).as_py())
         self._lengths.update(pc.unique(pc.utf8_length(values)).to_pylist())
+        self._all_digits &= bool(pc.all(pc.match_substring_regex(values, r"^\d+$")).as_py())
         batch = _Batch(cleaned, values, n_rows, first_row)
         if self.families and len(self.first_cells) < MAX_ROWS:
             has_mark = pc.match_substring_regex(values, r"[^-+\x{2212}\d]").to_numpy(zero_copy_only=False)

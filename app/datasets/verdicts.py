@@ -75,7 +75,7 @@ def candidates(scan: TextScan) -> list[tuple[Family, ReadingScan]]:
 def judge(name: str, scan: TextScan, conventions: Conventions, place: Place) -> Verdict:
     """Return the verdict on a column whose scan has ended."""
     found = candidates(scan)
-    if found and scan.in_parentheses:
+    if found and found[0][0].values is ValueType.REAL and scan.in_parentheses:
         return Verdict(warning=_parentheses(name, scan, place))
     if len(found) == 1:
         family, complete = found[0]

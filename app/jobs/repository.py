@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import Select, Text, cast, delete, func, select
 from sqlalchemy.orm import Session, defer
@@ -129,17 +129,15 @@ class JobRepository:
         return self._session.scalar(query) or 0
 
     def oldest_queued_age_seconds(self) -> float | None:
-        """Return for how many seconds the job that has waited longest is in the queue, or None if no job is queued."""
+        """Return how many seconds ago the oldest queued job was queued, or None if no job is queued."""
         # The kinds are told apart here: a database without statistics would read the index of all jobs of these kinds.
-        returned = JobRow.not_before_epoch > 0
-        query = select(JobRow.kind, returned, func.min(JobRow.created_at), func.min(JobRow.not_before_epoch))
-        query = query.where(JobRow.state == JobState.QUEUED).group_by(JobRow.kind, returned)
-        queued = [
-            datetime.fromtimestamp(not_before_epoch, UTC) if has_returned else created_at
-            for kind, has_returned, created_at, not_before_epoch in self._session.execute(query)
+        query = select(JobRow.kind, func.min(JobRow.created_at)).where(JobRow.state == JobState.QUEUED)
+        oldest = [
+            created_at
+            for kind, created_at in self._session.execute(query.group_by(JobRow.kind))
             if kind in WORKER_KINDS
         ]
-        return max(0.0, (utc_now() - min(queued)).total_seconds()) if queued else None
+        return (utc_now() - min(oldest)).total_seconds() if oldest else None
 
     def count_unfinished(self) -> dict[tuple[JobKind, JobState], int]:
         """Return how many jobs of each kind are in each state that is not the last one."""

@@ -15,6 +15,8 @@ from app.predictions.forms import Table, from_batch
 from core import ColumnKind
 
 _ROWS_PER_BATCH = 65_536
+#: Wide tables are read in batches of fewer rows, which fit into the memory of a reading process.
+_CELLS_PER_BATCH = 1_000_000
 
 
 def tables_of_dataset(path: Path, features: list[dict[str, Any]], encoder: FeatureEncoder) -> Iterator[Table]:
@@ -27,8 +29,8 @@ def tables_of_dataset(path: Path, features: list[dict[str, Any]], encoder: Featu
     used = [feature["name"] for feature in features if feature["kind"] != "ignored"]
     with explained_errors(), pq.ParquetFile(path, page_checksum_verification=True) as file:
         names = [column for column, _ in stored.values()]
-        first = 0
-        for batch in file.iter_batches(_ROWS_PER_BATCH, columns=names, use_threads=False):
+        first, most_rows = 0, max(1, min(_ROWS_PER_BATCH, _CELLS_PER_BATCH // max(1, len(names))))
+        for batch in file.iter_batches(most_rows, columns=names, use_threads=False):
             arrays = [_as_uploaded(batch.column(column), feature) for column, feature in stored.values()]
             part = pa.record_batch(arrays, names=list(stored)) if stored else batch
             yield from_batch(part, used, encoder.known, first)

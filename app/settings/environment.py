@@ -3,33 +3,24 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, ValidationInfo, field_validator
+from pydantic import AliasChoices, Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 
 from app.logs import LogFormat
 
-_SCHEMES = {
-    "database_url": ("postgresql", "postgresql+psycopg", "postgres", "sqlite"),
-    "redis_url": ("redis", "rediss", "redis+socket", "unix"),
-}
+_DATABASES = ("postgresql", "postgres", "sqlite")
+_BROKERS = ("redis", "rediss", "redis+socket", "unix")
 
 
-def _checked_url(url: str, schemes: Sequence[str]) -> str:
-    """Return the URL. Its parts are not in the error: one of them may be a password."""
+def _check_scheme(url: str, schemes: Sequence[str], ends_at: str) -> None:
+    """Raise ValueError for another scheme. Other parts are not in the error: one of them may be a password."""
     scheme, separator, _ = url.partition("://")
-    if not separator or scheme not in schemes:
-        known = ", ".join(f"{known}://" for known in schemes)
+    if not separator or scheme.lower().partition(ends_at)[0] not in schemes:
         begins = f"its scheme is {scheme!r:.30}" if separator else "it has no scheme"
-        raise ValueError(f"{begins}; it must begin with one of {known}")
-    try:
-        _ = urlsplit(url).port
-    except ValueError:
-        raise ValueError(
-            "its port is not a number from 0 to 65535; percent-encode signs such as / and @ in a password"
-        ) from None
-    return url
+        raise ValueError(f"{begins}; it must begin with one of {', '.join(f'{known}://' for known in schemes)}")
 
 
 class Environment(BaseSettings):
@@ -166,10 +157,26 @@ class Environment(BaseSettings):
         "the background, at the lowest priority; otherwise the first job of each kind waits for it.",
     )
 
-    @field_validator("database_url", "redis_url")
+    @field_validator("database_url")
     @classmethod
-    def _known_kind(cls, url: str | None, field: ValidationInfo) -> str | None:
-        return url and _checked_url(url, _SCHEMES[str(field.field_name)])
+    def _usable_database(cls, url: str | None) -> str | None:
+        if url is None:
+            return None
+        _check_scheme(url, _DATABASES, ends_at="+")
+        try:
+            make_url(url)
+        except (ArgumentError, ValueError):
+            raise ValueError(
+                "it cannot be read as an address; check its port and percent-encode its password"
+            ) from None
+        return url
+
+    @field_validator("redis_url")
+    @classmethod
+    def _usable_brokers(cls, urls: str | None) -> str | None:
+        for url in urls.split(";") if urls else ():
+            _check_scheme(url, _BROKERS, ends_at=":")
+        return urls
 
     @field_validator("allowed_hosts", "cors_origins", mode="before")
     @classmethod

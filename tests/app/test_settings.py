@@ -67,7 +67,7 @@ def test_invalid_settings_are_refused(monkeypatch: pytest.MonkeyPatch, name: str
     [
         ("DATABASE_URL", "mysql://me:hunter2@db/x", "its scheme is 'mysql'"),
         ("DATABASE_URL", "hunter2", "it has no scheme"),
-        ("DATABASE_URL", "postgresql://me:hunter2/x@db/x", "percent-encode"),
+        ("DATABASE_URL", "postgresql://me:hunter2@db:many/x", "percent-encode"),
         ("REDIS_URL", "amqp://me:hunter2@broker", "its scheme is 'amqp'"),
         ("BRISTLECONE_ALLOWED_HOSTS", "http://foo/", "is not a host name"),
     ],
@@ -90,3 +90,24 @@ def test_a_home_that_cannot_be_made_is_named(
     monkeypatch.setenv("BRISTLECONE_HOME", str(tmp_path / "file"))
     assert service_commands.run(Namespace(command="migrate")) == 1
     assert "BRISTLECONE_HOME: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:////var/lib/x.db",
+        "sqlite+pysqlite:////var/lib/x.db",
+        "postgresql://me:p/x#y?[z]@db:5432/x",
+        "postgresql://me@[::1]:5432/x",
+        "postgresql:///x?host=/tmp",
+    ],
+)
+def test_addresses_of_databases_that_work_are_taken(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("DATABASE_URL", url)
+    assert load_settings().database.url.endswith(url.partition("://")[2])
+
+
+@pytest.mark.parametrize("url", ["redis://:p@h:6379/0", "redis+socket:///run/x.sock", "redis://a:1;rediss://b:2"])
+def test_addresses_of_brokers_that_work_are_taken(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("REDIS_URL", url)
+    assert load_settings().broker.url == url

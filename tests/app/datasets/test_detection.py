@@ -106,6 +106,7 @@ class TestNumbers:
         assert (table.features[0].kind, codes(table)[0]) == ("categorical", "numbers_in_parentheses")
         assert ingested(years, types={"c0": "numeric"}).features[0].kind == "numeric"
         assert values()[:2] == [-1980, -1981]
+        assert ingested(years, dates="(%Y)").features[0].kind == "datetime"
 
     def test_marks_that_are_named_are_the_only_ones(self, ingested, values):
         ingested(["1.234", "5.678", "9.012"], decimal=",", thousands=".")

@@ -304,6 +304,8 @@ def test_columns_without_a_name_are_numbered(client):
         ("a", None), (names[0], None), (names[1], "empty"), (names[2], "empty"),
     ]  # fmt: skip
     assert client.get(f"/datasets/{body['id']}/rows?rows=1").json()["rows"][0][:2] == [2, 6]
+    body = upload(client, b",Unnamed: 0,y\n1,5,u\n2,6,v\n", "t.csv").json()
+    assert [each["name"] for each in body["features"]] == ["Unnamed: 0.1", "Unnamed: 0"]
     body = upload(client, workbook([("a", None, "y"), (1, 2, "u"), (3, 4, "v")]), "t.xlsx").json()
     assert [each["name"] for each in body["features"]] == ["a", "Unnamed: 1"]
 

@@ -58,6 +58,14 @@ UNREAD = {
         [f"$ {row % 7}" for row in range(N)],
         ("currency", [], "are amounts: numbers beside '$'; the column is read as text"),
     ),
+    "a placeholder of digits among dates": (
+        ["0000000000" if row % 20 == 0 else f"{row % 28 + 1:02}.05.2024" for row in range(N)],
+        ("nearly_datetime", list(range(0, N, 20))[:5], "'0000000000'"),
+    ),
+    "a placeholder of digits among fractions": (
+        ["00000" if row % 20 == 0 else f"{10 + row % 7}.25" for row in range(N)],
+        ("nearly_numeric", list(range(0, N, 20))[:5], "'00000'"),
+    ),
     "a code of another length": (
         ["007" if row % 20 == 0 else str(row % 20) for row in range(N)],
         ("nearly_numeric", list(range(0, N, 20))[:5], "as categorical if all values are codes"),

@@ -4,7 +4,6 @@ import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 
 import pytest
 from sqlalchemy import select, update
@@ -21,7 +20,6 @@ from app.jobs.tables import JobEventRow, JobRow
 from app.logs import correlation
 from app.settings import JobSettings
 from app.storage.database import reading, writing
-from app.storage.orm import utc_now
 from tests.factories import job, make_job
 
 BRIEF = JobSettings(retry_delay_seconds=0.0)
@@ -140,24 +138,6 @@ class TestTakingBack:
         assert (row.state, row.lost_attempts, row.published_epoch) == (JobState.QUEUED, 1, None)
         assert row.progress == {}
         assert [(line[0], str(line[-1])) for line in lines] == [(claimed.correlation, "queued")]
-
-    def test_the_time_of_the_lost_attempt_is_not_time_in_the_queue(self, context: ServiceContext) -> None:
-        job_id = make_job(context)
-        with writing(context.sessions) as session:
-            session.execute(update(JobRow).values(created_at=utc_now() - timedelta(hours=1)))
-        age = self._oldest_age(context)
-        assert age is not None
-        assert age >= 3600
-        _lapse(context, job_id)
-        assert self._oldest_age(context) is None
-        take_back_lapsed(context.sessions, BRIEF)
-        returned_age = self._oldest_age(context)
-        assert returned_age is not None
-        assert returned_age < 60
-
-    def _oldest_age(self, context: ServiceContext) -> float | None:
-        with reading(context.sessions) as session:
-            return JobService(session, context.settings.limits).oldest_queued_age_seconds()
 
     def test_a_lapsed_job_asked_to_stop_is_cancelled(self, context: ServiceContext) -> None:
         job_id = make_job(context)
