@@ -1,5 +1,6 @@
 """Missing labels and groups: None, NaN, NaT and the missing value of pandas."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,18 @@ def missing_values(values: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(np.isnat(values))
     if values.dtype != object:
         return np.zeros(len(values), dtype=bool)
-    return np.fromiter(map(_is_missing, values), dtype=bool, count=len(values))
+    listed = values.tolist()
+    if not any(map(_is_missing, _distinct(listed))):
+        return np.zeros(len(values), dtype=bool)
+    return np.fromiter(map(_is_missing, listed), dtype=bool, count=len(values))
+
+
+def _distinct(values: list[Any]) -> Iterable[Any]:
+    """Return distinct values, which are few among labels, or all if some cannot be hashed."""
+    try:
+        return set(values)
+    except TypeError:
+        return values
 
 
 def _is_missing(value: Any) -> bool:

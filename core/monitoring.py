@@ -18,7 +18,7 @@ class FitMonitor(Protocol):
     stop_flag: uint8 (1,), which it must have; a value other than 0 stops the fit.
     """
 
-    stop_flag: NDArray[np.uint8]  # (1,), read at every node; a value other than 0 stops the fit
+    stop_flag: NDArray[np.uint8]  # (1,), read at every node
 
     def begin(self, phase: str, total: int, unit: str) -> None:
         """Start a phase ("injecting", "estimating", "tuning", "growing", ...) of `total` units."""

@@ -18,6 +18,7 @@ from app.datasets.errors import (
     column_pointer,
 )
 from app.datasets.options import UploadOptions
+from app.datasets.reading import UNNAMED
 
 _MAX_COMPARED = 1_000
 _MAX_COMPARED_CHARACTERS = 60
@@ -129,6 +130,6 @@ def _unknown(name: str, names: Sequence[str]) -> str:
     listed = ", ".join(repr(other[:80]) for other in shown)
     if near or folded:
         return f"the file has no column {name[:80]!r}; did you mean {listed}?"
-    has_title = len(names) == 1 or any(other.startswith("Unnamed: ") for other in names)
+    has_title = len(names) == 1 or any(other.startswith(UNNAMED) for other in names)
     way_out = "; if these are a title above the header, delete it" if has_title else ""
     return f"the file has no column {name[:80]!r}; its columns begin {listed}{way_out}"

@@ -13,6 +13,8 @@ from app.datasets.text_limits import require_short
 from app.settings import Limits
 
 MAX_NAME_CHARACTERS = 500
+#: Beginning of the name of a column that has none in its file; its position follows, from 0.
+UNNAMED = "Unnamed: "
 
 
 class TableReader(Protocol):
@@ -53,7 +55,7 @@ def column_names(header: Sequence[str]) -> list[str]:
     names = [cell.strip() for cell in header]
     if not any(names):
         return names
-    made_up = (f"Unnamed: {position}" for position in range(len(names)))
+    made_up = (f"{UNNAMED}{position}" for position in range(len(names)))
     return [name or (f"{new}.1" if new in names else new) for name, new in zip(names, made_up, strict=True)]
 
 

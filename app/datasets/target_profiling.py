@@ -165,7 +165,10 @@ class TargetProfiler:
 
 def numbers_of_labels(labels: Sequence[Label]) -> Sequence[float] | None:
     """Return labels of text as numbers if all of them are written as such, with local marks; None otherwise."""
-    if not all(isinstance(label, str) for label in labels) or all(str(label).startswith("(") for label in labels):
+    if not all(isinstance(label, str) for label in labels):
+        return None
+    # Numbers that are all in parentheses are text in features, too.
+    if all(str(label).startswith("(") for label in labels):
         return None
     texts = pa.array(labels, pa.string())
     for reading in number_readings(ReadingOptions()):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ class TextScan:
     def has_codes(self) -> bool:
         """Whether the values are codes of one length, such as postal codes, of which some begin with a zero."""
         readings = (each for family in self.families for each in family.scans)
-        return len(self._lengths) == 1 and self._all_digits and any(each.cannot_read_codes for each in readings)
+        return self._all_digits and len(self._lengths) == 1 and any(each.cannot_read_codes for each in readings)
 
     def add(self, texts: pa.Array, first_row: int) -> None:
         """Add a batch. first_row: 0-based number of its first row."""
@@ -123,9 +124,10 @@ class TextScan:
         if self.n_present == 0 and self._gives_up:
             self._try_on(values[:_SAMPLE_SIZE])
         self.n_present += int(n_rows.sum())
-        self.in_parentheses &= bool(pc.all(pc.starts_with(values, "(")).as_py())
-        self._lengths.update(pc.unique(pc.utf8_length(values)).to_pylist())
-        self._all_digits &= bool(pc.all(pc.match_substring_regex(values, r"^\d+$")).as_py())
+        self.in_parentheses = self.in_parentheses and bool(pc.all(pc.starts_with(values, "(")).as_py())
+        self._all_digits = self._all_digits and bool(pc.all(pc.match_substring_regex(values, r"^\d+$")).as_py())
+        if self._all_digits:
+            self._lengths.update(pc.unique(pc.utf8_length(values)).to_pylist())
         batch = _Batch(cleaned, values, n_rows, first_row)
         if self.families and len(self.first_cells) < MAX_ROWS:
             has_mark = pc.match_substring_regex(values, r"[^-+\x{2212}\d]").to_numpy(zero_copy_only=False)
@@ -159,6 +161,12 @@ class _Batch:
     n_rows: NDArray[Any]
     first_row: int
 
+    @cached_property
+    def is_code(self) -> NDArray[np.bool_]:
+        """Whether each value is digits with a leading zero."""
+        found: NDArray[np.bool_] = pc.match_substring_regex(self.values, r"^0\d+$").to_numpy(zero_copy_only=False)
+        return found
+
     def first(self, invalid: NDArray[np.bool_], limit: int) -> list[Cell]:
         """Return the first cells with invalid values."""
         is_invalid = pc.is_in(self.cells, self.values.filter(pa.array(invalid)))
@@ -168,7 +176,6 @@ class _Batch:
 
 def _note(family: Family, batch: _Batch) -> None:
     unreadable = np.ones(len(batch.values), np.bool_)
-    is_code = pc.match_substring_regex(batch.values, r"^0\d+$").to_numpy(zero_copy_only=False)
     for scan in family.scans:
         invalid = family.invalid(batch.values, scan.reading)
         unreadable &= invalid
@@ -179,5 +186,5 @@ def _note(family: Family, batch: _Batch) -> None:
             odd = batch.values.filter(pa.array(invalid))
             scan.odd_texts.update(odd[: 2 * MAX_ODD_TEXTS + 1].to_pylist())
         scan.n_invalid += n_invalid
-        scan.n_codes += int(batch.n_rows[invalid & is_code].sum())
+        scan.n_codes += int(batch.n_rows[invalid & batch.is_code].sum())
     family.n_unreadable += int(batch.n_rows[unreadable].sum())

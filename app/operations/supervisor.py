@@ -80,8 +80,8 @@ class Supervisor:
             self._stop()
 
     def _migrate(self) -> None:
-        require_older_schema(self._settings)
         if schema_fault(self._settings):
+            require_older_schema(self._settings)
             from app.storage.schema import upgrade_to_head  # noqa: PLC0415  (a slow import that few starts need)
 
             upgrade_to_head(self._settings)

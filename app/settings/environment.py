@@ -15,10 +15,14 @@ _DATABASES = ("postgresql", "postgres", "sqlite")
 _BROKERS = ("redis", "rediss", "redis+socket", "unix")
 
 
-def _check_scheme(url: str, schemes: Sequence[str], ends_at: str) -> None:
-    """Raise ValueError for another scheme. Other parts are not in the error: one of them may be a password."""
+def _check_scheme(url: str, schemes: Sequence[str], has_driver: bool = False) -> None:
+    """Raise ValueError for another scheme. Other parts are not in the error: one of them may be a password.
+
+    has_driver: whether the name of a driver may follow, as in `postgresql+psycopg`.
+    """
     scheme, separator, _ = url.partition("://")
-    if not separator or scheme.lower().partition(ends_at)[0] not in schemes:
+    kind = scheme.lower().partition("+")[0] if has_driver else scheme.lower()
+    if not separator or kind not in schemes:
         begins = f"its scheme is {scheme!r:.30}" if separator else "it has no scheme"
         raise ValueError(f"{begins}; it must begin with one of {', '.join(f'{known}://' for known in schemes)}")
 
@@ -162,7 +166,7 @@ class Environment(BaseSettings):
     def _usable_database(cls, url: str | None) -> str | None:
         if url is None:
             return None
-        _check_scheme(url, _DATABASES, ends_at="+")
+        _check_scheme(url, _DATABASES, has_driver=True)
         try:
             make_url(url)
         except (ArgumentError, ValueError):
@@ -175,7 +179,7 @@ class Environment(BaseSettings):
     @classmethod
     def _usable_brokers(cls, urls: str | None) -> str | None:
         for url in urls.split(";") if urls else ():
-            _check_scheme(url, _BROKERS, ends_at=":")
+            _check_scheme(url, _BROKERS)
         return urls
 
     @field_validator("allowed_hosts", "cors_origins", mode="before")

@@ -106,7 +106,8 @@ def estimate_label_noise(
     check_is_table(X)
     rows, labels = rows_of_frame(X), label_column(y)
     _check_equal_lengths(len(rows), len(labels))
-    _listed_codes(names, labels)
+    if classes is not None:
+        _listed_codes(names, labels)
     _check_enough(len(labels), len(names))
     given = None if transition is None else to_transition_matrix(transition).among(names)
     if given is not None:
