@@ -25,6 +25,7 @@ from app.datasets.formats import (
     named_format,
     too_large,
 )
+from app.http.content_type import boundary_of, media_type_of, text_encoding_of
 from app.settings import MEBIBYTE
 from app.storage.disk_space import DiskSpace
 
@@ -83,12 +84,7 @@ async def in_own_thread(function: Callable[..., _T], *arguments: Any) -> _T:
 
 def is_form(request: Request) -> bool:
     """Return whether the body is a form with the file and the fields. Otherwise the body is the file."""
-    return _media_type(request)[0] == "multipart/form-data"
-
-
-def _media_type(request: Request) -> tuple[str, dict[bytes, bytes]]:
-    media_type, options = parse_options_header(request.headers.get("content-type"))
-    return media_type.decode("latin-1").lower(), options
+    return media_type_of(request) == "multipart/form-data"
 
 
 async def _pump(request: Request, body: _Body) -> None:
@@ -125,23 +121,15 @@ class _FileSink:
 
 
 def _body(request: Request, sink: _FileSink) -> _Body:
-    media_type, options = _media_type(request)
-    if media_type == "multipart/form-data" and options.get(b"boundary"):
-        return _MultipartBody(options[b"boundary"], sink)
+    media_type = media_type_of(request)
+    if is_form(request) and (boundary := boundary_of(request)):
+        return _MultipartBody(boundary, sink)
     if media_type in FORMATS_BY_MEDIA_TYPE:
         return _RawBody(request, FORMATS_BY_MEDIA_TYPE[media_type], sink)
     listed = ", ".join(["multipart/form-data (with its boundary)", *FORMATS_BY_MEDIA_TYPE])
     problem = f"the content type {media_type[:80]!r} is unknown" if media_type else "the body has no content type"
     detail = f"{problem}; send one of {listed}"
     raise UnsupportedUploadType.at("header/Content-Type", detail)
-
-
-def _charset(request: Request) -> str | None:
-    """Return the encoding that `Content-Type: text/csv; charset=…` names; None for UTF-8, which is the default."""
-    media_type, options = _media_type(request)
-    charset = options.get(b"charset", b"").decode("latin-1")
-    is_named = charset and media_type.startswith("text/") and charset.lower() not in ("utf-8", "utf8")
-    return charset if is_named else None
 
 
 class _RawBody:
@@ -152,7 +140,7 @@ class _RawBody:
         self._fields: Fields = defaultdict(list)
         for name, value in request.query_params.multi_items():
             self._fields[name].append(value)
-        if (charset := _charset(request)) is not None:
+        if (charset := text_encoding_of(request)) is not None:
             self._fields.setdefault("encoding", [charset])
 
     def write(self, data: bytes) -> None:

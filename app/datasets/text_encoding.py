@@ -54,7 +54,7 @@ def write_as_utf8(path: Path, encoding: str, target: Path) -> None:
 def _undecodable(encoding: str, line: int, chunk: bytes, error: UnicodeError) -> UndecodableText:
     near = line + chunk[: getattr(error, "start", 0)].count(b"\n")
     detail = (
-        f"the text near line {near} is not {encoding}; send `encoding` with the character set that the file was saved "
-        "in, or save it as UTF-8"
+        f"the text near line {near} is not {encoding}; name the character set that the file was saved in, or save it "
+        "as UTF-8"
     )
     return UndecodableText.at("/encoding", detail)

@@ -31,6 +31,7 @@ from app.errors import (
     TextTooLong,
     UnsupportedMediaType,
 )
+from app.http.content_type import is_json, media_type_of
 from app.http.json_cost import JsonCost
 from app.http.json_parsing import parse_json_body
 from app.http.known_names import with_known_names
@@ -149,16 +150,6 @@ def _too_large(limit: int) -> BodyTooLarge:
         f"The body exceeds the limit of {limit} bytes (BRISTLECONE_MAX_BODY_BYTES); send less per request, or raise "
         "the limit."
     )
-
-
-def media_type_of(request: Request) -> str:
-    """Return the media type of the body, without parameters, in lower case; "" if the request names none."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def is_json(media_type: str) -> bool:
-    """Return whether bodies of this media type are JSON documents."""
-    return media_type == "application/json" or (media_type.startswith("application/") and media_type[-5:] == "+json")
 
 
 def _check_media_type(request: Request) -> None:

@@ -10,7 +10,8 @@ from fastapi import Request
 
 from app.datasets.scratch_files import remove_scratch
 from app.errors import UnsupportedMediaType
-from app.http.json_body import JsonBodies, body_chunks, is_json, media_type_of
+from app.http.content_type import is_json, media_type_of, text_encoding_of
+from app.http.json_body import JsonBodies, body_chunks
 from app.http.json_cost import JsonCost
 from app.predictions.errors import DuplicateName, pointer
 from app.predictions.forms import RESERVED
@@ -55,7 +56,7 @@ async def received(request: Request, settings: Settings) -> AsyncIterator[Receiv
                 bodies.check(cost)
             writer.write(chunk)
         writer.write(b"")
-        yield ReceivedBody(media_type, _charset(request), writer.finished(), bytes(writer.start), cost)
+        yield ReceivedBody(media_type, text_encoding_of(request), writer.finished(), bytes(writer.start), cost)
 
 
 class _Writer:
@@ -101,13 +102,6 @@ def readable(request: Request) -> str:
         found = f"the media type is {media_type!r:.100}" if media_type else "the body has no media type"
         raise UnsupportedMediaType.at("header/Content-Type", f"{found}; send one of {', '.join(READABLE)}")
     return media_type
-
-
-def _charset(request: Request) -> str | None:
-    """Return the encoding that `Content-Type: text/csv; charset=…` names."""
-    parameters = request.headers.get("content-type", "").split(";")[1:]
-    named = [part.partition("=")[2].strip(' "') for part in parameters if part.strip().lower().startswith("charset=")]
-    return named[0] if named and media_type_of(request).startswith("text/") else None
 
 
 def with_parameters(document: Any, query: Mapping[str, str]) -> Any:

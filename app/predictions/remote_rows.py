@@ -42,6 +42,10 @@ READING_ERRORS = (
 )  # fmt: skip
 
 
+#: Parts of the request that the fields of an upload are in a request for predictions.
+_PLACES = {"/file": "body", "/encoding": "header/Content-Type"}
+
+
 class RemoteRows:
     """Child that reads the rows of one request. Its methods raise the errors of the body."""
 
@@ -73,7 +77,7 @@ class RemoteRows:
         try:
             return asked(self._talk, self._limits, request, _ERRORS)
         except ServiceError as error:
-            repoint(error, lambda place: "body" if place == "/file" else place)
+            repoint(error, lambda place: _PLACES.get(place, place))
             raise
 
 

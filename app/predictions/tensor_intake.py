@@ -6,7 +6,8 @@ from pathlib import Path
 from fastapi import Request
 
 from app.errors import UnsupportedMediaType
-from app.http.json_body import JsonBodies, is_json, media_type_of
+from app.http.content_type import is_json, media_type_of
+from app.http.json_body import JsonBodies
 from app.http.json_parsing import parse_json_body
 from app.predictions.batch import Batch
 from app.predictions.batch_reader import BatchReader

@@ -91,6 +91,8 @@ ROW = {"age": [1.0], "job": ["skilled"], "since": pa.array([None], pa.timestamp(
          (422, "not_a_number", ["/columns/age/0"])),
         (JSON, b'{"rows": 1' + b" " * 70_000 + b"}", {}, (422, "invalid_request", ["/rows"])),
         (JSON, b'{"rows": [], "dataset_id": "a"}', {}, (422, "invalid_request", ["/rows"])),
+        ("text/csv; charset=klingon", b"age\n1", {}, (422, "unknown_encoding", ["header/Content-Type"])),
+        ("text/csv; charset=ascii", b"age\n\xe9", {}, (422, "undecodable_text", ["header/Content-Type"])),
         (JSON, b"[" * 70_000, {}, (422, "nested_too_deeply", [])),
     ],
 )  # fmt: skip
@@ -104,6 +106,7 @@ def test_text_is_read_as_in_the_data_set_of_the_model(client):
     text = "age;job;since\n1.234,5;skilled;31.05.2024\n-9; unskilled ;\n"
     assert post(client, CSV, text.encode()).json() == expected
     assert post(client, "text/csv; charset=utf-16", text.encode("utf-16")).json() == expected
+    assert post(client, 'text/csv; header=present; charset="UTF-16"', text.encode("utf-16")).json() == expected
     assert post(client, "text/tab-separated-values", text.replace(";", "\t").encode()).json() == expected
     floats = stream({**ROW, "age": [float("nan")], "wage": [1]})
     missing = {"age": [None], "job": ["skilled"], "since": [None]}
