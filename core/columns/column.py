@@ -66,6 +66,11 @@ class Column:
     reading: TextReading = DEFAULT_READING
 
     def __post_init__(self) -> None:
+        if not isinstance(self.kind, ColumnKind):
+            kinds = ", ".join(f"ColumnKind.{kind.name}" for kind in ColumnKind)
+            raise InvalidInput(
+                f"the kind of column {self.name!r:.100} is {self.kind!r:.100}; it must be one of {kinds}."
+            )
         if (self.categories is None) == (self.kind is ColumnKind.CATEGORICAL):
             raise InvalidInput(f"column {self.name!r:.100} must have categories if it is categorical, and only then.")
         if self.categories is not None and len(set(self.categories)) != len(self.categories):

@@ -16,6 +16,7 @@ from core.exceptions import InvalidParameter
 from core.groups import Groups, check_separable, divide_groups, encode_groups
 from core.randomness import Purpose, Seed, SeedTree
 from core.validation.labels import Codes, encode_labels, label_column
+from core.validation.misplaced_arguments import check_has_labels
 
 
 class HoldoutSplit(NamedTuple):
@@ -41,16 +42,18 @@ def split_holdout(
     If stratified, every class keeps at least one training row where possible, and otherwise its proportion to within
     one row; with groups, approximately its proportion.
 
-    Raises InvalidParameter unless 0 < test_fraction < 1 and stratify is a boolean, and InvalidInput for invalid groups
-    or a single one.
+    Raises InvalidParameter unless 0 < test_fraction < 1 and stratify is a boolean, and InvalidInput for empty y and
+    for invalid groups or a single one.
     """
     if not 0 < test_fraction < 1:
         raise InvalidParameter(f"test_fraction is {test_fraction!r}; it must be above 0 and below 1.")
     if not isinstance(stratify, bool | np.bool_):
         detail = "it must be True or False; the classes are those of y, and the seed is random_state=…"
         raise InvalidParameter(f"stratify is {stratify!r:.100}; {detail}")
-    codes = encode_labels(label_column(y)).codes
+    labels = encode_labels(label_column(y))
+    check_has_labels(labels)
     generator = SeedTree(random_state).generator(Purpose.HOLDOUT)
+    codes = labels.codes
     return held_out_rows(codes, test_fraction, stratify, generator, encode_groups(groups, len(codes)))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.class_votes import winning_classes
-from core.exceptions import InvalidInput
+from core.exceptions import InvalidInput, InvalidParameter
 from core.monitoring import stop_point
 from core.validation.labels import class_codes, label_column, label_values
 from core.validation.misplaced_arguments import check_equal_lengths, check_label_types, check_no_label_is_missing
@@ -45,9 +45,10 @@ def evaluate(estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None = None
     classes: the order of classes, by default that of the model. Labels of y that are not listed come after them. The
         model gives probability 0 to labels that it was not trained on, so their rows count as wrong.
 
-    Raises InvalidInput if there are no rows, if a label is missing, if all labels are text and no class is, or if
-    `classes` lacks a class of the model.
+    Raises InvalidParameter unless the estimator is fitted and has `predict_proba`, and InvalidInput if there are no
+    rows, if a label is missing, if all labels are text and no class is, or if `classes` lacks a class of the model.
     """
+    _check_classifier(estimator)
     if len(y) == 0:
         raise InvalidInput("there are no rows to evaluate; give at least one row.")
     y = label_column(y)
@@ -69,6 +70,15 @@ def evaluate(estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None = None
         "n_rows": len(codes),
         "confusion": _confusion(codes, predicted, n_classes),
     }
+
+
+def _check_classifier(estimator: Any) -> None:
+    name = type(estimator).__name__
+    if not hasattr(estimator, "predict_proba"):
+        rule = "evaluate needs probabilities, so pass a classifier that has it, such as CalibratedClassifierCV"
+        raise InvalidParameter(f"estimator is {name}, which has no predict_proba; {rule}.")
+    if not hasattr(estimator, "classes_"):
+        raise InvalidParameter(f"estimator is {name}, which is not fitted; call fit before you evaluate it.")
 
 
 def spread_of_scores(reports: Sequence[Mapping[str, Any]]) -> ScoreSpread:

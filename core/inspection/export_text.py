@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from core.inspection.tree_text import TreeText, checked_tree
+from core.inspection.tree_text import TreeText, check_whole_number, checked_tree
 
 
 def export_text(
@@ -23,8 +23,11 @@ def export_text(
     max_depth: deeper branches are truncated. spacing: width of the indentation. decimals: digits of thresholds and
         weights. show_weights: whether leaves show the weight of each class.
 
-    Raises InvalidParameter for other estimators, and InvalidInput for a wrong number of names.
+    Raises InvalidParameter for other estimators and for numbers that are not whole or negative, and InvalidInput for a
+    wrong number of names.
     """
+    for name, number in (("max_depth", max_depth), ("spacing", spacing), ("decimals", decimals)):
+        check_whole_number(name, number)
     text = TreeText(checked_tree(decision_tree), feature_names, class_names, decimals)
     writer = _Writer(text, max_depth, spacing, decimals, show_weights)
     return "".join(f"{line}\n" for line in writer.lines(0, 0))

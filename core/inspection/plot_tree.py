@@ -6,12 +6,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.inspection.tree_text import TreeText, checked_tree
+from core.exceptions import InvalidParameter
+from core.inspection.tree_text import TreeText, check_whole_number, checked_tree
 
 _SATURATION, _BRIGHTNESS = 0.65, 0.9
 #: Strength of the color of a pure node, weak enough for black text.
 _STRONGEST = 0.75
 _FONT_SIZE = 10
+#: Boxes that name their numbers.
+_LABELED = ("all", "root", "none")
 
 
 class _Place(NamedTuple):
@@ -51,6 +54,7 @@ def plot_tree(
 
     Raises ImportError without matplotlib, and the errors of `export_text`.
     """
+    _check_arguments(max_depth, precision, label)
     pyplot = _pyplot()
     names = None if class_names is None or isinstance(class_names, bool) else class_names
     text = TreeText(checked_tree(decision_tree), feature_names, names, precision)
@@ -64,6 +68,14 @@ def plot_tree(
     if fontsize is None:
         _shrink(axes, annotations, places)
     return annotations
+
+
+def _check_arguments(max_depth: Any, precision: Any, label: Any) -> None:
+    if max_depth is not None:
+        check_whole_number("max_depth", max_depth)
+    check_whole_number("precision", precision)
+    if label not in _LABELED:
+        raise InvalidParameter(f"label is {label!r:.100}; it must be one of {', '.join(map(repr, _LABELED))}.")
 
 
 def _pyplot() -> Any:

@@ -1,6 +1,7 @@
 """Words for the splits and leaves of a fitted tree, shared by its text and its picture."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,6 +112,12 @@ def checked_tree(decision_tree: Any) -> TreeClassifier:
             f"decision_tree is {type(decision_tree).__name__}; it must be a fitted TreeClassifier.{trees}"
         )
     return decision_tree
+
+
+def check_whole_number(name: str, value: Any) -> None:
+    """Raise InvalidParameter unless the argument `name` is a whole number of at least 0."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
+        raise InvalidParameter(f"{name} is {value!r:.100}; it must be a whole number of at least 0.")
 
 
 def _names_of_features(classifier: TreeClassifier, names: Sequence[str] | None) -> list[str]:

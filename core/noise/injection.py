@@ -13,7 +13,7 @@ from core.noise.parsing import parse_noise
 from core.noise.transition import TransitionMatrix
 from core.randomness import Purpose, Seed, SeedTree
 from core.validation.labels import EncodedLabels, class_codes, encode_labels, label_column, labels_like
-from core.validation.misplaced_arguments import check_no_label_is_missing
+from core.validation.misplaced_arguments import check_has_labels, check_no_label_is_missing
 
 #: Name of the phase that a monitor sees.
 INJECTING = "injecting"
@@ -52,7 +52,8 @@ def inject_noise(
 
     The last two require X (row, feature). Each row draws its own label from the transition matrix, so the number of
     flips is random, except for adversarial noise. Pass the sorted `classes` if y may lack some of them. `monitor`
-    receives one phase, "injecting". Raises InvalidNoise, InvalidInput for X and for missing labels, and FitStopped.
+    receives one phase, "injecting". Raises InvalidNoise, InvalidInput for X and for
+    empty y and missing labels, and FitStopped.
     """
     labels = _encode(y, classes)
     noise = parse_noise(spec)
@@ -91,6 +92,7 @@ def expected_noise_rate(spec: Mapping[str, Any], noisy: NoisyLabels, y: Any) -> 
 
 def _encode(y: Any, classes: ArrayLike | None) -> EncodedLabels:
     labels = encode_labels(label_column(y))
+    check_has_labels(labels)
     check_no_label_is_missing(labels)
     if classes is None:
         return labels

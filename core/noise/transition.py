@@ -1,5 +1,6 @@
 """Transition matrices of label noise. This module defines their orientation: transition[clean, noisy]."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,7 @@ class TransitionMatrix:
         matrix = _square(rows)
         n_classes = len(matrix)
         names = np.arange(n_classes) if classes is None else np.array(classes)
-        if names.shape != (n_classes,):
-            raise InvalidNoise(
-                f"the transition matrix has {n_classes} rows for {names.size} classes; pass one row per class."
-            )
+        _check_classes(names, n_classes)
         if not np.isfinite(matrix).all() or (matrix < 0).any() or (matrix > 1).any():
             raise InvalidNoise(
                 "the transition matrix contains numbers outside [0, 1]; its rows must be probabilities.", "transition"
@@ -135,8 +133,18 @@ class TransitionMatrix:
         return f"TransitionMatrix.from_rows({self.rows.tolist()}, classes={self.classes.tolist()})"
 
 
+def _check_classes(names: NDArray[Any], n_rows: int) -> None:
+    if names.shape != (n_rows,):
+        raise InvalidNoise(f"the transition matrix has {n_rows} rows for {names.size} classes; pass one row per class.")
+    repeated = [name for name, count in Counter(names.tolist()).items() if count > 1]
+    if repeated:
+        raise InvalidNoise(f"classes contains {repeated[0]!r:.100} more than once; list every class once.")
+
+
 def check_rate(rate: float, n_classes: int, parameter: str) -> None:
     """Raise InvalidNoise if labels of `n_classes` classes carry no information at this noise rate."""
+    if n_classes == 0:
+        raise InvalidNoise("classes is empty; list every class once.")
     limit = (n_classes - 1) / n_classes
     if not 0 <= rate <= limit or (rate > 0 and rate >= limit):
         raise InvalidNoise(

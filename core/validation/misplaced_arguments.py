@@ -38,6 +38,12 @@ def check_equal_lengths(n_rows: int, n_labels: int) -> None:
         raise InvalidInput(f"X has {n_rows} rows and y has {n_labels} labels; the numbers must be equal.")
 
 
+def check_has_labels(labels: Labels) -> None:
+    """Raise InvalidInput if y (row,) is empty."""
+    if len(labels) == 0:
+        raise InvalidInput("y has no labels; pass at least one.")
+
+
 def check_no_label_is_missing(labels: Labels) -> None:
     """Raise InvalidInput if y (row,) contains None, NaN or a missing value of pandas."""
     missing = missing_values(label_values(labels))

@@ -247,3 +247,9 @@ def test_a_column_survives_json(column):
 def test_a_column_that_is_not_one_is_refused(value):
     with pytest.raises((InvalidInput, KeyError, TypeError, ValueError)):
         Column.from_json(value)
+
+
+@pytest.mark.parametrize("kind", ["numeric", "nonsense", None])
+def test_the_kind_of_a_column_must_be_one_of_the_enumeration(kind):
+    with pytest.raises(InvalidInput, match="it must be one of"):
+        Column("x", kind)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
+from sklearn.svm import LinearSVC
 
 import core
 from core import service_api
@@ -152,6 +153,17 @@ def test_empty_data_are_rejected():
     model, X, _ = fitted_forest()
     with pytest.raises(core.InvalidInput, match="no rows"):
         core.evaluate(model, X[:0], [])
+    with pytest.raises(core.InvalidInput, match="y has no labels"):
+        core.split_holdout([], 0.5)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [(core.TreeClassifier(), "TreeClassifier, which is not fitted"), (LinearSVC(), "LinearSVC.*no predict_proba")],
+)
+def test_estimators_that_cannot_be_evaluated_are_refused(estimator, message):
+    with pytest.raises(core.InvalidParameter, match=message):
+        core.evaluate(estimator, [[0.0], [1.0]], [0, 1])
 
 
 def test_spread_of_scores_equals_manual_calculation():

@@ -162,6 +162,12 @@ def test_a_wrong_number_of_names_is_refused(names):
         core.export_text(_fitted()[0], **{names: ["one", "two"]})
 
 
+@pytest.mark.parametrize("invalid", [{"max_depth": "3"}, {"spacing": -1}, {"decimals": True}], ids=str)
+def test_numbers_that_are_not_whole_are_refused(invalid):
+    with pytest.raises(core.InvalidParameter, match=f"{next(iter(invalid))}.*whole number"):
+        core.export_text(_fitted()[0], **invalid)
+
+
 @pytest.mark.parametrize(
     ("values", "either", "other"),
     [

@@ -54,6 +54,12 @@ def test_deeper_branches_are_truncated(axes, tree):
     assert [box.get_text().strip() for box in boxes[1:]] == ["(...)", "(...)"]
 
 
+@pytest.mark.parametrize("invalid", [{"max_depth": -1}, {"precision": 1.5}, {"label": "some"}], ids=str)
+def test_invalid_arguments_are_refused(tree, invalid):
+    with pytest.raises(core.InvalidParameter, match=next(iter(invalid))):
+        core.plot_tree(tree, **invalid)
+
+
 def test_filled_boxes_have_the_color_of_their_class(axes, tree):
     colors = [box.get_bbox_patch().get_facecolor() for box in core.plot_tree(tree, ax=axes, filled=True)]
     leaves = np.flatnonzero(tree.tree_.children_left < 0)

@@ -246,6 +246,22 @@ def test_invalid_matrices_are_refused(rows):
         core.TransitionMatrix.from_rows(rows)
 
 
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [(["a", "b", "c"], "2 rows for 3 classes"), (["a", "a"], "'a' more than once"), ("ab", "2 rows for 1 classes")],
+)
+def test_classes_that_do_not_fit_a_matrix_are_refused(classes, message):
+    with pytest.raises(core.InvalidNoise, match=message):
+        core.TransitionMatrix.from_rows([[0.9, 0.1], [0.2, 0.8]], classes)
+
+
+def test_without_labels_or_classes_there_is_no_noise():
+    with pytest.raises(core.InvalidInput, match="y has no labels"):
+        core.inject_noise([], {"kind": "uniform", "rate": 0.2})
+    with pytest.raises(core.InvalidNoise, match="classes is empty"):
+        core.TransitionMatrix.uniform(0.2, [])
+
+
 def test_error_for_a_transposed_matrix_suggests_transposing_it():
     with pytest.raises(core.InvalidNoise, match=r"row 0 .* sums to 1.1.*transpose"):
         core.TransitionMatrix.from_rows([[0.9, 0.2], [0.1, 0.8]])
