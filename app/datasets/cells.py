@@ -28,17 +28,20 @@ class Fraction(str):
     __slots__ = ()
 
 
-def write_cells(path: Path, names: Sequence[str], rows: Iterable[Row]) -> "CellsReader":
-    """Write rows to the new file `path`, and return a reader of it."""
-    schema = pa.schema([*((name, pa.string()) for name in names), (_LINE, pa.int64())])
+def write_cells(path: Path, columns: pa.Schema, rows: Iterable[Row]) -> "CellsReader":
+    """Write rows to the new file `path`, and return a reader of it.
+
+    columns: text, or other types of which all cells are None.
+    """
+    names, schema = columns.names, columns.append(pa.field(_LINE, pa.int64()))
     n_rows, fractions = 0, set[str]()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, schema, options=options) as writer:
         for batch in _batches(rows, rows_per_batch(len(names))):
-            columns: list[Sequence[Any]] = [*zip(*(cells for _, cells in batch), strict=True)]
-            fractions.update(name for name, cells in zip(names, columns, strict=True) if _has_fraction(cells))
-            columns.append([line for line, _ in batch])
-            arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+            values: list[Sequence[Any]] = [*zip(*(cells for _, cells in batch), strict=True)]
+            fractions.update(name for name, cells in zip(names, values, strict=True) if _has_fraction(cells))
+            values.append([line for line, _ in batch])
+            arrays = [pa.array(cells, field.type) for cells, field in zip(values, schema, strict=True)]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
             n_rows += len(batch)
     return CellsReader(path, n_rows, fractions)

@@ -145,9 +145,11 @@ def declared_values(name: str, stored: pa.DataType) -> ValueType | None:
 
 
 def _unsupported(name: str, stored: pa.DataType) -> UnsupportedColumnType:
+    shown = str(stored)[:80]
+    finding = f"contains arrays or objects ({shown})" if pa.types.is_nested(stored) else f"has the type {shown}"
     detail = (
-        f"column {name!r} has the type {str(stored)[:80]}; it must contain numbers, booleans, dates, timestamps or "
-        "text. Leave it out with `exclude`, or convert it to one of these types"
+        f"column {name!r} {finding}; it must contain numbers, booleans, dates, timestamps or text. Leave it out with "
+        "`exclude`, or convert it to one of these types"
     )
     return UnsupportedColumnType.at("/file", detail)
 

@@ -71,8 +71,8 @@ def upload_router(limits: Limits) -> APIRouter:
 
 def _upload_description(limits: Limits) -> str:
     return (
-        "The file is CSV or TSV with a header line, NDJSON, an Excel workbook (.xlsx), Parquet, or Arrow IPC; it can "
-        "be compressed with gzip or zstd. "
+        "The file is CSV or TSV with a header line, NDJSON, a JSON array of objects, an Excel workbook (.xlsx), "
+        "Parquet, or Arrow IPC; it can be compressed with gzip or zstd. "
         "Send it as a multipart form, or as the raw body with its own `Content-Type` and the other fields in the "
         "query. The answer is 201, or 200 with the existing data set if there is one with the same content, roles, "
         f"types and reading. Limits: {limits.max_upload_bytes:,} bytes after decompression, {limits.max_rows:,} rows, "

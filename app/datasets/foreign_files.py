@@ -30,7 +30,7 @@ _SIGNATURES = (
     (b"\xff\xd8\xff", "a JPEG image", _EXPORT),
 )
 _MARKUP = re.compile(rb"\s*<(!doctype\s+html|html|head|body|\?xml|table)\b", re.IGNORECASE)
-_JSON_ARRAY = re.compile(rb"\s*\[\s*[\[{]")
+_JSON_TABLE = re.compile(rb"\s*\[\s*\[")
 
 _MOST_NAMES = 5
 
@@ -54,8 +54,8 @@ def describe_foreign(path: Path, head: bytes) -> tuple[str, str] | None:
         if markup[1].lower() == b"?xml":
             return "an XML document", _EXPORT
         return "an HTML page", "check that the download did not end at a login or error page, and upload the table"
-    if _JSON_ARRAY.match(text):
-        return "a JSON array", "write one JSON object per line (NDJSON); `jq -c '.[]' FILE` does that"
+    if _JSON_TABLE.match(text):
+        return "a JSON array of arrays", 'write an array of objects, such as [{"age": 41}, {"age": 30}]'
     return None
 
 

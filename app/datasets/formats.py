@@ -26,10 +26,12 @@ class FileFormat(StrEnum):
     ARROW_FILE = "Arrow IPC file"
     ARROW_STREAM = "Arrow IPC stream"
     NDJSON = "NDJSON"
+    JSON = "JSON array"
     XLSX = "Excel workbook"
 
 
-TEXT_FORMATS = {FileFormat.CSV, FileFormat.TSV, FileFormat.NDJSON}
+JSON_FORMATS = {FileFormat.NDJSON, FileFormat.JSON}
+TEXT_FORMATS = {FileFormat.CSV, FileFormat.TSV} | JSON_FORMATS
 ARROW_FORMATS = {FileFormat.ARROW_FILE, FileFormat.ARROW_STREAM}
 
 _FORMATS_BY_SUFFIX = {
@@ -45,6 +47,7 @@ _FORMATS_BY_SUFFIX = {
     ".arrows": FileFormat.ARROW_STREAM,
     ".ndjson": FileFormat.NDJSON,
     ".jsonl": FileFormat.NDJSON,
+    ".json": FileFormat.JSON,
     ".xlsx": FileFormat.XLSX,
     ".xlsm": FileFormat.XLSX,
 }
@@ -58,10 +61,11 @@ FORMATS_BY_MEDIA_TYPE = {
     "application/vnd.apache.arrow.file": FileFormat.ARROW_FILE,
     "application/x-ndjson": FileFormat.NDJSON,
     "application/jsonl": FileFormat.NDJSON,
+    "application/json": FileFormat.JSON,
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": FileFormat.XLSX,
 }
 
-_SUPPORTED = "CSV, TSV, NDJSON, an Excel workbook (.xlsx), Parquet or Arrow IPC"
+_SUPPORTED = "CSV, TSV, NDJSON, a JSON array of objects, an Excel workbook (.xlsx), Parquet or Arrow IPC"
 
 #: Byte order marks, with which a text file says its encoding. The shorter ones come last, because one of UTF-32 begins
 #: with one of UTF-16.
@@ -166,10 +170,17 @@ def detect_format(path: Path, declared: FileFormat | None, encoding: str | None 
         raise _mismatch(declared, f"is {foreign[0]}" if foreign else "is not one")
     if encoding is None and marked_encoding(head) is None:
         _require_text(head, declared)
-    is_ndjson = _is_ndjson(head)
-    if is_ndjson and declared in (FileFormat.CSV, FileFormat.TSV):
-        raise _mismatch(declared, f"is {_with_article(FileFormat.NDJSON)}")
-    return declared or (FileFormat.NDJSON if is_ndjson else FileFormat.CSV)
+    return _text_format(head, declared)
+
+
+def _text_format(head: bytes, declared: FileFormat | None) -> FileFormat:
+    found = _json_format(head)
+    if found is not None and declared not in (None, *JSON_FORMATS):
+        raise _mismatch(declared, f"is {_with_article(found)}")
+    if found is None and declared is FileFormat.JSON:
+        way_out = 'write an array of objects, such as [{"age": 41}, {"age": 30}], or one object per line'
+        raise _mismatch(declared, "is not one", way_out)
+    return found or declared or FileFormat.CSV
 
 
 def marked_encoding(head: bytes) -> str | None:
@@ -219,9 +230,15 @@ def _require_text(head: bytes, declared: FileFormat | None) -> None:
     raise UnknownFileType.at("/file", detail)
 
 
-def _is_ndjson(head: bytes) -> bool:
-    """Return whether the first line is a JSON object."""
-    line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0].rstrip()
+def _json_format(head: bytes) -> FileFormat | None:
+    """Return the format of a text that begins with a JSON object or an array of objects, None for another text."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"[") and text[1:].lstrip().startswith(b"{"):
+        return FileFormat.JSON
+    return FileFormat.NDJSON if _is_object(text.split(b"\n", 1)[0].rstrip()) else None
+
+
+def _is_object(line: bytes) -> bool:
     if not line.startswith(b"{"):
         return False
     try:

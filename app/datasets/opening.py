@@ -9,8 +9,8 @@ from typing import Any
 from app.datasets.columnar_reading import ArrowReader, ParquetReader
 from app.datasets.csv_reading import CsvReader
 from app.datasets.errors import InvalidReading
-from app.datasets.formats import TEXT_FORMATS, FileFormat, detect_format
-from app.datasets.json_lines import read_json_lines
+from app.datasets.formats import JSON_FORMATS, TEXT_FORMATS, FileFormat, detect_format
+from app.datasets.json_rows import read_json_rows
 from app.datasets.options import ReadingOptions
 from app.datasets.reading import TableReader, check_names
 from app.datasets.scratch_files import remove_scratch, scratch_files
@@ -76,8 +76,8 @@ def _opened_text(
         if file_format is FileFormat.CSV:
             file_format = detect_format(path, None)
     reading: dict[str, Any] = {"format": str(file_format), "encoding": encoding}
-    if file_format is FileFormat.NDJSON:
-        return OpenTable(read_json_lines(path, cells, limits), reading)
+    if file_format in JSON_FORMATS:
+        return OpenTable(read_json_rows(path, cells, limits), reading)
     delimiter = options.delimiter or ("\t" if file_format is FileFormat.TSV else None)
     reader = CsvReader(path, delimiter, options.missing_texts)
     return OpenTable(reader, reading | {"delimiter": reader.delimiter})

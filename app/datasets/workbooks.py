@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import openpyxl
+import pyarrow as pa
 
 from app.datasets.cells import CellsReader, Fraction, Row, write_cells
 from app.datasets.errors import NoRows, TooManyRows, UnreadableFile, UploadTooLarge
@@ -49,7 +50,8 @@ def read_workbook(path: Path, target: Path, limits: Limits) -> Workbook:
             sheet = _first_visible(book)
             header_line, names = _header(sheet)
             check_names(names, limits)
-            reader = write_cells(target, names, _rows(sheet, header_line, len(names), limits))
+            columns = pa.schema(dict.fromkeys(names, pa.string()))
+            reader = write_cells(target, columns, _rows(sheet, header_line, len(names), limits))
             if reader.n_rows == 0:
                 detail = f"the sheet {sheet.title!r} has a header but no rows; save the table in the first sheet"
                 raise NoRows.at("/file", detail)

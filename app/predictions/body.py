@@ -105,11 +105,13 @@ def readable(request: Request) -> str:
 
 
 def with_parameters(document: Any, query: Mapping[str, str]) -> Any:
-    """Return the JSON document of a body, completed by the parameters in the query.
+    """Return the JSON document of a body, completed by the parameters in the query. An array is the rows alone.
 
     Raises:
         DuplicateName: the body and the query have the same parameter.
     """
+    if isinstance(document, list):
+        document = {"rows": document}
     if not isinstance(document, dict):
         return document
     parameters = {name: query[name] for name in RESERVED if name in query}

@@ -10,7 +10,7 @@ from typing import Any
 from app.datasets.errors import EmptyFile
 from app.datasets.errors import NoRows as NoRowsInFile
 from app.datasets.formats import FileFormat, detect_format
-from app.datasets.json_lines import json_objects
+from app.datasets.json_rows import json_objects
 from app.datasets.opening import open_table
 from app.datasets.options import ReadingOptions
 from app.predictions.coercion import FeatureEncoder
@@ -22,8 +22,13 @@ from app.settings import Limits
 _CELLS_OF_LINES = 250_000
 
 
-def tables_of_document(document: Mapping[str, Any], encoder: FeatureEncoder) -> Iterator[Table]:
-    """Yield the rows of a parsed JSON document, whose `rows`, `columns` or `inputs` were not checked yet."""
+def tables_of_document(document: Mapping[str, Any] | list[Any], encoder: FeatureEncoder) -> Iterator[Table]:
+    """Yield the rows of a parsed JSON document, whose `rows`, `columns` or `inputs` were not checked yet.
+
+    document: an array is the rows alone.
+    """
+    if isinstance(document, list):
+        document = {"rows": document}
     if document.get("inputs") is not None:
         yield from_tensors(document["inputs"], encoder.known)
         return

@@ -95,14 +95,14 @@ class AsyncClient:
         self, model: str, data: Any, *, output: str = "probabilities", respond_async: bool = False, **options: Any
     ) -> Any:
         """Predict the rows of a table; see `Client.predict`."""
-        question = predictions.Question(model, data, output, options)
+        request = predictions.PredictionRequest(model, data, output, options)
         if not respond_async:
-            return await self.run(predictions.predict(question))
+            return await self.run(predictions.predict(request))
 
         async def table(client: AsyncClient, ended: Mapping[str, Any]) -> Any:
             return await client.run(predictions.result(ended, data))
 
-        return AsyncJob(self, await self.run(predictions.submit(question)), table)
+        return AsyncJob(self, await self.run(predictions.submit(request)), table)
 
     async def model(self, reference: str) -> "AsyncModel":
         """Return the model with this id, name, `name:version` or `@alias`."""

@@ -57,7 +57,7 @@ class Client:
         return self._transport.run(work)
 
     def upload(self, data: Any, target: str, *, name: str | None = None, **options: Any) -> Dataset:
-        """Upload a file (CSV, TSV, NDJSON, Parquet, Arrow, Excel; by its path) or a frame.
+        """Upload a file (CSV, TSV, NDJSON, JSON, Parquet, Arrow, Excel; by its path) or a frame.
 
         target: column with the labels. options: fields of `POST /datasets`, such as `exclude=["id"]`, `weight=`,
         `group=`, `types={"zip": "categorical"}`, `nulls=["-"]` or `nulls={"income": ["-9999"]}`.
@@ -121,10 +121,10 @@ class Client:
         returns the table. options: of `POST /predict`, such as `on_unknown="missing"`, `on_missing="missing"`,
         `extra="ignore"`.
         """
-        question = predictions.Question(model, data, output, options)
+        request = predictions.PredictionRequest(model, data, output, options)
         if not respond_async:
-            return self.run(predictions.predict(question))
-        job = self.run(predictions.submit(question))
+            return self.run(predictions.predict(request))
+        job = self.run(predictions.submit(request))
         return Job(self, job, lambda client, ended: client.run(predictions.result(ended, data)))
 
     def model(self, reference: str) -> "Model":

@@ -20,7 +20,8 @@ from bristlecone.client import Client, Model
 from bristlecone.doctor import examine
 from bristlecone.errors import BristleconeError
 from bristlecone.frames import Columns
-from bristlecone.predictions import ANSWER_TYPES, MEDIA_TYPES, media_type_of, predict_file
+from bristlecone.media_types import ANSWERED, PREDICTED, media_type_of
+from bristlecone.predictions import predict_file
 from bristlecone.results import Dataset
 from bristlecone.upload_options import add_upload_options, upload_fields
 
@@ -112,7 +113,7 @@ def _add_upload(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", metavar="FILE", help=f"table, by its ending one of {', '.join(MEDIA_TYPES)}")
+    parser.add_argument("data", metavar="FILE", help=f"table, by its ending one of {', '.join(PREDICTED)}")
     parser.add_argument("--model", metavar="NAME", required=True, help="id, name, name:version or @alias")
     parser.add_argument("--out", metavar="FILE", help="file to write, in the form of its ending; default: CSV here")
     parser.add_argument("--labels", action="store_true", help="write no probabilities")
@@ -200,7 +201,7 @@ def _predict(client: Client, options: argparse.Namespace) -> int:
     lenient = {"on_missing": options.on_missing, "on_unknown": options.on_unknown}
     parameters = {"model": options.model, "output": output, "extra": "ignore"}
     parameters |= {name: value for name, value in lenient.items() if value is not None}
-    accept = "text/csv" if options.out is None else media_type_of(Path(options.out), ANSWER_TYPES)
+    accept = "text/csv" if options.out is None else media_type_of(options.out, ANSWERED)
     predicted = client.run(predict_file(Path(options.data), parameters, accept, options.encoding))
     if options.out is None:
         sys.stdout.buffer.write(predicted)

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple, SupportsFloat
 
+from bristlecone.media_types import NDJSON, PARQUET
+
 Columns = dict[str, list[Any]]
 
 
@@ -161,8 +163,8 @@ def as_file(frame: Any) -> FileContent:
     elif (table := arrow_of(frame)) is not None:
         importlib.import_module("pyarrow.parquet").write_table(table, buffer)
     else:
-        return FileContent(_as_ndjson(columns_of(frame)), "application/x-ndjson")
-    return FileContent(buffer.getvalue(), "application/vnd.apache.parquet")
+        return FileContent(_as_ndjson(columns_of(frame)), NDJSON)
+    return FileContent(buffer.getvalue(), PARQUET)
 
 
 def _as_ndjson(columns: Columns) -> bytes:

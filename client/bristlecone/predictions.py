@@ -10,27 +10,16 @@ from typing import Any, BinaryIO
 
 from bristlecone.calls import Call, Steps
 from bristlecone.frames import Columns, arrow_of, check_complete, columns_of, columns_of_stream, like, stream_of
+from bristlecone.media_types import ARROW, PREDICTED, media_type_of
 from bristlecone.results import Dataset
 
-ARROW = "application/vnd.apache.arrow.stream"
-MEDIA_TYPES = {
-    ".csv": "text/csv",
-    ".tsv": "text/tab-separated-values",
-    ".ndjson": "application/x-ndjson",
-    ".jsonl": "application/x-ndjson",
-    ".parquet": "application/vnd.apache.parquet",
-    ".arrows": ARROW,
-    ".json": "application/json",
-}
-#: Forms that an answer can have.
-ANSWER_TYPES = {suffix: media_type for suffix, media_type in MEDIA_TYPES.items() if suffix != ".tsv"}
 #: Cells of one request, well below the limit of the service.
 _CELLS_PER_REQUEST = 500_000
 _ASYNC = {"Prefer": "respond-async"}
 
 
 @dataclass(frozen=True)
-class Question:
+class PredictionRequest:
     """Rows to predict with a model. options: parameters of `POST /predict`."""
 
     model: str
@@ -47,19 +36,19 @@ class Question:
         return {"model": self.model, "output": self.output, **self.options}
 
 
-def predict(question: Question) -> Steps[Any]:
+def predict(request: PredictionRequest) -> Steps[Any]:
     """Return a table of the kind of the data: `label`, and `p.CLASS` for each class; columns for a data set."""
     columns: Columns = {}
-    for call in _calls(question):
+    for call in _calls(request):
         answer = yield call
         for name, values in _columns(answer.content, answer.json).items():
             columns.setdefault(name, []).extend(values)
-    return _as_table(question.data, columns)
+    return _as_table(request.data, columns)
 
 
-def submit(question: Question) -> Steps[dict[str, Any]]:
+def submit(request: PredictionRequest) -> Steps[dict[str, Any]]:
     """Queue the prediction, once, whatever happens to the connection, and return its job."""
-    [call] = _calls(question, most_cells=None, headers={**_ASYNC, "Idempotency-Key": str(uuid.uuid4())})
+    [call] = _calls(request, most_cells=None, headers={**_ASYNC, "Idempotency-Key": str(uuid.uuid4())})
     job: dict[str, Any] = (yield call).json
     return job
 
@@ -74,7 +63,7 @@ def result(job: Mapping[str, Any], data: Any) -> Steps[Any]:
 def predict_file(path: Path, parameters: Mapping[str, Any], accept: str, encoding: str | None = None) -> Steps[bytes]:
     """Send a file as it is, and return the answer in the form with this media type. encoding: None for UTF-8."""
     charset = f"; charset={encoding}" if encoding else ""
-    headers = {"Content-Type": media_type_of(path) + charset, "Accept": accept}
+    headers = {"Content-Type": media_type_of(path.name, PREDICTED) + charset, "Accept": accept}
 
     @contextmanager
     def opened() -> Iterator[BinaryIO]:
@@ -85,44 +74,36 @@ def predict_file(path: Path, parameters: Mapping[str, Any], accept: str, encodin
     return (yield call).content
 
 
-def media_type_of(path: Path, types: Mapping[str, str] = MEDIA_TYPES) -> str:
-    """Return the media type of a file by its ending. Raises ValueError."""
-    suffix = path.suffix.lower()
-    if suffix not in types:
-        raise ValueError(
-            f"the format of {path.name!r} is not known by its ending {suffix!r}; use one of {', '.join(types)}"
-        )
-    return types[suffix]
-
-
 def _calls(
-    question: Question, most_cells: int | None = _CELLS_PER_REQUEST, headers: Mapping[str, str] | None = None
+    request: PredictionRequest, most_cells: int | None = _CELLS_PER_REQUEST, headers: Mapping[str, str] | None = None
 ) -> Iterator[Call]:
     """Yield the requests: with Arrow where pyarrow is installed, else with columns in JSON."""
     more = dict(headers or {})
-    if isinstance(question.data, Dataset):
-        body = {**question.parameters, "dataset_id": question.data.id}
+    if isinstance(request.data, Dataset):
+        body = {**request.parameters, "dataset_id": request.data.id}
         yield Call("POST", "/predict", json=body, headers=more, is_repeatable=True, extra_seconds=600)
         return
-    if question.options.get("on_missing") != "missing":
-        check_complete(question.data)
-    table = arrow_of(question.data)
+    if request.options.get("on_missing") != "missing":
+        check_complete(request.data)
+    table = arrow_of(request.data)
     if table is not None:
-        yield from _arrow_calls(question, table, most_cells, more)
+        yield from _arrow_calls(request, table, most_cells, more)
         return
-    for start, part in _parts(columns_of(question.data), most_cells):
-        body = {**question.parameters, "columns": part}
+    for start, part in _parts(columns_of(request.data), most_cells):
+        body = {**request.parameters, "columns": part}
         yield Call("POST", "/predict", json=body, headers=more, is_repeatable=True, first_row=start)
 
 
-def _arrow_calls(question: Question, table: Any, most_cells: int | None, headers: Mapping[str, str]) -> Iterator[Call]:
+def _arrow_calls(
+    request: PredictionRequest, table: Any, most_cells: int | None, headers: Mapping[str, str]
+) -> Iterator[Call]:
     step = _rows_per_request(table.num_columns, table.num_rows, most_cells)
     for start in range(0, max(table.num_rows, 1), step):
         content = stream_of(table.slice(start, step))
         yield Call(
             "POST",
             "/predict",
-            question.parameters,
+            request.parameters,
             headers={"Content-Type": ARROW, **_accept(True), **headers},
             open_content=_opener(content),
             is_repeatable=True,

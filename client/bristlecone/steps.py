@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, TypeVar
 from bristlecone.calls import Call, Steps, get, item_path, pages
 from bristlecone.errors import JobFailed
 from bristlecone.frames import as_file
+from bristlecone.media_types import UPLOADED, media_type_of
 from bristlecone.progress import Progress
 from bristlecone.results import AuditReport, Dataset, SweepReport
 
@@ -22,16 +23,6 @@ ModelSpec = Spec | str
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 #: Seconds of one long poll; the bar is drawn anew after each.
 _POLL_SECONDS = 1
-_MEDIA_TYPES = {
-    ".csv": "text/csv",
-    ".tsv": "text/tab-separated-values",
-    ".ndjson": "application/x-ndjson",
-    ".jsonl": "application/x-ndjson",
-    ".parquet": "application/vnd.apache.parquet",
-    ".arrow": "application/vnd.apache.arrow.file",
-    ".feather": "application/vnd.apache.arrow.file",
-    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-}
 _ENCODINGS = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -50,15 +41,10 @@ def _field(value: Any) -> Any:
 
 
 def _upload_file(path: Path, query: dict[str, Any]) -> Call:
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    encoding = _ENCODINGS.get(suffixes[-1] if suffixes else "")
-    suffix = suffixes[-2] if encoding and len(suffixes) > 1 else (suffixes or [""])[-1]
-    if suffix not in _MEDIA_TYPES:
-        raise ValueError(
-            f"the format of {path.name!r} is not known by its ending {suffix!r}; rename it to one of "
-            f"{', '.join(_MEDIA_TYPES)}, each also with .gz or .zst, or pass a data frame"
-        )
-    headers = {"Content-Type": _MEDIA_TYPES[suffix]} | ({"Content-Encoding": encoding} if encoding else {})
+    encoding = _ENCODINGS.get(path.suffix.lower())
+    way_out = ", each also with .gz or .zst, or pass a data frame"
+    media_type = media_type_of(path.stem if encoding else path.name, UPLOADED, way_out)
+    headers = {"Content-Type": media_type} | ({"Content-Encoding": encoding} if encoding else {})
     return _upload_call({"name": path.name} | query, headers, lambda: path.open("rb"))
 
 

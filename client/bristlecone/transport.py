@@ -17,6 +17,8 @@ T = TypeVar("T")
 RETRIED_STATUSES = frozenset({429, 503})
 NOT_FOUND = 404
 MAX_RETRY_AFTER_SECONDS = 60.0
+#: Longest silence of the service during a request that does not ask it to wait.
+TIMEOUT_SECONDS = 60.0
 _CHUNK_BYTES = 2**20
 
 
@@ -132,10 +134,6 @@ def _options(call: Call) -> dict[str, Any]:
         "extensions": {"timeout": httpx.Timeout(TIMEOUT_SECONDS + call.extra_seconds, connect=10.0).as_dict()},
     }
     return options | ({} if call.json is None else {"json": call.json})
-
-
-#: Longest silence of the service during a request.
-TIMEOUT_SECONDS = 60.0
 
 
 def _chunks(content: BinaryIO) -> Iterator[bytes]:

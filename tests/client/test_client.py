@@ -86,7 +86,7 @@ def test_frames_that_cannot_be_uploaded_are_refused_by_name(client: Client, colu
         client.upload(mixed, "repaid")
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".xlsx"])
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".json", ".parquet", ".xlsx"])
 def test_files_are_read_by_their_ending(
     client: Client, columns: dict[str, list[Any]], tmp_path: Path, suffix: str
 ) -> None:
@@ -95,6 +95,8 @@ def test_files_are_read_by_their_ending(
     frame = pd.DataFrame(columns).assign(suffix=suffix)
     if suffix == ".parquet":
         frame.to_parquet(path, index=False)
+    elif suffix == ".json":
+        frame.to_json(path, orient="records", date_format="iso")
     elif suffix == ".xlsx":
         frame.to_excel(path, index=False)
     else:

@@ -116,7 +116,7 @@ def test_predictions_of_a_file_that_lacks_a_column(service: RunningService, tabl
     assert len(bristlecone(service, *predict, "--on-missing", "missing").stdout.splitlines()) == 301
     no_answer = bristlecone(service, *predict, "--out", tmp_path / "predicted.tsv")
     assert no_answer.returncode == 1
-    assert "use one of .csv, .ndjson, .jsonl, .parquet, .arrows, .json" in no_answer.stderr
+    assert "use one of .csv, .ndjson, .jsonl, .json, .parquet, .arrows" in no_answer.stderr
 
 
 def test_files_in_another_encoding(service: RunningService, table: Path, tmp_path: Path) -> None:

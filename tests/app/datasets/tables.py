@@ -1,6 +1,7 @@
-"""Small files of each format, as bytes."""
+"""Small files of each format, as bytes, and their upload."""
 
 import io
+import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,3 +25,16 @@ def arrow_file(**columns):
     with pa.ipc.new_file(out, table.schema) as writer:
         writer.write_table(table)
     return out.getvalue()
+
+
+def ndjson(*items):
+    return "".join(json.dumps(item) + "\n" for item in items).encode()
+
+
+def upload(client, content, file_name="t", **fields):
+    return client.post("/datasets", files={"file": (file_name, content)}, data={"target": "y", **fields})
+
+
+def code_and_detail(response):
+    assert response.status_code == 422, response.text
+    return response.json()["code"], response.json()["detail"]

@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 
 from app.settings import MEBIBYTE, Limits
-from tests.app.datasets.tables import parquet
+from tests.app.datasets.tables import code_and_detail, ndjson, parquet, upload
 
 ROWS = [("é", 1.5, True, "u"), ("b", None, False, "v"), ("b", 3.0, True, "u"), ("é", 4.25, None, "v")]
 HEADER = ("name", "amount", "flag", "y")
 CSV = "name,amount,flag,y\né,1.5,true,u\nb,,false,v\nb,3.0,true,u\né,4.25,,v\n"
+OBJECTS = [dict(zip(HEADER, row, strict=True)) for row in ROWS]
 KINDS = {"name": "categorical", "amount": "numeric", "flag": "categorical"}
 
 
@@ -30,19 +31,6 @@ def workbook(*sheets):
     return out.getvalue()
 
 
-def ndjson(*items):
-    return "".join(json.dumps(item) + "\n" for item in items).encode()
-
-
-def upload(client, content, file_name="t", **fields):
-    return client.post("/datasets", files={"file": (file_name, content)}, data={"target": "y", **fields})
-
-
-def code_and_detail(response):
-    assert response.status_code == 422, response.text
-    return response.json()["code"], response.json()["detail"]
-
-
 FILES = {
     "CSV": ("t.csv", CSV.encode(), {}),
     "UTF-8 with a mark": ("t.csv", CSV.encode("utf-8-sig"), {}),
@@ -55,8 +43,17 @@ FILES = {
     "bars": ("t.csv", CSV.replace(",", "|").encode(), {}),
     "a delimiter that is named": ("t.csv", CSV.replace(",", "^").encode(), {"delimiter": "^"}),
     "tabs that are named": ("t.csv", CSV.replace(",", "\t").encode(), {"delimiter": "\\t"}),
-    "NDJSON": ("t.ndjson", ndjson(*(dict(zip(HEADER, row, strict=True)) for row in ROWS)), {}),
-    "NDJSON without a name": ("t", ndjson(*(dict(zip(HEADER, row, strict=True)) for row in ROWS)), {}),
+    "NDJSON": ("t.ndjson", ndjson(*OBJECTS), {}),
+    "NDJSON without a name": ("t", ndjson(*OBJECTS), {}),
+    "NDJSON called JSON": ("t.json", ndjson(*OBJECTS), {}),
+    "JSON array": ("t.json", json.dumps(OBJECTS).encode(), {}),
+    "JSON array without a name": ("t", b"\xef\xbb\xbf \n" + json.dumps(OBJECTS, indent=2).encode(), {}),
+    "JSON array as UTF-16": ("t", json.dumps(OBJECTS, ensure_ascii=False).encode("utf-16"), {}),
+    "JSON array called NDJSON, as latin-1": (
+        "t.jsonl.gz",
+        gzip.compress(json.dumps(OBJECTS, ensure_ascii=False).encode("latin-1")),
+        {"encoding": "latin-1"},
+    ),
     "workbook": ("t.xlsx", workbook([HEADER, *ROWS]), {}),
     "workbook without a name": ("t", workbook([(), HEADER, *ROWS[:2], (), *ROWS[2:]]), {}),
     "workbook as gzip": ("t.xlsx.gz", gzip.compress(workbook([HEADER, *ROWS])), {}),
@@ -143,7 +140,7 @@ def zipped(**members):
 
 
 FOREIGN = {
-    "JSON array": (b'[{"a": 1, "y": "u"}, {"a": 2, "y": "v"}]', "JSON array", "jq -c"),
+    "JSON arrays": (b'[[1, "u"], [2, "v"]]', "array of arrays", "array of objects"),
     "old Excel": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "Excel 97", ".xlsx"),
     "PDF": (b"%PDF-1.7\n" + b"\0" * 100, "PDF", "CSV"),
     "HTML": (b"\n<!DOCTYPE html><html><body>Login", "HTML page", "login"),
@@ -232,35 +229,6 @@ class TestWorkbooks:
         assert upload(client, out.getvalue(), "t.xlsx").json()["n_rows"] == 4
 
 
-class TestJsonLines:
-    def test_keys_may_differ(self, client):
-        content = ndjson({"a": 1, "y": "u"}, {"y": "v", "b": "x"}, {"a": 2.5, "b": None, "y": "u"})
-        body = upload(client, content, "t.jsonl").json()
-        rows = client.get(f"/datasets/{body['id']}/rows").json()
-        assert rows["columns"] == ["a", "b", "y"]
-        assert rows["rows"] == [[1.0, None, "u"], [None, "x", "v"], [2.5, None, "u"]]
-
-    @pytest.mark.parametrize(
-        ("content", "code", "detail"),
-        [
-            (b'{"a": 1, "y": "u"}\n\n[1]\n', "unreadable_file", "line 3"),
-            (b'{"a": 1, "y": "u"}\n{"a": \n', "unreadable_file", "line 2"),
-            (b'{"a": [1], "y": "u"}\n', "unsupported_column_type", "line 1 has an array in 'a'"),
-            (b'{"a": "\\ud800", "y": "u"}\n', "unreadable_file", "line 1"),
-            (b"{}\n{}\n", "unknown_target", "it has no columns; upload a table with named columns"),
-            (b'{"a": 1, "y": "u"}\n{"": 1}\n', "invalid_column_name", "column 3"),
-            (b'{"a": 1e999, "y": "u"}\n{"a": 1, "y": "v"}\n', "infinite_value", "row 0 (line 1)"),
-            (b'{"a": "\xff", "y": "u"}\n', "unreadable_file", "line 1"),
-            (b'{"a": 1, "y": "u", "a": 2}\n', "unreadable_file", "line 1 has the key 'a' twice"),
-            (b'{"a": NaN, "y": "u"}\n', "unreadable_file", "write null"),
-            (b'{"a": -Infinity, "y": "u"}\n', "unreadable_file", "line 1 has -Infinity"),
-        ],
-    )
-    def test_damaged_lines(self, client, content, code, detail):
-        found, told = code_and_detail(upload(client, content, "t.ndjson"))
-        assert (found, detail in told) == (code, True), told
-
-
 PRICES = ["1,1", "2,2", "3,3", "4,4"]
 DOSES = [1.134, 2, 3.125, 4]
 LABELS = ["u", "v", "u", "v"]
@@ -318,7 +286,7 @@ def test_one_field_is_singular(client):
 
 
 def test_parquet_called_csv_is_refused_also_if_its_content_is_known(client):
-    from tests.app.datasets.tables import parquet
+    from tests.app.datasets.tables import code_and_detail, parquet, upload
 
     content = parquet(a=[1, 2], y=["u", "v"])
     assert upload(client, content, "t.parquet").status_code == 201

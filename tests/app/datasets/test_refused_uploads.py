@@ -151,7 +151,7 @@ class TestFields:
         refused(client.post("/datasets", data={"target": "y"}, files=two), "invalid_request", "/file", "")
 
     def test_content_type(self, client):
-        for media_type in ("application/json", "multipart/form-data", "application/x-www-form-urlencoded"):
+        for media_type in ("application/xml", "multipart/form-data", "application/x-www-form-urlencoded"):
             response = client.post("/datasets?target=y", content=GOOD, headers={"Content-Type": media_type})
             refused(response, "unsupported_media_type", "header/Content-Type", status=415)
 

@@ -116,6 +116,23 @@ def test_text_is_read_as_in_the_data_set_of_the_model(client):
     )
 
 
+@pytest.mark.parametrize("blanks", [b"", b" " * 70_000], ids=["in memory", "in a file"])
+def test_an_array_alone_is_the_rows(client, blanks):
+    rows = [{"age": 41, "job": "skilled", "since": "2024-05-31"}, {"age": 30.5, "job": "unskilled", "since": None}]
+    expected = client.post("/predict", json={"model": "credit-risk", "rows": rows, "on_missing": "missing"}).json()
+    body = json.dumps(rows).encode() + blanks
+    assert post(client, JSON, body, on_missing="missing").json() == expected
+    assert refused(post(client, JSON, b'[{"age": "x"}]' + blanks, on_missing="missing"))[1:] == (
+        "not_a_number",
+        ["/rows/0/age"],
+    )
+    assert refused(client.post("/predict", content=body, headers={"Content-Type": JSON})) == (
+        422,
+        "invalid_request",
+        ["/model"],
+    )
+
+
 def test_an_empty_line_of_one_column_is_a_row(client):
     missing = {"columns": {"age": [1, None, 3]}, "model": "credit-risk", "on_missing": "missing"}
     expected = client.post("/predict", json=missing).json()
