@@ -92,7 +92,13 @@ class AsyncClient:
         return AsyncJob(self, await self.run(steps.submit_on("/sweeps", data, target, request)), _sweep_of_job)
 
     async def predict(
-        self, model: str, data: Any, *, output: str = "probabilities", respond_async: bool = False, **options: Any
+        self,
+        model: "str | AsyncModel",
+        data: Any,
+        *,
+        output: str = "probabilities",
+        respond_async: bool = False,
+        **options: Any,
     ) -> Any:
         """Predict the rows of a table; see `Client.predict`."""
         request = predictions.PredictionRequest(model, data, output, options)
@@ -104,7 +110,7 @@ class AsyncClient:
 
         return AsyncJob(self, await self.run(predictions.submit(request)), table)
 
-    async def model(self, reference: str) -> "AsyncModel":
+    async def model(self, reference: "str | AsyncModel") -> "AsyncModel":
         """Return the model with this id, name, `name:version` or `@alias`."""
         return AsyncModel(self, await self.run(json_of(get(item_path("/models", reference)))))
 
@@ -112,7 +118,7 @@ class AsyncClient:
         """Return all models, newest first."""
         return [AsyncModel(self, raw) for raw in await self.run(pages("/models", **filters))]
 
-    async def dataset(self, dataset_id: str) -> Dataset:
+    async def dataset(self, dataset_id: "str | Dataset") -> Dataset:
         """Return an uploaded data set."""
         return Dataset.from_raw(await self.run(json_of(get(item_path("/datasets", dataset_id)))))
 
@@ -128,9 +134,25 @@ class AsyncClient:
         """Return all jobs, newest first."""
         return [AsyncJob(self, raw, _result_of_job) for raw in await self.run(pages("/jobs", **filters))]
 
+    async def audit_report(self, audit_id: str) -> AuditReport:
+        """Return a finished audit, by the id of its job."""
+        return await self.run(steps.audit_report(audit_id))
+
+    async def sweep_report(self, sweep_id: str) -> SweepReport:
+        """Return a comparison, by the id of its job, with the cells that are finished; also if others failed."""
+        return await self.run(steps.sweep_report(sweep_id))
+
+    async def delete_dataset(self, dataset: "str | Dataset") -> None:
+        """Delete a data set that no job or model needs."""
+        await self.run(json_of(Call("DELETE", item_path("/datasets", dataset))))
+
     async def set_alias(self, name: str, model: "str | AsyncModel") -> None:
         """Let an alias point at a version of a model; `@name` then means that version."""
         await self.run(steps.set_alias(name, model.id if isinstance(model, AsyncModel) else model))
+
+    async def delete_alias(self, name: str) -> None:
+        """Delete an alias. The model that it points at stays."""
+        await self.run(json_of(Call("DELETE", item_path("/aliases", name))))
 
     async def aliases(self) -> dict[str, str]:
         """Return `name:version` of the model that each alias points at."""
@@ -154,6 +176,10 @@ class AsyncJob(JobHandle, Generic[Result]):
         """Wait until the job has ended, and return its result; see `Job.wait`."""
         self.raw = await self._client.run(steps.wait(self.id, _bar(progress), timeout_seconds))
         return await self._result(self._client, self.raw)
+
+    async def delete(self) -> None:
+        """Delete a job that has ended, with its report. A model that it trained stays."""
+        await self._client.run(json_of(Call("DELETE", f"/jobs/{self.id}")))
 
     async def cancel(self) -> Self:
         """Ask the job to stop."""
@@ -184,7 +210,7 @@ class AsyncModel(ModelHandle):
 
 
 async def _model_of_job(client: AsyncClient, job: Mapping[str, Any]) -> AsyncModel:
-    return await client.model(str(job["model_id"]))
+    return AsyncModel(client, await client.run(steps.model_of_job(job)))
 
 
 async def _audit_of_job(client: AsyncClient, job: Mapping[str, Any]) -> AuditReport:

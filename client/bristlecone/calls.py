@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 T = TypeVar("T")
 
+_MOST_PER_PAGE = 200
+
 #: Opens the content of an upload anew for each attempt.
 OpenContent = Callable[[], AbstractContextManager[BinaryIO]]
 
@@ -59,21 +61,30 @@ def get(path: str, **query: Any) -> Call:
     return Call("GET", path, {name: value for name, value in query.items() if value is not None})
 
 
-def item_path(path: str, reference: Any) -> str:
+def reference_to(thing: Any) -> str:
+    """Return the id of an object of this package, or the text of an id or a name. Raises ValueError for no text."""
+    reference = str(getattr(thing, "id", thing))
+    if not reference:
+        raise ValueError("the id or name is empty; pass the one of a thing that exists")
+    return reference
+
+
+def item_path(path: str, thing: Any) -> str:
     """Return the path of one thing of a list. Names may have characters that would end a path, such as # and ?."""
-    name = quote(str(reference), safe="@:")
+    name = quote(reference_to(thing), safe="@:")
     return f"{path}/{name.replace('.', '%2E') if name in ('.', '..') else name}"
 
 
-def pages(path: str, **query: Any) -> Steps[list[dict[str, Any]]]:
-    """Collect the items of all pages of a list."""
+def pages(path: str, limit: int | None = None, **query: Any) -> Steps[list[dict[str, Any]]]:
+    """Collect the first `limit` items of a list, or all of them, from as many pages as that takes."""
     items: list[dict[str, Any]] = []
     cursor = None
     while True:
-        page = (yield get(path, **{"limit": 200, **query}, cursor=cursor)).json
+        n_wanted = _MOST_PER_PAGE if limit is None else min(_MOST_PER_PAGE, limit - len(items))
+        page = (yield get(path, **query, limit=n_wanted, cursor=cursor)).json
         items += page["items"]
         cursor = page["next_cursor"]
-        if cursor is None:
+        if cursor is None or len(items) == limit:
             return items
 
 

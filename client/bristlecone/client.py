@@ -112,7 +112,13 @@ class Client:
         return Job(self, self.run(steps.submit_on("/sweeps", data, target, request)), _sweep_of_job)
 
     def predict(
-        self, model: str, data: Any, *, output: str = "probabilities", respond_async: bool = False, **options: Any
+        self,
+        model: "str | Model",
+        data: Any,
+        *,
+        output: str = "probabilities",
+        respond_async: bool = False,
+        **options: Any,
     ) -> Any:
         """Predict the rows of a table and return a table of its kind: `label`, and `p.CLASS` for each class.
 
@@ -127,15 +133,18 @@ class Client:
         job = self.run(predictions.submit(request))
         return Job(self, job, lambda client, ended: client.run(predictions.result(ended, data)))
 
-    def model(self, reference: str) -> "Model":
+    def model(self, reference: "str | Model") -> "Model":
         """Return the model with this id, name, `name:version` or `@alias`."""
         return Model(self, self.run(json_of(get(item_path("/models", reference)))))
 
     def models(self, **filters: Any) -> "list[Model]":
-        """Return all models, newest first. filters: of `GET /models`, such as `sort="-metrics.test.accuracy"`."""
+        """Return all models, newest first. filters: of `GET /models`, such as `sort="-metrics.test.accuracy"`.
+
+        With `limit=3`, return the first three only; so do `datasets` and `jobs`.
+        """
         return [Model(self, raw) for raw in self.run(pages("/models", **filters))]
 
-    def dataset(self, dataset_id: str) -> Dataset:
+    def dataset(self, dataset_id: "str | Dataset") -> Dataset:
         """Return an uploaded data set."""
         return Dataset.from_raw(self.run(json_of(get(item_path("/datasets", dataset_id)))))
 
@@ -151,9 +160,25 @@ class Client:
         """Return all jobs, newest first. filters: of `GET /jobs`, such as `state="running"`."""
         return [Job(self, raw, _result_of_job) for raw in self.run(pages("/jobs", **filters))]
 
+    def audit_report(self, audit_id: str) -> AuditReport:
+        """Return a finished audit, by the id of its job."""
+        return self.run(steps.audit_report(audit_id))
+
+    def sweep_report(self, sweep_id: str) -> SweepReport:
+        """Return a comparison, by the id of its job, with the cells that are finished; also if others failed."""
+        return self.run(steps.sweep_report(sweep_id))
+
+    def delete_dataset(self, dataset: "str | Dataset") -> None:
+        """Delete a data set that no job or model needs."""
+        self.run(json_of(Call("DELETE", item_path("/datasets", dataset))))
+
     def set_alias(self, name: str, model: "str | Model") -> None:
         """Let an alias point at a version of a model; `@name` then means that version."""
         self.run(steps.set_alias(name, model.id if isinstance(model, Model) else model))
+
+    def delete_alias(self, name: str) -> None:
+        """Delete an alias. The model that it points at stays."""
+        self.run(json_of(Call("DELETE", item_path("/aliases", name))))
 
     def aliases(self) -> dict[str, str]:
         """Return `name:version` of the model that each alias points at."""
@@ -180,6 +205,10 @@ class Job(JobHandle, Generic[Result]):
         self.raw = self._client.run(steps.wait(self.id, _bar(progress), timeout_seconds))
         result: Result = self._result(self._client, self.raw)
         return result
+
+    def delete(self) -> None:
+        """Delete a job that has ended, with its report. A model that it trained stays."""
+        self._client.run(json_of(Call("DELETE", f"/jobs/{self.id}")))
 
     def cancel(self) -> Self:
         """Ask the job to stop."""
@@ -210,7 +239,7 @@ class Model(ModelHandle):
 
 
 def _model_of_job(client: Client, job: Mapping[str, Any]) -> Model:
-    return client.model(str(job["model_id"]))
+    return Model(client, client.run(steps.model_of_job(job)))
 
 
 def _audit_of_job(client: Client, job: Mapping[str, Any]) -> AuditReport:

@@ -43,6 +43,7 @@ def _raw_columns(frame: Any) -> Iterable[tuple[Any, Iterable[Any]]]:
         case "pyarrow":
             return ((name, frame[name].to_pylist()) for name in frame.column_names)
     if isinstance(frame, Mapping):
+        _check_lists(frame)
         return frame.items()
     if _is_list_of_rows(frame):
         names = list(dict.fromkeys(name for row in frame for name in row))
@@ -51,6 +52,15 @@ def _raw_columns(frame: Any) -> Iterable[tuple[Any, Iterable[Any]]]:
     raise TypeError(
         f"{kind} is not a table; pass a pandas, polars or Arrow frame, a dict of columns or a list of dicts"
     )
+
+
+def _check_lists(columns: Mapping[Any, Any]) -> None:
+    for name, values in columns.items():
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise TypeError(
+                f"column {name!r} is {values!r:.100}, which is no list of values; pass a list for each column, or a "
+                "list of dicts, one for each row"
+            )
 
 
 def _check_distinct(names: Iterable[Any]) -> None:

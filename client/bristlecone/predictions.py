@@ -4,11 +4,11 @@ import io
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from bristlecone.calls import Call, Steps
+from bristlecone.calls import Call, Steps, reference_to
 from bristlecone.frames import Columns, arrow_of, check_complete, columns_of, columns_of_stream, like, stream_of
 from bristlecone.media_types import ARROW, PREDICTED, media_type_of
 from bristlecone.results import Dataset
@@ -20,9 +20,9 @@ _ASYNC = {"Prefer": "respond-async"}
 
 @dataclass(frozen=True)
 class PredictionRequest:
-    """Rows to predict with a model. options: parameters of `POST /predict`."""
+    """Rows to predict with a model. model: the model itself, or a reference. options: parameters of `POST /predict`."""
 
-    model: str
+    model: Any
     data: Any
     output: str
     options: Mapping[str, Any]
@@ -33,14 +33,19 @@ class PredictionRequest:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {"model": self.model, "output": self.output, **self.options}
+        return {"model": reference_to(self.model), "output": self.output, **self.options}
 
 
 def predict(request: PredictionRequest) -> Steps[Any]:
-    """Return a table of the kind of the data: `label`, and `p.CLASS` for each class; columns for a data set."""
+    """Return a table of the kind of the data: `label`, and `p.CLASS` for each class; columns for a data set.
+
+    All parts are predicted by the model that the first one was, even if a name or an alias moves on meanwhile.
+    """
     columns: Columns = {}
+    model_id = None
     for call in _calls(request):
-        answer = yield call
+        answer = yield call if model_id is None else _by_model(call, model_id)
+        model_id = answer.headers["X-Model-Id"] if answer.json is None else answer.json["model"]["id"]
         for name, values in _columns(answer.content, answer.json).items():
             columns.setdefault(name, []).extend(values)
     return _as_table(request.data, columns)
@@ -109,6 +114,12 @@ def _arrow_calls(
             is_repeatable=True,
             first_row=start,
         )
+
+
+def _by_model(call: Call, model_id: str) -> Call:
+    if call.json is None:
+        return replace(call, query={**call.query, "model": model_id})
+    return replace(call, json={**call.json, "model": model_id})
 
 
 def _opener(content: bytes) -> Any:

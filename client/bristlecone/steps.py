@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from bristlecone.calls import Call, Steps, get, item_path, pages
-from bristlecone.errors import JobFailed
+from bristlecone.errors import BristleconeError, JobFailed
 from bristlecone.frames import as_file
 from bristlecone.media_types import UPLOADED, media_type_of
 from bristlecone.progress import Progress
@@ -67,10 +67,17 @@ def _upload_call(query: dict[str, Any], headers: dict[str, str], opened: Any) ->
 
 def submit(path: str, request: Mapping[str, Any]) -> Steps[dict[str, Any]]:
     """Queue a job, once, whatever happens to the connection. Parts of the request that are None are left out."""
-    body = {name: value for name, value in request.items() if value is not None}
+    body = {name: _with_ids(value) for name, value in request.items() if value is not None}
     headers = {"Idempotency-Key": str(uuid.uuid4())}
     job: dict[str, Any] = (yield Call("POST", path, json=body, headers=headers, is_repeatable=True)).json
     return job
+
+
+def _with_ids(value: Any) -> Any:
+    """Return a value of a request with the ids of data sets in their place."""
+    if isinstance(value, Mapping):
+        return {name: _with_ids(each) for name, each in value.items()}
+    return value.id if isinstance(value, Dataset) else value
 
 
 def submit_on(path: str, data: Any, target: str | None, request: Mapping[str, Any]) -> Steps[dict[str, Any]]:
@@ -106,15 +113,24 @@ def wait(job_id: str, progress: Progress, timeout_seconds: float | None) -> Step
     return job
 
 
+def model_of_job(job: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+    """Return the model that a job trained. Raises BristleconeError if it was deleted."""
+    if job["model_id"] is None:
+        raise BristleconeError(f"the model of job {job['id']} was deleted; train it again")
+    model: dict[str, Any] = (yield get(item_path("/models", job["model_id"]))).json
+    return model
+
+
 def audit_report(audit_id: str) -> Steps[AuditReport]:
     """Return an audit with the rows whose labels are suspected."""
-    report = (yield get(f"/audits/{audit_id}")).json
-    issues = yield from pages(f"/audits/{audit_id}/issues", flagged="true")
+    report = (yield get(item_path("/audits", audit_id))).json
+    issues = yield from pages(f"{item_path('/audits', audit_id)}/issues", flagged="true")
     return AuditReport.from_raw({**report, "issues": issues})
 
 
 def sweep_report(sweep_id: str) -> Steps[SweepReport]:
-    return SweepReport.from_raw((yield get(f"/sweeps/{sweep_id}")).json)
+    """Return a comparison, with the cells that are finished."""
+    return SweepReport.from_raw((yield get(item_path("/sweeps", sweep_id))).json)
 
 
 def set_alias(name: str, model: str) -> Steps[None]:
