@@ -9,6 +9,10 @@ class BristleconeError(Exception):
     """Base class of all exceptions of this package."""
 
 
+class DataWarning(UserWarning):
+    """Something in a table that was uploaded looks wrong, or was guessed."""
+
+
 class ConnectionFailed(BristleconeError):
     """No answer came from the service, also after the retries."""
 

@@ -5,12 +5,13 @@ import io
 import json
 import time
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from bristlecone.calls import Call, Steps, get, item_path, pages
-from bristlecone.errors import BristleconeError, JobFailed
+from bristlecone.errors import BristleconeError, DataWarning, JobFailed
 from bristlecone.frames import as_file
 from bristlecone.media_types import UPLOADED, media_type_of
 from bristlecone.progress import Progress
@@ -94,7 +95,11 @@ def _dataset_id(data: Any, target: str | None, name: str | None) -> Steps[str]:
         if isinstance(data, str | uuid.UUID):
             return str(data)
         raise ValueError("target= is missing: name the column with the labels, or pass an uploaded data set")
-    return (yield from upload(data, target, name, {})).id
+    dataset = yield from upload(data, target, name, {})
+    for warning in dataset.warnings:
+        if warning["code"] != "known_content":
+            warnings.warn(warning["detail"], DataWarning, stacklevel=2)
+    return dataset.id
 
 
 def wait(job_id: str, progress: Progress, timeout_seconds: float | None) -> Steps[dict[str, Any]]:
