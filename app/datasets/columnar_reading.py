@@ -1,5 +1,6 @@
 """Readers of Parquet and Arrow files, which have typed columns."""
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence, Set
 from copy import copy
 from functools import cached_property
@@ -45,7 +46,7 @@ class ParquetReader(_ColumnarReader):
     def __init__(self, path: Path) -> None:
         self._path = path
         with explained_errors(has_encoding=False), self._open() as file:
-            self.schema = _named(file.schema_arrow)
+            self.schema = _with_categories(_named(file.schema_arrow), file.metadata.metadata or {})
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         size = self._rows_per_batch(names)
@@ -87,6 +88,23 @@ class ParquetReader(_ColumnarReader):
                 column.path: sum(group.column(index).total_uncompressed_size for group in groups) / n_rows
                 for index, column in enumerate(file.schema)
             }
+
+
+def _with_categories(schema: pa.Schema, metadata: Mapping[bytes, bytes]) -> pa.Schema:
+    """Return the schema with the types of categories that are no text, which Arrow only keeps in the metadata."""
+    written = _written_schema(metadata.get(b"ARROW:schema", b""))
+    for index, field in enumerate(schema):
+        declared = written.field(field.name).type if field.name in written.names else field.type
+        if pa.types.is_dictionary(declared) and declared.value_type == field.type:
+            schema = schema.set(index, field.with_type(declared))
+    return schema
+
+
+def _written_schema(encoded: bytes) -> pa.Schema:
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(encoded)))
+    except (ValueError, OSError, pa.ArrowException):  # Other programs may write anything there.
+        return pa.schema([])
 
 
 def _is_dictionary(chunk: pq.ColumnChunkMetaData) -> bool:

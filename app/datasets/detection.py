@@ -8,6 +8,8 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
 from app.datasets.column_types import Column, ColumnKind, ValueType, as_text, declared_values, distinct_text
 from app.datasets.errors import NotDatetime, NotNumeric, column_pointer
 from app.datasets.options import ReadingOptions, UploadOptions
@@ -90,7 +92,7 @@ class _Detection:
 
     def _declared(self, name: str) -> ValueType | None:
         """Return the type that the file or the request declares, or None if it has to be detected from text."""
-        stored, requested = declared_values(name, self._reader.schema.field(name).type), self._options.requested(name)
+        stored, requested = self._stored_values(name), self._options.requested(name)
         if stored is None or (stored is ValueType.TEXT and requested in _READ_KINDS):
             return None
         if requested in (None, ColumnKind.IGNORED, stored.kind):
@@ -99,6 +101,16 @@ class _Detection:
             return ValueType.TEXT
         found = "booleans" if stored is ValueType.BOOLEAN else f"{stored.kind} values"
         raise self._refusal(name, requested, f"the file declares {found}")
+
+    def _stored_values(self, name: str) -> ValueType | None:
+        """Return the type in the file. Numbers and dates that are declared as categories are, and dates as labels."""
+        stored_type = self._reader.schema.field(name).type
+        values = declared_values(name, stored_type)
+        if values is None or values.kind is ColumnKind.CATEGORICAL:
+            return values
+        is_label = name == self._options.target
+        is_class = values is ValueType.DATETIME if is_label else pa.types.is_dictionary(stored_type)
+        return ValueType.TEXT if is_class else values
 
     def _scan_plain(self, names: Sequence[str]) -> dict[str, PlainScan]:
         scans = {name: PlainScan(self._may_be_plain(name), self._nulls(name)) for name in names}

@@ -4,6 +4,9 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from app.datasets.percent_signs import percent_mismatch
+from app.datasets.records import DatasetRecord
+from app.errors import Invalid
 from app.http.memory_budget import MemoryBudget
 from app.predictions.batch import Batch
 from app.predictions.encoded_rows import RowsInFile
@@ -48,10 +51,19 @@ class BatchReader:
         """Return the rows, and their bytes on disk."""
         parameters = described.parameters
         served = self._predictions.open(parameters.model)
+        if described.dataset is not None:
+            check_percents(served, described.dataset)
         most_rows = _most_rows(served, self._limits)
         rows: RowsInFile = child.encode(described.source, served.encoder, parameters.leniency, out, most_rows)
         served.cost(rows.n_rows, self._limits)
         return Batch(served, parameters, rows), rows.n_bytes
+
+
+def check_percents(served: ServedModel, dataset: DatasetRecord) -> None:
+    """Raise Invalid if the data set has no percent signs in a column in which the model expects them."""
+    signs = {column.name: column.reading.percent for column in served.encoder.columns}
+    if reason := percent_mismatch(signs, dataset):
+        raise Invalid.at("/dataset_id", reason)
 
 
 def _most_rows(served: ServedModel, limits: Limits) -> int:

@@ -174,8 +174,8 @@ class _CellReader:
     def _absent(self, column: Column, i: int | None) -> float:
         if self._leniency.on_missing == "error":
             detail = (
-                "the feature is not named; give it a value, or null if it is missing, or set on_missing=missing to "
-                f"treat all absent features as missing{self._table.spelling(column.name)}"
+                f"the feature {column.name!r:.100} is not named; give it a value, or null if it is missing, or set "
+                f"on_missing=missing to treat all absent features as missing{self._table.spelling(column.name)}"
             )
             self._faults.add(MissingFeature, self._table.pointer_to(column.name, i), detail)
         return math.nan

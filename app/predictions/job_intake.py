@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
+from app.predictions.batch_reader import check_percents
 from app.predictions.body import ReceivedBody
 from app.predictions.encoded_rows import RowsInFile
 from app.predictions.errors import TooManyCells
@@ -82,6 +83,7 @@ class JobIntake:
             **asdict(parameters.leniency),
         }
         if dataset is not None:
+            check_percents(served, dataset)
             self._check_first_rows(child, described, served)
             return PredictSpec(dataset_id=dataset.id, n_rows=dataset.n_rows, **common), None
         rows, n_rows = self._staged(child, described, served)

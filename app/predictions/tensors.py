@@ -67,8 +67,9 @@ def _form_problem(tensor: Any) -> str | None:
         return f"{shown(tensor)} is not a tensor; write an object with name, shape, datatype and data"
     if not isinstance(tensor.get("name"), str):
         return "name must be text, the name of a feature"
-    if tensor.get("datatype") not in _TYPES:
-        return f"datatype is {shown(tensor.get('datatype'))}; it must be one of {', '.join(_TYPES)}"
+    datatype = tensor.get("datatype")
+    if not isinstance(datatype, str) or datatype not in _TYPES:
+        return f"datatype is {shown(datatype)}; it must be one of {', '.join(_TYPES)}"
     if not isinstance(tensor.get("data"), list):
         parameters = tensor.get("parameters")
         if isinstance(parameters, dict) and "binary_data_size" in parameters:

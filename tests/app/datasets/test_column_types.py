@@ -153,6 +153,22 @@ class TestTypedFiles:
         feature = ingested(content, FileFormat.PARQUET).features[0]
         assert (feature.categories, feature.missing) == (["1", "2"], 1)
 
+    def test_declared_categories_of_numbers_and_dates(self, ingested):
+        days = pa.array([0, 1, 0], pa.date32())
+        content = parquet(
+            a=pa.array([101, 7, None]).dictionary_encode(), b=days.dictionary_encode(), c=days, y=[0, 1, 1]
+        )
+        found = ingested(content, FileFormat.PARQUET)
+        assert [feature.categories for feature in found.features] == [["101", "7"], ["1970-01-01", "1970-01-02"], None]
+        again = ingested(content, FileFormat.PARQUET, a="numeric")
+        assert (again.features[0].kind, again.features[0].max) == ("numeric", 101)
+
+    def test_numbers_stay_labels_and_dates_are_their_text(self, ingested):
+        content = parquet(a=[1, 2, 3], y=pa.array([7, 8, 8]).dictionary_encode())
+        assert ingested(content, FileFormat.PARQUET).target.labels == [7, 8]
+        content = parquet(a=[1, 2, 3], y=pa.array([19723, 19724, 19724], pa.date32()))
+        assert ingested(content, FileFormat.PARQUET).target.labels == ["2024-01-01", "2024-01-02"]
+
     def test_numbers_as_categories(self, ingested):
         content = parquet(a=[1.0, 2.5, None], y=[0, 1, 1])
         assert ingested(content, FileFormat.PARQUET, a="categorical").features[0].categories == ["1", "2.5"]

@@ -70,10 +70,12 @@ def test_outputs_and_parameters(client):
     ("changes", "message"),
     [
         ({"inputs": []}, "the tensors have no rows"),
-        ({"inputs": [AGE]}, "At /inputs: the feature is not named"),
+        ({"inputs": [AGE]}, "At /inputs: the feature 'job' is not named"),
         ({"inputs": [AGE, AGE]}, "'age' occurs twice"),
         ({"inputs": [{**AGE, "shape": [2]}]}, "At /inputs/0/shape: shape is [2] and data has 3 entries"),
         ({"inputs": [{**AGE, "datatype": "INT64"}]}, "At /inputs/0/data/2: 7.5 is not of the datatype INT64"),
+        ({"inputs": [{**AGE, "datatype": []}]}, "datatype is an array; it must be one of BOOL"),
+        ({"inputs": [{**AGE, "datatype": {"a": 1}}]}, "it must be one of BOOL"),
         ({"inputs": [{**AGE, "datatype": "FLOAT"}]}, "datatype is 'FLOAT'; it must be one of BOOL, BYTES"),
         ({"inputs": [{**AGE, "data": None, "parameters": {"binary_data_size": 3}}]}, "binary tensor data extension"),
         ({"inputs": [AGE, {**JOB, "data": ["skilled", "pilot", None]}]}, "At /inputs/1/data/1: the category 'pilot'"),

@@ -100,7 +100,12 @@ class TestRefused:
             ),
             (
                 {"classes": [{"label": label, "count": 1} for label in (0, 2, 3)]},
-                "the test data set has classes that the training data lacks: 2, 3",
+                "the test data set has classes that the training data lacks: 2, 3; remove their rows",
+            ),
+            (
+                {"classes": [{"label": label, "count": 1} for label in ("0", "1")]},
+                "the test data set has classes that the training data lacks: '0', '1'; they are text, and those of the "
+                "training data are numbers, such as 0.",
             ),
         ],
     )
@@ -115,6 +120,43 @@ class TestRefused:
         assert error["pointer"] == "/evaluation/dataset_id"
         assert error["detail"].startswith(reason)
         assert n_jobs(client) == 0
+
+    def test_the_training_data_are_no_test_data(self, client: TestClient) -> None:
+        context = client.app.state.context
+        same = {"sha256": "ab" * 32}
+        dataset_id, other = (str(make_dataset(context, **same)) for _ in range(2))
+        for test in (dataset_id, other):
+            body = {"dataset_id": dataset_id, "model": TREE, "evaluation": {"kind": "dataset", "dataset_id": test}}
+            assert refused(client, body) == ("incompatible_test_dataset", ["/evaluation/dataset_id"])
+
+    @pytest.mark.parametrize(
+        ("signs", "formats", "is_refused"),
+        [
+            ((True, False), ("CSV", "CSV"), True),
+            ((False, True), ("CSV", "CSV"), True),
+            ((True, True), ("CSV", "CSV"), False),
+            ((True, False), ("CSV", "Parquet"), False),
+            ((False, True), ("Parquet", "CSV"), False),
+        ],
+    )
+    def test_percent_signs_in_one_of_two_tables_of_text(
+        self, client: TestClient, signs: tuple[bool, bool], formats: tuple[str, str], is_refused: bool
+    ) -> None:
+        context = client.app.state.context
+        dataset_id, test = (
+            str(
+                make_dataset(
+                    context,
+                    reading={"format": file_format},
+                    features=[{**FEATURES[0], "reading": {"percent": True} if has_signs else {}}, FEATURES[1]],
+                )
+            )
+            for has_signs, file_format in zip(signs, formats, strict=True)
+        )
+        body = {"dataset_id": dataset_id, "model": TREE, "evaluation": {"kind": "dataset", "dataset_id": test}}
+        response = client.post("/train", json=body)
+        assert (response.status_code == 422) == is_refused, response.text
+        assert not is_refused or "have percent signs in th" in response.json()["detail"]
 
     def test_an_unknown_test_data_set(self, client: TestClient, dataset_id: str) -> None:
         evaluation = {"kind": "dataset", "dataset_id": str(uuid.uuid4())}
