@@ -36,8 +36,8 @@ def evaluate(estimator: Any, X: Any, y: Any, classes: NDArray[Any] | None = None
     """Return metrics of a fitted classifier on rows X with labels y, as JSON values.
 
     The report has `accuracy`, `balanced_accuracy`, `weighted_f1`, `macro_f1`, `log_loss` (natural logarithm), `brier`
-    (mean over rows of sum_k (p_k - y_k)^2, 0 to 2), `roc_auc`, `n_rows` and `confusion` (rows are true classes,
-    columns predicted classes, in the order of `classes`).
+    (mean over rows of sum_k (p_k - y_k)^2, 0 to 2), `roc_auc`, `n_rows` and `confusion` (rows are labels, columns
+    predicted classes, in the order of `classes`). The labels are compared as they are given, whether right or wrong.
 
     `roc_auc` is that of the second class for two classes, and the unweighted mean of one-vs-rest values for more. It
     is None unless y has exactly the classes of the model, and at least two, because it is undefined otherwise.
@@ -108,7 +108,7 @@ def _model_columns(order: NDArray[Any], model_classes: NDArray[Any]) -> NDArray[
 
 
 def _scores_of_classes(codes: NDArray[np.int64], predicted: NDArray[np.int64]) -> dict[str, float]:
-    """Return scores of predicted class numbers against true ones, both (row,)."""
+    """Return scores of predicted class numbers against those of the labels, both (row,)."""
     # Imported here because fitting and predicting must not wait for scikit-learn.
     from sklearn import metrics  # noqa: PLC0415
 
@@ -132,7 +132,7 @@ def _computed(scores: Mapping[str, Callable[[], float]]) -> dict[str, float]:
 
 
 def _confusion(codes: NDArray[np.int64], predicted: NDArray[np.int64], n_classes: int) -> list[list[int]]:
-    """Return the number of rows by true class (first index) and predicted class."""
+    """Return the number of rows by label (first index) and predicted class."""
     from sklearn import metrics  # noqa: PLC0415
 
     table = metrics.confusion_matrix(codes, predicted, labels=range(max(n_classes, _MIN_COLUMNS)))
