@@ -21,7 +21,7 @@ from core.registry import AnyClassifier
 
 #: Arrays of one node of a stored tree, and what Python needs for one tree.
 _NODE_BYTES, _TREE_BYTES = 37, 2_500
-#: One node while its tree grows, beside a number per class; and the maps that put the nodes in order.
+#: One node while its tree grows, without a number per class; and the maps that put the nodes in order.
 _GROWING_NODE_BYTES = 41 + 12
 #: Buffers of one thread for each row: the rows of the tree with labels and weights, their copies, and sample counts.
 _ROW_BYTES_PER_THREAD = 130
@@ -72,7 +72,7 @@ class FitMemory(NamedTuple):
     """Memory of one fit in bytes, without X."""
 
     model: int  #: of the fitted estimator
-    growing: int  #: at the peak of the fit beside the model
+    growing: int  #: at the peak of the fit in addition to the model
     predicting: int  #: of the layout for predictions
     n_trees: int
     leaves_per_tree: int
@@ -119,12 +119,19 @@ def _forest_memory(estimator: Any, shape: TableShape, n_threads: int) -> FitMemo
 
 
 def _search_memory(shape: TableShape, n_threads: int) -> FitMemory:
-    """Return the memory of an automatic classifier. Which leaves its members have is not known before the search.
+    """Return the memory of an automatic classifier. The leaves of its members are unknown before the search, so those
+    that take most memory are assumed.
 
-    The search holds a copy of the rows that it compares, the trees of all families, and of one that leads again, with
-    the leaves of the rows that they leave out, the votes of one candidate, those of its halves and their sum, and the
-    votes of the best. Pruned trees of the best are counted as the model, which is grown when they are freed, or
-    consists of them. The members may grow on labels that are drawn from probabilities (row, class).
+    At its peak, the search has in memory:
+
+    - a copy of the rows that candidates are compared on;
+    - the trees of every family, and those of one family that is grown again because it leads more than once;
+    - for each of these trees, the leaves of the rows that it leaves out;
+    - arrays of votes (row, class): one for each of the best candidates, one for the candidate that is scored, one for
+      each half of its trees, and one for the sum of the halves.
+
+    The pruned trees of the best candidates are not added to these: either the model consists of them, or they are
+    freed before the trees of the model grow. These may grow on labels that are drawn from probabilities (row, class).
     """
     members = _largest_forest(N_TREES, shape, n_threads)
     part = shape.with_rows(min(shape.n_rows, MAX_SEARCH_ROWS))

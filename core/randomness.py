@@ -25,7 +25,7 @@ class Purpose(IntEnum):
     REPEATS = 6  #: with the number of a repeat, the seed of its holdout, noise and fit
     LABEL_NOISE = 7  #: rows and forest of the estimate that scores on noisy labels are corrected with
     PERMUTATION = 8  #: order of the values of a feature whose importance is measured
-    SEARCH = 9  #: with the number of a family and of its repetition as one, bootstrap and feature draws of its trees
+    SEARCH = 9  #: bootstrap and feature draws of the search, by family and by repetition of families that lead again
     SEARCH_ROWS = 10  #: rows that candidates are compared on
     DRAWN_LABELS = 11  #: with the numbers of a member and a tree, the labels that the tree is grown on
     LANDMARKS = 12  #: rows that a kernel ridge regression compares others with
@@ -50,6 +50,10 @@ class SeedTree:
     """Random streams of one fit. The same stream always has the same numbers, even if the seed is None."""
 
     def __init__(self, random_state: Seed) -> None:
+        """Start the streams from `random_state`.
+
+        Raises InvalidParameter unless it is None, an integer of at least 0, a numpy Generator or a RandomState.
+        """
         self._root = SeedSequence(_entropy(random_state))
 
     def _child(self, keys: Sequence[int]) -> SeedSequence:

@@ -1,8 +1,14 @@
-"""Second public door of `core`: what a service needs beside the estimators.
+"""Second public module of `core`: what a service needs in addition to the estimators.
 
-Parameters as data, from which request schemas and forms are derived; the phases of a fit or an audit and monitors for
-them; checks that a request can pass before any row is read; importances and nodes of fitted trees; and compilation
-ahead of the first fit.
+- Parameters of estimators, losses, noise and corrections as data, from which request schemas and forms are derived.
+- Phases of fits and audits, and monitors that report them.
+- Checks of a request before any row is read, and estimates of the memory that a fit takes.
+- Text of cells and columns read as numbers, dates, booleans and categories.
+- Predictions of single rows, and the layouts of trees for predictions.
+- Estimates of the label noise that scores are corrected with.
+- Names of scores, and sizes of holdouts and folds.
+- Importances and nodes of fitted trees.
+- Compilation of kernels before the first fit.
 """
 
 from core.class_votes import winning_classes

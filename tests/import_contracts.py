@@ -11,7 +11,7 @@ from importlinter.domain.imports import ModuleExpression
 
 
 class ForbiddenRolesContract(ForbiddenContract):
-    """The contract "forbidden", except that `app.*.service` stands for `app.jobs.child_service` as well."""
+    """The contract "forbidden", except that `app.*.service` includes `app.trained_models.pointer_service` as well."""
 
     type_name = "forbidden_roles"
 
@@ -26,7 +26,9 @@ class ForbiddenRolesContract(ForbiddenContract):
 
 
 def _with_prefixed(expressions: Iterable[ModuleExpression], graph: grimp.ImportGraph) -> Iterator[ModuleExpression]:
-    """Yield the expressions, and for one such as `app.*.service` all modules such as `app.jobs.child_service`."""
+    """Yield the expressions, and for one such as `app.*.service` modules such as
+    `app.trained_models.pointer_service`.
+    """
     for expression in expressions:
         yield expression
         package, _, role = expression.expression.rpartition(".")
@@ -40,7 +42,8 @@ class PrivateModulesContract(Contract):
 
     Options:
         package: the package whose subpackages are checked, such as `app`.
-        private_roles: last words of names: `tables` is the role of `app.jobs.tables` and `app.jobs.event_tables`.
+        private_roles: last words of names: `repository` is the role of `app.trained_models.repository` and of
+            `app.trained_models.name_repository`.
         ignore_imports: imports that are allowed nevertheless.
     """
 

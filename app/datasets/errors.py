@@ -7,6 +7,8 @@ DatasetInUse             409   ├── about the request: UnknownTarget, Unkno
 UploadTooLarge           413   ├── about the file: EmptyFile, NoRows, FileTypeMismatch, UnreadableFile, NotUtf8, …
 UploadTooSlow            413   └── about its values: MissingLabel, SingleClass, NotNumeric, InfiniteValue, …
 UploadInterrupted        400
+MalformedMultipart       400
+UnsupportedUploadType    415
 TooManyUploads           429
 UploadReaderLost         503
 """

@@ -163,6 +163,11 @@ def _parse_matrix(transition: Any) -> TransitionMatrix:
 
 
 def check_invertible(transition: TransitionMatrix, origin: str, way_out: str) -> TransitionMatrix:
+    """Return the matrix. Raises InvalidNoise if its condition number is above `MAX_CONDITION`.
+
+    origin: words of the message that say where the matrix comes from, or "" if the caller has given it.
+    way_out: words of the message that say what to do about it.
+    """
     condition = float(np.linalg.cond(transition.rows))
     if not condition <= MAX_CONDITION:
         raise InvalidNoise(

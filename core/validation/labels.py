@@ -122,7 +122,10 @@ def _sorted_values(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def label_column(y: Any) -> Labels:
-    """Return labels (row,). A column (row, 1) is accepted with scikit-learn's warning."""
+    """Return labels (row,). A column (row, 1) is accepted with scikit-learn's warning.
+
+    Raises InvalidInput if the labels have another shape.
+    """
     if isinstance(y, EncodedLabels):
         return y
     labels = _as_array(y)
