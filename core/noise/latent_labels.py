@@ -9,15 +9,16 @@ confident joint (Northcutt, Jiang and Chuang 2021, "Confident learning") counts 
 therefore mistakes hard rows for mislabeled ones.
 
 Three nested noise models are fitted by expectation maximization: one rate for all classes, one rate per clean class,
-and any matrix. The difference between a larger and a smaller model is shrunk by the factor 1 - B: the d additional
-parameters are assumed to vary around those of the smaller model, B is the share of sampling error in their variance,
-and the likelihood of B is B^(d/2) exp(-B L / 2), where L is twice the gain in log-likelihood (Strawderman 1971, "Proper
-Bayes minimax estimators"). A priori, the smaller model is true (B = 1) with probability 1/2, and otherwise the square
-root of B is uniform. A smaller model that is still more probable than not is used as it is (Barbieri and Berger 2004,
-"Optimal predictive model selection").
+and any matrix. In the first two, wrong labels are spread evenly over the other classes, or, where that is more likely
+and some classes have few labels, in proportion to their labels. The difference between a larger and a smaller model is
+shrunk by the factor 1 - B: the d additional parameters are assumed to vary around those of the smaller model, B is the
+share of sampling error in their variance, and the likelihood of B is B^(d/2) exp(-B L / 2), where L is twice the gain
+in log-likelihood (Strawderman 1971, "Proper Bayes minimax estimators"). A priori, the smaller model is true (B = 1)
+with probability 1/2, and otherwise the square root of B is uniform. A smaller model that is still more probable than
+not is used as it is (Barbieri and Berger 2004, "Optimal predictive model selection").
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ from core.noise.noise_models import (
     fit_class_rates,
     fit_common_rate,
     fit_full_matrix,
+    frequency_pattern,
     noise_pattern,
     rate_derivative,
     transition_rows,
@@ -41,6 +43,8 @@ from core.noise.noise_models import (
 _MAX_ITERATIONS, _MIN_ITERATIONS = 200, 4
 #: Iterations end when the gain in mean log-likelihood per row is smaller.
 _MIN_GAIN = 3e-6
+#: Where the largest class has more than so many times the labels of the smallest, noise need not be even.
+_UNBALANCED = 3.0
 #: Grid of values of B, and its prior.
 _N_BELOW_ONE = 2000
 _ERROR_SHARES = np.append(((np.arange(_N_BELOW_ONE) + 0.5) / _N_BELOW_ONE) ** 2, 1.0)
@@ -105,6 +109,14 @@ class _Fit(NamedTuple):
     log_likelihood: float
 
 
+class _SimpleFits(NamedTuple):
+    """Fits of noise with a pattern that was not fitted."""
+
+    pattern: NDArray[np.float64]  # (clean, noisy)
+    common: _Fit
+    separate: _Fit
+
+
 def fit_latent_labels(
     probabilities: NDArray[np.float64], codes: NDArray[np.int64], stop_flag: NDArray[np.uint8] | None = None
 ) -> LatentLabels:
@@ -112,13 +124,12 @@ def fit_latent_labels(
 
     Raises FitStopped when `stop_flag` (1,), which is read in each iteration, is set.
     """
-    n_classes = probabilities.shape[1]
-    pattern, maximize = even_pattern(n_classes), partial(_best_fit, _sorted_rows(probabilities, codes), stop_flag)
+    n_classes, maximize = probabilities.shape[1], partial(_best_fit, _sorted_rows(probabilities, codes), stop_flag)
     even, counted = _even_start(probabilities, codes), _counted_start(probabilities, codes)
-    common = maximize([even], partial(fit_common_rate, pattern))
-    separate = maximize([even, _with_pattern(counted, pattern)], partial(fit_class_rates, pattern))
+    simple = [_simple_fits(maximize, pattern, even, counted) for pattern in _simple_patterns(codes, n_classes)]
+    pattern, common, separate = max(simple, key=lambda fits: fits.separate.log_likelihood)
     full = maximize([separate, counted], fit_full_matrix) if n_classes > 2 else separate
-    pattern_difference = noise_pattern(full.transition) - pattern
+    pattern_difference = noise_pattern(full.transition, pattern) - pattern
     pattern_refinement = _refinement(pattern_difference, separate, full, n_classes * (n_classes - 2))
     if pattern_refinement.weight:
         pattern = pattern + pattern_refinement.weight * pattern_difference
@@ -132,6 +143,24 @@ def fit_latent_labels(
     nearest = separate if rate_refinement.weight > 0.5 else common
     final = maximize([nearest._replace(transition=transition)], lambda counts: transition)
     return LatentLabels(transition, final.calibration, rate_refinement, pattern_refinement)
+
+
+def _simple_patterns(codes: NDArray[np.int64], n_classes: int) -> Iterator[NDArray[np.float64]]:
+    """Yield the patterns that are not fitted. Even noise would give rare classes more wrong labels than they have, as
+    it would a misspelled label or a class without labels, so that its rate would be close to zero.
+    """
+    yield even_pattern(n_classes)
+    counts = np.bincount(codes, minlength=n_classes)
+    if n_classes > 2 and counts.max() > _UNBALANCED * counts.min():
+        yield frequency_pattern(counts)
+
+
+def _simple_fits(
+    maximize: Callable[[Sequence[_Fit], _NoiseModel], _Fit], pattern: NDArray[np.float64], even: _Fit, counted: _Fit
+) -> "_SimpleFits":
+    starts = [_with_pattern(start, pattern) for start in (even, counted)]
+    common = maximize(starts[:1], partial(fit_common_rate, pattern))
+    return _SimpleFits(pattern, common, maximize(starts, partial(fit_class_rates, pattern)))
 
 
 def fit_calibration(

@@ -87,8 +87,21 @@ def even_pattern(n_classes: int) -> NDArray[np.float64]:
     return (1.0 - np.eye(n_classes)) / max(n_classes - 1, 1)
 
 
-def noise_pattern(transition: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the pattern of a matrix; a class without wrong labels gets the even pattern."""
+def frequency_pattern(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the pattern (clean, noisy) in which another class is as likely as its labels are frequent. `counts`
+    (class,) are the numbers of labels, of at least two classes; a single class with labels gets the even pattern.
+    """
+    wrong = np.where(np.eye(len(counts), dtype=bool), 0.0, counts)
+    n_others = wrong.sum(axis=1, keepdims=True)
+    return np.where(n_others > 0, wrong / np.maximum(n_others, 1.0), even_pattern(len(counts)))
+
+
+def noise_pattern(transition: NDArray[np.float64], otherwise: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return the pattern of a matrix.
+
+    otherwise: the pattern of classes without wrong labels (clean, noisy), by default the even one.
+    """
     wrong = transition * ~np.eye(len(transition), dtype=bool)
     rates = wrong.sum(axis=1, keepdims=True)
-    return np.where(rates > MIN_RATE, wrong / np.maximum(rates, MIN_RATE), even_pattern(len(transition)))
+    default = even_pattern(len(transition)) if otherwise is None else otherwise
+    return np.where(rates > MIN_RATE, wrong / np.maximum(rates, MIN_RATE), default)

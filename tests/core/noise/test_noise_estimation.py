@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 
 import core
 from tests.core.noise.noisy_votes import draw_noisy_votes
@@ -165,3 +166,24 @@ def test_invalid_probabilities_are_refused(probabilities, y, classes, message):
     for function in (core.estimate_transition, core.rank_label_issues):
         with pytest.raises(core.InvalidInput, match=message):
             function(probabilities, y, classes)
+
+
+@pytest.mark.parametrize("n_misspelled", [0, 1, 5])
+def test_misspelled_labels_do_not_hide_the_noise_of_the_others(n_misspelled):
+    """Even noise would replace as many labels by the misspelling as by the other class."""
+    X, y = make_classification(1500, 10, n_informative=5, class_sep=1.0, flip_y=0, random_state=0)
+    noisy = core.inject_noise(np.array(["no", "yes"])[y], {"kind": "uniform", "rate": 0.3}, random_state=0)
+    labels = noisy.labels.astype("U4")
+    labels[np.flatnonzero(labels == "yes")[:n_misspelled]] = "Yes"
+    audit = core.audit_labels(X, labels, random_state=0)
+    assert abs(audit.noise.noise_rate - noisy.flipped.mean()) < 0.05
+    assert audit.issues.is_issue[noisy.flipped].mean() > 0.6
+
+
+def test_a_class_without_labels_does_not_change_the_estimate():
+    votes = draw_noisy_votes(uniform(0.3, 2), 800, 0, softness=6.0)
+    without = core.estimate_transition(votes.probabilities, votes.labels)
+    more = np.column_stack([votes.probabilities, np.zeros(800)])
+    with_absent = core.estimate_transition(more, votes.labels, classes=[0, 1, 2])
+    assert with_absent.noise_rate == pytest.approx(without.noise_rate, abs=0.01)
+    assert with_absent.transition.rows[:2, 2].max() < 1e-3
