@@ -37,6 +37,8 @@ class VotingTrees(ClassifierContract):
         other.classes_, other.n_features_in_, other.columns_ = self.classes_, self.n_features_in_, self.columns_
         other.is_categorical_, other.category_values_ = self.is_categorical_, self.category_values_
         other.n_categories_ = self.n_categories_
+        if hasattr(self, "feature_names_in_"):
+            other.feature_names_in_ = self.feature_names_in_
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the mean vote of the leaves of each row of X, (row, class), columns in the order of `classes_`.

@@ -125,6 +125,8 @@ def _float_rows(estimator: Any, X: Any) -> NDArray[Any]:
 
 def float_array(X: Any) -> NDArray[Any]:
     """Return an encoded table, a frame of numbers or an array as float32 or float64. Raises InvalidInput."""
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
     rows = np.asarray(X.X if isinstance(X, EncodedTable) else X)
     if rows.dtype.kind == "c":
         raise InvalidInput("Complex data not supported; pass real and imaginary parts as two features.")

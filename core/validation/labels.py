@@ -71,6 +71,8 @@ def _as_array(y: Any) -> NDArray[Any]:
     NumPy would write NaN and numbers in a list with texts as texts, and members of an enumeration of texts by their
     names, which it cuts to the lengths of the texts.
     """
+    if np.ma.is_masked(y):
+        raise InvalidInput("y has masked labels; remove those rows, since every row needs a label.")
     labels = np.asarray(y)
     if labels.dtype.kind not in "US" or hasattr(y, "dtype"):
         return labels
@@ -166,11 +168,12 @@ def class_codes(classes: NDArray[Any], y: Any) -> tuple[NDArray[np.int64], int]:
 
 
 def _comparable(classes: NDArray[Any], others: NDArray[Any]) -> tuple[list[Any], list[Any]]:
-    """Return the labels of both as values that are equal if the labels are. Dates of NumPy become different values of
-    Python if they count in other units.
+    """Return the labels of both as values that are equal if the labels are. Dates and durations of NumPy become
+    different values of Python if they count in other units.
     """
-    units = [values.dtype for values in (classes, others) if values.dtype.kind == "M"]
-    if not (units and _are_dates(classes) and _are_dates(others)):
+    units = [values.dtype for values in (classes, others) if values.dtype.kind in "mM"]
+    are_durations = len(units) == 2 and all(unit.kind == "m" for unit in units)
+    if not (are_durations or (units and _are_dates(classes) and _are_dates(others))):
         return classes.tolist(), others.tolist()
     known, passed = (values.astype(np.result_type(*units)).astype(np.int64) for values in (classes, others))
     return known.tolist(), passed.tolist()
