@@ -50,6 +50,9 @@ PROGRAMS = {
     "audit": Program("benchmarks.accuracy.audit", _ONE_TABLE, scratch=None),
     "reliability": Program("benchmarks.accuracy.reliability", ("--rows", "1000", "--tables", "vehicle"), scratch=None),
     "noise_coverage": Program("benchmarks.accuracy.noise_coverage", _ONE_TABLE, scratch=None),
+    "misspelled_labels": Program(
+        "benchmarks.accuracy.misspelled_labels", ("--tables", "wdbc", "--repeats", "1"), scratch=None
+    ),
     "corrected_accuracy": Program("benchmarks.accuracy.corrected_accuracy", _ONE_TABLE, scratch=None),
     "groups": Program("benchmarks.accuracy.groups", ("--tables", "wdbc"), scratch=None),
     "categorical": Program(

@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import pkgutil
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import benchmarks
 import core
 from benchmarks.__main__ import parse_arguments
-from benchmarks.accuracy import categorical, corrected_accuracy, groups, noise_coverage, reliability
+from benchmarks.accuracy import categorical, corrected_accuracy, groups, misspelled_labels, noise_coverage, reliability
 from benchmarks.data import Table
 from benchmarks.programs import PROGRAMS
 from benchmarks.settings import Settings
@@ -111,6 +112,12 @@ def test_noise_coverage_counts_cells_of_every_repeat(table):
     rates, cells = noise_coverage.measure(table.X, table.y, {"kind": "uniform", "rate": 0.2}, repeats=2, jobs=1)
     assert rates.absolute.shape == (2,)
     assert cells.absolute.shape == (2, 3, 3)
+
+
+def test_misspelled_labels_are_wrong_ones(table):
+    audited = misspelled_labels.measure(table.X, table.y, n_misspelled=3, repeats=2, jobs=1)
+    assert audited.errors.shape == audited.found.shape == (2,)
+    assert re.fullmatch(r"0\.\d{3}, \d+%", audited.cell())
 
 
 def test_groups_and_reliability_print_one_line(table):
