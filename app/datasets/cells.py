@@ -89,6 +89,9 @@ class CellsReader:
             names = [name for name in names if batch.column(name).null_count == batch.num_rows]
         return names
 
+    def without_nulls(self) -> Self:
+        return self
+
     def with_texts_cut(self, max_characters: int) -> Self:
         return self
 

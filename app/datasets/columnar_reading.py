@@ -36,6 +36,9 @@ class _ColumnarReader:
         reader._max_characters = max_characters
         return reader
 
+    def without_nulls(self) -> Self:
+        return self
+
     def place(self, row: int) -> str:
         return f"row {row}"
 

@@ -6,6 +6,7 @@ import io
 import re
 from array import array
 from collections.abc import Iterator, Sequence, Set
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -67,6 +68,11 @@ class CsvReader:
         would not belong to their rows.
         """
         return len(self.schema) == 1
+
+    def without_nulls(self) -> Self:
+        reader = copy(self)
+        reader._nulls = []
+        return reader
 
     def with_texts_cut(self, max_characters: int) -> Self:
         return self

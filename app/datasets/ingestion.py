@@ -14,6 +14,7 @@ from app.datasets.detection import DetectedColumns, detect_columns
 from app.datasets.errors import NoFeatures, NoRows, TooManyRows
 from app.datasets.formats import FileFormat, PlainFile
 from app.datasets.ignoring import ignored_warnings
+from app.datasets.label_warnings import target_warnings
 from app.datasets.opening import OpenTable, open_table
 from app.datasets.options import UploadOptions
 from app.datasets.placeholders import placeholder_warnings
@@ -23,7 +24,7 @@ from app.datasets.repeated_rows import RepeatedRows
 from app.datasets.role_profiling import GroupProfiler, WeightProfiler
 from app.datasets.table_summary import TableSummary
 from app.datasets.target_leakage import LeakageSearch
-from app.datasets.target_profiling import TargetProfile, TargetProfiler, target_warnings
+from app.datasets.target_profiling import TargetProfile, TargetProfiler
 from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
 from app.settings import Limits
 from app.storage.write_transactions import refuse_in_transaction
@@ -130,6 +131,9 @@ class _Profiler:
             n_rows += batch.num_rows
         if n_rows == 0:
             raise NoRows.at("/file", "the file has no rows; upload at least one row of each of two classes")
+        if self._target.n_unlabeled:
+            for batch in self._reader.without_nulls().batches([self._roles.target]):
+                self._target.add_missing_texts(batch.column(0))
         target = self._target.finish()
         if self._weight is not None:
             self._weight.finish()

@@ -41,6 +41,10 @@ class TableReader(Protocol):
         """Return a reader that may cut longer texts, so that it takes less memory and time."""
         ...
 
+    def without_nulls(self) -> "TableReader":
+        """Return a reader of the texts that mean "missing", where the file has them."""
+        ...
+
     def place(self, row: int) -> str:
         """Return the text for a 0-based row: "row 3", and if the file has lines "row 3 (line 5)"."""
         ...

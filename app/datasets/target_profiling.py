@@ -1,16 +1,16 @@
 """Profile of the target: classes and their counts, and checks that the labels are classes."""
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from app.datasets.column_types import Column
+from app.datasets.column_types import Column, as_text
 from app.datasets.errors import (
     ContinuousTarget,
     InfiniteValue,
@@ -23,10 +23,10 @@ from app.datasets.options import ReadingOptions
 from app.datasets.profiling import nul_character
 from app.datasets.text_families import number_readings
 from app.datasets.text_limits import longest_bytes, text_too_long
-from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
+from app.datasets.upload_warnings import MAX_ROWS
 from app.errors import some_of
 from app.settings import Limits
-from core.service_api import parse_numbers
+from core.service_api import is_text, parse_numbers, plain_array
 
 Label = int | float | bool | str
 
@@ -35,7 +35,6 @@ _MAX_FRACTIONAL_CLASSES = 20
 #: With so many labels, hardly any of which occurs twice, the target is not one.
 _MIN_LABELS = 20
 _UNIQUE_SHARE = 0.5
-_MANY_CLASSES = 100
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class TargetProfile:
     """Profile of the target.
 
     labels, counts and first_rows are in class order. first_rows: 0-based row in which each label occurs first.
-    unlabeled: the first rows without a label.
+    unlabeled: the first rows without a label. missing_texts: texts that were read as "no label", with their number.
     """
 
     labels: list[Label]
@@ -51,6 +50,7 @@ class TargetProfile:
     first_rows: list[int]
     n_unlabeled: int = 0
     unlabeled: Sequence[int] = ()
+    missing_texts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def n_labeled(self) -> int:
@@ -70,8 +70,9 @@ class TargetProfiler:
         self._max_classes, self._max_text_bytes = limits.max_classes, limits.max_text_bytes
         self._counts: Counter[Label] = Counter()
         self._first_rows: dict[Label, int] = {}
-        self._n_unlabeled = 0
+        self.n_unlabeled = 0
         self._unlabeled: list[int] = []
+        self._missing_texts: Counter[str] = Counter()
 
     def add(self, values: pa.Array, first_row: int) -> None:
         """Add a batch. values: from `Column.convert`. first_row: 0-based number of its first row."""
@@ -88,8 +89,16 @@ class TargetProfiler:
         if len(self._counts) > self._max_classes:
             self._raise_too_many()
 
+    def add_missing_texts(self, cells: pa.Array) -> None:
+        """Count the texts of a batch that are read as "no label". cells: as they are in the file."""
+        if is_text(plain_array(cells).type):
+            texts = pc.utf8_trim_whitespace(as_text(cells))
+            is_missing = pc.is_in(texts, pa.array(self._column.reading.nulls, pa.string()))
+            for entry in pc.value_counts(texts.filter(pc.and_(is_missing, pc.not_equal(texts, "")))):
+                self._missing_texts[entry["values"].as_py()] += entry["counts"].as_py()
+
     def _note_unlabeled(self, values: pa.Array, first_row: int) -> None:
-        self._n_unlabeled += values.null_count
+        self.n_unlabeled += values.null_count
         if len(self._unlabeled) < MAX_ROWS:
             rows = np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False)) + first_row
             self._unlabeled += rows[: MAX_ROWS - len(self._unlabeled)].tolist()
@@ -103,7 +112,7 @@ class TargetProfiler:
         # Beyond 2^53 a float does not stand for one integer alone.
         if all(isinstance(label, float) and label.is_integer() and abs(label) <= 2**53 for label in labels):
             labels = [int(label) for label in labels]
-        return TargetProfile(labels, counts, first_rows, self._n_unlabeled, self._unlabeled)
+        return TargetProfile(labels, counts, first_rows, self.n_unlabeled, self._unlabeled, self._missing_texts)
 
     def _check(self) -> None:
         if not self._counts:
@@ -115,6 +124,8 @@ class TargetProfiler:
                 f"the target {self._column.name!r} contains only the class {label!r}, but a model needs at least two; "
                 "add rows of another class or choose another target"
             )
+            if self._missing_texts:
+                detail = f"{detail}. {missing_texts_sentence(self._missing_texts)}"
             raise SingleClass.at("/target", detail)
         for label in self._counts:
             if isinstance(label, str) and "\0" in label:
@@ -163,6 +174,17 @@ class TargetProfiler:
         return ContinuousTarget.at("/target", detail)
 
 
+def missing_texts_sentence(counts: Mapping[str, int]) -> str:
+    """Return what the user should know about texts that were read as "no label". counts: at least one text."""
+    listed = some_of(sorted(counts, key=lambda text: (-counts[text], text)))
+    total = sum(counts.values())
+    labels = "1 label was" if total == 1 else f"{total:,} labels were"
+    return (
+        f"{labels} read as missing because of the text: {listed}. If that is a class, upload the table again with "
+        '`nulls` that do not list it, such as nulls="" for empty cells alone'
+    )
+
+
 def numbers_of_labels(labels: Sequence[Label]) -> Sequence[float] | None:
     """Return labels of text as numbers if all of them are written as such, with local marks; None otherwise."""
     if not all(isinstance(label, str) for label in labels):
@@ -177,60 +199,3 @@ def numbers_of_labels(labels: Sequence[Label]) -> Sequence[float] | None:
             found: list[float] = numbers.to_pylist()
             return found
     return None
-
-
-def target_warnings(name: str, target: TargetProfile) -> Iterator[UploadWarning]:
-    """Yield what the user should check about the labels."""
-    if target.n_unlabeled:
-        rows = "1 row has" if target.n_unlabeled == 1 else f"{target.n_unlabeled:,} rows have"
-        detail = (
-            f"{rows} no label in {name!r}; models are trained and scored on the other {target.n_labeled:,}, and audits "
-            "suggest labels"
-        )
-        yield UploadWarning(name, "unlabeled_rows", detail, target.unlabeled)
-    yield from _variants(name, target)
-    if numbers_of_labels(target.labels) is not None:
-        detail = (
-            f"the labels of {name!r} are numbers with local marks, such as {some_of(target.labels)}; they stay text, "
-            "in the order of text. Write them with a decimal point and without thousands marks if numbers are meant"
-        )
-        yield UploadWarning(name, "labels_are_numbers", detail, sorted(target.first_rows)[:MAX_ROWS])
-    if len(target.labels) > _MANY_CLASSES:
-        detail = (
-            f"the target {name!r} has {len(target.labels)} classes; check that it is not a quantity or an identifier, "
-            "and group rare values"
-        )
-        yield UploadWarning(name, "many_classes", detail)
-    yield from _rare_classes(name, target)
-
-
-def _rare_classes(name: str, target: TargetProfile) -> Iterator[UploadWarning]:
-    if rare := [index for index, count in enumerate(target.counts) if count == 1]:
-        detail = (
-            f"the target {name!r} has classes with a single row: {some_of([target.labels[index] for index in rare])}; "
-            "they cannot be both learned and tested. Add rows, or merge them with other classes"
-        )
-        rows = sorted(target.first_rows[index] for index in rare)[:MAX_ROWS]
-        yield UploadWarning(name, "rare_classes", detail, rows)
-
-
-def _variants(name: str, target: TargetProfile) -> Iterator[UploadWarning]:
-    """Yield a warning if labels differ only in case or blanks."""
-    alike: dict[str, list[int]] = defaultdict(list)
-    for index, label in enumerate(target.labels):
-        if isinstance(label, str):
-            alike["".join(label.split()).casefold()].append(index)
-    groups = [indices for indices in alike.values() if len(indices) > 1][:MAX_ROWS]
-    if groups:
-        listed = "; ".join(" and ".join(_counted(target, index) for index in indices) for indices in groups)
-        rows = sorted(target.first_rows[index] for indices in groups for index in indices)[:MAX_ROWS]
-        detail = (
-            f"labels of {name!r} differ only in case or blanks and count as different classes: {listed}. Write them "
-            "alike if they mean the same"
-        )
-        yield UploadWarning(name, "similar_labels", detail, rows)
-
-
-def _counted(target: TargetProfile, index: int) -> str:
-    label, count = str(target.labels[index]), target.counts[index]
-    return f"{label[:80]!r} ({count:,} row{'s' if count > 1 else ''})"
