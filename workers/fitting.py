@@ -39,7 +39,7 @@ class FittedModel:
     def scores(
         self, test: LabeledRows | None, classes: NDArray[Any], monitor: core.FitMonitor
     ) -> dict[str, dict[str, Any]]:
-        """Score the training rows with the labels of the fit, and the test rows with their clean labels."""
+        """Score the training rows with the labels of the fit, and the test rows with their labels as uploaded."""
         monitor.begin("scoring", 2, "parts")
         scores = {"train_noisy": core.evaluate(self.estimator, self.X, self.training.labels, classes)}
         monitor.advance(1)
@@ -63,20 +63,20 @@ class Fitter:
         """Return an unfitted estimator."""
         return build_estimator(self.spec.model, self.classes, seed, self.n_jobs, **correction_argument(self.spec))
 
-    def fit(self, clean: LabeledRows, seed: int, monitor: core.FitMonitor) -> FittedModel:
+    def fit(self, rows: LabeledRows, seed: int, monitor: core.FitMonitor) -> FittedModel:
         """Inject the requested noise into the labels and fit an estimator; `seed` determines both."""
         estimator = self.estimator(seed)
-        training = self._training_labels(clean, seed, monitor)
+        training = self._training_labels(rows, seed, monitor)
         started = time.perf_counter()
-        estimator.fit(clean.X, training.labels, sample_weight=clean.weights, groups=clean.groups, monitor=monitor)
-        return FittedModel(estimator, clean.X, training, time.perf_counter() - started)
+        estimator.fit(rows.X, training.labels, sample_weight=rows.weights, groups=rows.groups, monitor=monitor)
+        return FittedModel(estimator, rows.X, training, time.perf_counter() - started)
 
-    def _training_labels(self, clean: LabeledRows, seed: int, monitor: core.FitMonitor) -> TrainingLabels:
+    def _training_labels(self, rows: LabeledRows, seed: int, monitor: core.FitMonitor) -> TrainingLabels:
         inject = self.spec.noise.inject
         if inject is None:
-            return TrainingLabels(clean.y, None, None)
+            return TrainingLabels(rows.y, None, None)
         noisy = core.inject_noise(
-            clean.y, inject.model_dump(), X=clean.X.X, random_state=seed, classes=self.classes, monitor=monitor
+            rows.y, inject.model_dump(), X=rows.X.X, random_state=seed, classes=self.classes, monitor=monitor
         )
         flipped_rows = int(np.count_nonzero(noisy.flipped))
         record = {
@@ -84,7 +84,7 @@ class Fitter:
             "flipped_rows": flipped_rows,
             "observed_rate": flipped_rows / len(noisy.flipped),
         }
-        rate = service_api.expected_noise_rate(inject.model_dump(), noisy, clean.y)
+        rate = service_api.expected_noise_rate(inject.model_dump(), noisy, rows.y)
         return TrainingLabels(noisy.labels, record, rate)
 
 

@@ -179,19 +179,29 @@ def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated, 
     leaderboard, n_chosen = tuple(sorted(result.scores, key=lambda one: one.rank)), len(result.best)
     n_skipped = n_candidates - len(leaderboard)
     if isinstance(noise, str):
-        return Choice(leaderboard, n_chosen, None, None, None, noise, False, False, n_skipped=n_skipped)
+        return Choice(
+            leaderboard=leaderboard,
+            n_chosen=n_chosen,
+            noise_rate=None,
+            noise_rate_error=None,
+            noise_asymmetry=None,
+            not_estimated=noise,
+            is_identified=False,
+            draws_labels=False,
+            n_skipped=n_skipped,
+        )
     estimate = noise.fitted.estimate
     asymmetry = noise_asymmetry(estimate)
     equal_rows = contradicting_rows(fit, noise) if estimate.noise_rate >= HEAVY_NOISE else None
     is_relied_on = equal_rows is None and not estimate.identification.is_below_chance
     return Choice(
-        leaderboard,
-        n_chosen,
-        estimate.noise_rate,
-        estimate.noise_rate_error,
-        asymmetry,
-        None,
-        estimate.identification.is_identified,
+        leaderboard=leaderboard,
+        n_chosen=n_chosen,
+        noise_rate=estimate.noise_rate,
+        noise_rate_error=estimate.noise_rate_error,
+        noise_asymmetry=asymmetry,
+        not_estimated=None,
+        is_identified=estimate.identification.is_identified,
         draws_labels=is_relied_on and _is_much(estimate.noise_rate, asymmetry),
         equal_rows=equal_rows,
         n_skipped=n_skipped,

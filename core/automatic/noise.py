@@ -69,9 +69,8 @@ def true_class_probabilities(
     its label.
     """
     rows = _judged(votes, codes, noise.classes)
-    model, priors = noise.fitted.model, noise.fitted.estimate.priors
-    by_label = priors * model.transition.T
-    by_label /= by_label.sum(axis=1, keepdims=True)
+    model = noise.fitted.model
+    by_label = model.posterior_of_labels(noise.fitted.estimate.priors)
     is_judged = np.isin(codes, noise.classes)
     among = np.zeros_like(rows.probabilities)
     among[is_judged] = by_label[rows.codes[is_judged]]

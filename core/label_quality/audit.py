@@ -28,7 +28,7 @@ DEFAULT_AUDIT_PARAMETERS: dict[str, Any] = FOREST_PARAMETERS
 #: Class weights bias the votes that noise is estimated from: every label of a class of weight 0 would look wrong.
 CLASS_WEIGHT_NOT_SUPPORTED = "it is not supported in audits, which weight all rows equally; remove it"
 DEFAULT_FOLDS = 5
-_JUDGING = "judging"  # the phase after the fits
+_ESTIMATING = "estimating noise"  # the phase after the fits
 
 
 class ConfusedPair(NamedTuple):
@@ -98,24 +98,24 @@ def audit_labels(
         splits = split_folds(labels.codes, n_folds, random_state, groups)
         votes, method = _by_folds(model, X, labels, groups, splits, X_unlabeled, monitor), "folds"
     if monitor is not None:
-        monitor.begin(_JUDGING, 1, "tables")
+        monitor.begin(_ESTIMATING, 1, "estimates")
     rows = check_label_probabilities(votes.labeled, labels, labels.classes)
     stop_flag = None if monitor is None else monitor.stop_flag
     noise = fit_noise(rows, stop_flag, groups=encode_groups(groups, len(labels.codes)))
     issues, n_rows, n_judged = label_issues(noise, y), len(labels.codes), int(rows.has_votes.sum())
     return LabelAudit(
-        labels.classes,
-        noise.estimate.noise_rate * n_rows,
-        _error_of_count(noise.estimate, n_rows, n_judged),
-        n_judged,
-        issues,
-        noise.estimate,
-        _confused(noise.estimate, n_rows),
-        np.bincount(labels.codes, minlength=len(labels.classes)),
-        np.bincount(labels.codes[issues.is_issue], minlength=len(labels.classes)),
-        votes.labeled,
-        method,
-        _suggested(noise, votes.unlabeled, y),
+        classes=labels.classes,
+        n_wrong=noise.estimate.noise_rate * n_rows,
+        n_wrong_error=_error_of_count(noise.estimate, n_rows, n_judged),
+        n_judged=n_judged,
+        issues=issues,
+        noise=noise.estimate,
+        confused=_confused(noise.estimate, n_rows),
+        given_counts=np.bincount(labels.codes, minlength=len(labels.classes)),
+        issue_counts=np.bincount(labels.codes[issues.is_issue], minlength=len(labels.classes)),
+        probabilities=votes.labeled,
+        method=method,
+        unlabeled_suggested=_suggested(noise, votes.unlabeled, y),
     )
 
 
@@ -129,7 +129,7 @@ def audit_phases(estimator: AnyClassifier, folds: int | None = None) -> dict[str
         n_folds = folds or DEFAULT_FOLDS
         steps = [fold_prefix(number, n_folds) for number in range(1, n_folds + 1)]
     fits = {step + phase: n_trees for step in steps for phase, n_trees in estimator.phases().items()}
-    return {**fits, _JUDGING: max(1, sum(fits.values()) // 10)}
+    return {**fits, _ESTIMATING: max(1, sum(fits.values()) // 10)}
 
 
 def _prepared(estimator: ClassifierContract | None, random_state: Seed, n_jobs: int | None) -> Any:

@@ -94,15 +94,16 @@ def fit_noise(
     covariance = _covariance(model, gradients, len(codes)) * effect * misfit.variance_factor
     variances = _cell_variances(model, covariance, priors * n_rows)
     rate_gradient = gradients.wrong_label / len(codes)
+    rate_variance = (right * (1 - right)).mean() / n_rows + rate_gradient @ covariance @ rate_gradient
     estimate = TransitionEstimate(
-        TransitionMatrix.from_rows(model.transition, rows.classes),
-        _standard_error(variances),
-        float(1.0 - right.mean()),
-        float(_standard_error((right * (1 - right)).mean() / n_rows + rate_gradient @ covariance @ rate_gradient)),
-        priors,
-        _standard_error(priors * (1 - priors) / n_rows + priors**2 * np.diag(variances)),
-        covariance[: len(priors), : len(priors)],
-        misfit,
+        transition=TransitionMatrix.from_rows(model.transition, rows.classes),
+        standard_error=_standard_error(variances),
+        noise_rate=float(1.0 - right.mean()),
+        noise_rate_error=float(_standard_error(rate_variance)),
+        priors=priors,
+        priors_error=_standard_error(priors * (1 - priors) / n_rows + priors**2 * np.diag(variances)),
+        rate_covariance=covariance[: len(priors), : len(priors)],
+        misfit=misfit,
     )
     return FittedNoise(_with_identification(estimate, model, judged), model, rows, covariance)
 

@@ -40,12 +40,7 @@ def label_issues(noise: FittedNoise, y: Any) -> LabelIssues:
     rows, model = noise.rows, noise.model
     posterior = np.empty_like(rows.probabilities)
     posterior[rows.has_votes] = model.posterior(rows.probabilities[rows.has_votes], rows.codes[rows.has_votes])
-    joint = noise.estimate.priors[:, np.newaxis] * model.transition
-    label_shares = joint.sum(axis=0)
-    without_votes = np.where(
-        label_shares > 0, joint / np.where(label_shares > 0, label_shares, 1.0), np.eye(len(joint))
-    ).T
-    posterior[~rows.has_votes] = without_votes[rows.codes[~rows.has_votes]]
+    posterior[~rows.has_votes] = model.posterior_of_labels(noise.estimate.priors)[rows.codes[~rows.has_votes]]
     right = _label_column(posterior, rows.codes)
     right = noise.estimate.misfit.shrunk(right, 1.0 - noise.estimate.noise_rate)
     suggested = winning_classes(posterior)

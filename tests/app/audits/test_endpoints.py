@@ -115,7 +115,7 @@ class TestResult:
         audit_id = audited(client, context, table(), model={"kind": "tree", "min_samples_leaf": 10}, folds=4, seed=3)
         assert client.get(f"/audits/{audit_id}").json()["method"] == "folds"
         ended = client.get(f"/jobs/{audit_id}").json()
-        assert ended["progress"]["phase"] == "judging"
+        assert ended["progress"]["phase"] == "estimating noise"
         assert ended["progress"]["fraction"] == 1.0
         assert ended["result"] == {"href": f"/audits/{audit_id}"}
 

@@ -91,6 +91,6 @@ def test_estimation_reads_the_stop_flag_once_per_iteration(n_reads):
 @pytest.mark.parametrize("folds", [None, 2])
 def test_audit_can_be_stopped_while_it_estimates_noise(folds):
     X, y = clusters(200, 3)
-    monitor = StopsInPhase("judging")
+    monitor = StopsInPhase("estimating noise")
     with pytest.raises(core.FitStopped):
         core.audit_labels(X, y, core.ForestClassifier(n_estimators=20), folds, random_state=0, monitor=monitor)
