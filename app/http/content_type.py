@@ -1,7 +1,9 @@
-"""Header `Content-Type` of requests: the media type, and its parameters."""
+"""Headers about the form of a body: its media type with its parameters, and whether it is compressed."""
 
 from fastapi import Request
 from python_multipart.multipart import parse_options_header
+
+from app.errors import UnsupportedMediaType
 
 
 def media_type_of(request: Request) -> str:
@@ -12,6 +14,17 @@ def media_type_of(request: Request) -> str:
 def is_json(media_type: str) -> bool:
     """Return whether bodies of this media type are JSON documents."""
     return media_type == "application/json" or (media_type.startswith("application/") and media_type[-5:] == "+json")
+
+
+def require_not_compressed(request: Request) -> None:
+    """Raise UnsupportedMediaType if the header says that the body is compressed."""
+    encoding = request.headers.get("content-encoding", "")
+    if encoding.lower() not in ("", "identity"):
+        raise UnsupportedMediaType.at(
+            "header/Content-Encoding",
+            f"the body is compressed with {encoding!r:.100}; send it as it is, or upload the compressed table with "
+            "POST /datasets, and name the data set",
+        )
 
 
 def boundary_of(request: Request) -> bytes:

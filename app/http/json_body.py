@@ -31,7 +31,7 @@ from app.errors import (
     TextTooLong,
     UnsupportedMediaType,
 )
-from app.http.content_type import is_json, media_type_of
+from app.http.content_type import is_json, media_type_of, require_not_compressed
 from app.http.json_cost import JsonCost
 from app.http.json_parsing import parse_json_body
 from app.http.known_names import with_known_names
@@ -128,7 +128,13 @@ class JsonBodies:
 
 
 async def body_chunks(request: Request, limit: int) -> AsyncIterator[bytes]:
-    """Yield a body as it arrives; the one place where bodies are received. Raises BodyTooLarge."""
+    """Yield a body as it arrives; the one place where bodies are received.
+
+    Raises:
+        UnsupportedMediaType: the body is compressed.
+        BodyTooLarge.
+    """
+    require_not_compressed(request)
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > limit:
         raise _too_large(limit)

@@ -1,5 +1,6 @@
 """Bodies of POST /predict that are tables: their errors, their limits, and what hostile ones can do."""
 
+import gzip
 import io
 import json
 
@@ -114,6 +115,17 @@ def test_text_is_read_as_in_the_data_set_of_the_model(client):
         post(client, ARROW, floats, extra="ignore").json()
         == client.post("/predict", json={"model": "credit-risk", "columns": missing}).json()
     )
+
+
+@pytest.mark.parametrize("media_type", [JSON, CSV])
+def test_compressed_bodies_are_refused_by_their_header(client, media_type):
+    body = gzip.compress(b"age\n41\n")
+    assert refused(post(client, media_type, body, {"Content-Encoding": "gzip"})) == (
+        415,
+        "unsupported_media_type",
+        ["header/Content-Encoding"],
+    )
+    assert post(client, CSV, b"age\n41\n", {"Content-Encoding": "identity"}, on_missing="missing").status_code == 200
 
 
 @pytest.mark.parametrize("blanks", [b"", b" " * 70_000], ids=["in memory", "in a file"])
