@@ -88,15 +88,16 @@ def audit_labels(
         FitStopped: the monitor requested a stop.
     """
     labels = encode_labels(label_column(y))
+    more_rows = X_unlabeled if X_unlabeled is not None and len(X_unlabeled) else None
     model = _prepared(estimator, random_state, n_jobs)
     if reason := too_few_to_judge(len(labels.codes), len(labels.classes)):
         raise InvalidInput(f"{reason}: audit more rows.")
     if folds is None and _leaves_rows_out(model):
-        votes, method = _out_of_bag(model, X, labels, groups, X_unlabeled, monitor), "out_of_bag"
+        votes, method = _out_of_bag(model, X, labels, groups, more_rows, monitor), "out_of_bag"
     else:
         n_folds = _checked_folds(DEFAULT_FOLDS if folds is None else folds, len(labels.codes))
         splits = split_folds(labels.codes, n_folds, random_state, groups)
-        votes, method = _by_folds(model, X, labels, groups, splits, X_unlabeled, monitor), "folds"
+        votes, method = _by_folds(model, X, labels, groups, splits, more_rows, monitor), "folds"
     if monitor is not None:
         monitor.begin(_ESTIMATING, 1, "estimates")
     rows = check_label_probabilities(votes.labeled, labels, labels.classes)
@@ -115,7 +116,7 @@ def audit_labels(
         issue_counts=np.bincount(labels.codes[issues.is_issue], minlength=len(labels.classes)),
         probabilities=votes.labeled,
         method=method,
-        unlabeled_suggested=_suggested(noise, votes.unlabeled, y),
+        unlabeled_suggested=None if X_unlabeled is None else _suggested(noise, votes.unlabeled, y),
     )
 
 
@@ -169,10 +170,11 @@ def _out_of_bag(
 
 
 def _suggested(noise: FittedNoise, votes: NDArray[np.float64] | None, y: Any) -> Any:
-    """Return the most probable clean class of rows without a label, in the form of y."""
-    if votes is None:
-        return None
-    return labels_like(y, noise.rows.classes, winning_classes(noise.model.clean_probabilities(votes)))
+    """Return the most probable clean class of rows without a label, in the form of y. votes: None without such rows."""
+    codes = np.empty(0, dtype=np.int64)
+    if votes is not None:
+        codes = winning_classes(noise.model.clean_probabilities(votes))
+    return labels_like(y, noise.rows.classes, codes)
 
 
 def _checked_folds(folds: int, n_rows: int) -> int:

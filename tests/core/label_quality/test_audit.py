@@ -268,6 +268,8 @@ def test_unlabeled_rows_get_suggestions_and_change_nothing_else(folds):
     audit = core.audit_labels(X, noisy, small_forest(), folds, random_state=0, X_unlabeled=new_X)
     assert np.mean(audit.unlabeled_suggested == new_clean) > 0.95
     assert plain.unlabeled_suggested is None
+    without_more = core.audit_labels(X, noisy, small_forest(), folds, random_state=0, X_unlabeled=new_X[:0])
+    assert without_more.unlabeled_suggested.shape == (0,)
     assert audit.issues.quality.tobytes() == plain.issues.quality.tobytes()
 
 
