@@ -27,7 +27,7 @@ from core.columns.texts import (
 from core.compilation import LINEAR_PROGRAMS, call_before_compilation, compile_seconds, kernel_cache_folder
 from core.evaluation.holdout import holdout_size, largest_fold_size
 from core.evaluation.metrics import SCORES
-from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_judge
+from core.forests.noise_estimation_forest import check_enough_rows, too_few_to_estimate
 from core.growth.voting import prediction_layouts
 from core.inspection.importances import PERMUTING, impurity_importances, permutation_importances, split_features
 from core.inspection.node_records import InspectedTree, NodeRecord, SplitRecord
@@ -109,7 +109,7 @@ __all__ = [
     "step_monitor",
     "stopping_with",
     "text_encoder",
-    "too_few_to_judge",
+    "too_few_to_estimate",
     "warm_up",
     "warm_up_default_fit",
     "warm_up_demo",

@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 import core
-from app.audits.records import UNLABELED, JudgedRows, NewAudit
+from app.audits.records import UNLABELED, AuditedRows, NewAudit
 from app.audits.service import register
 from app.audits.specs import AuditSpec
 from app.audits.store import write_rows
@@ -60,7 +60,7 @@ def audit(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> AuditRe
     estimator = build_estimator(spec.model, record.labels, spec.seed, context.settings.jobs.threads_per_job)
     compile_kernels(loaded.labeled.X, monitor, estimator)
     label_audit = _label_audit(loaded, estimator, spec, monitor)
-    rows = _judged_rows(label_audit, loaded.labeled).with_unlabeled(_unlabeled_rows(label_audit, loaded.unlabeled))
+    rows = _labeled_rows(label_audit, loaded.labeled).with_unlabeled(_unlabeled_rows(label_audit, loaded.unlabeled))
     stage = partial(context.issue_store.stage, lambda path: write_rows(path, rows.worst_first()))
     file = when_it_fits(stage, monitor)
     new = NewAudit(
@@ -94,8 +94,8 @@ def _phase_weights(spec: AuditSpec) -> dict[str, float]:
     return PREPARATION | weights_after_preparation(service_api.audit_phases(estimator, spec.folds))
 
 
-def _judged_rows(audit: core.LabelAudit, labeled: LabeledRows) -> JudgedRows:
-    return JudgedRows(
+def _labeled_rows(audit: core.LabelAudit, labeled: LabeledRows) -> AuditedRows:
+    return AuditedRows(
         row=labeled.rows,
         given=labeled.y.among(audit.classes).codes.astype(np.int32),
         suggested=audit.issues.suggested.codes.astype(np.int32),
@@ -104,11 +104,11 @@ def _judged_rows(audit: core.LabelAudit, labeled: LabeledRows) -> JudgedRows:
     )
 
 
-def _unlabeled_rows(audit: core.LabelAudit, unlabeled: UnlabeledRows) -> JudgedRows:
+def _unlabeled_rows(audit: core.LabelAudit, unlabeled: UnlabeledRows) -> AuditedRows:
     n_rows = len(unlabeled.rows)
     no_rows = np.empty(0, dtype=np.int32)
     suggested = no_rows if audit.unlabeled_suggested is None else audit.unlabeled_suggested.codes
-    return JudgedRows(
+    return AuditedRows(
         row=unlabeled.rows,
         given=np.full(n_rows, UNLABELED, dtype=np.int32),
         suggested=suggested.astype(np.int32),

@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from app.audits.records import UNLABELED, JudgedRows
+from app.audits.records import UNLABELED, AuditedRows
 
 
-def as_csv(batches: Iterable[JudgedRows], classes: list[Any]) -> Iterator[bytes]:
+def as_csv(batches: Iterable[AuditedRows], classes: list[Any]) -> Iterator[bytes]:
     """Yield a header and one line per row, with labels in the place of their indices."""
     labels, include_header = pa.array(classes), True
     for rows in batches:

@@ -45,7 +45,7 @@ class NewAudit:
 
 
 @dataclass(frozen=True)
-class JudgedRows:
+class AuditedRows:
     """Rows of a data set with the verdict on their labels.
 
     Arrays (row,); labels are indices into the classes of the data set.
@@ -57,19 +57,19 @@ class JudgedRows:
     quality: NDArray[np.float64]  # in [0, 1]; NaN for a row without a label
     is_issue: NDArray[np.bool_]
 
-    def worst_first(self) -> "JudgedRows":
+    def worst_first(self) -> "AuditedRows":
         """Return the rows in ascending order of quality; equal ones keep their order, and unlabeled ones are last."""
         order = np.argsort(self.quality, kind="stable")
-        return JudgedRows(*(values[order] for values in vars(self).values()))
+        return AuditedRows(*(values[order] for values in vars(self).values()))
 
-    def with_unlabeled(self, unlabeled: "JudgedRows") -> "JudgedRows":
+    def with_unlabeled(self, unlabeled: "AuditedRows") -> "AuditedRows":
         """Return these rows and then `unlabeled` ones."""
         columns = zip(vars(self).values(), vars(unlabeled).values(), strict=True)
-        return JudgedRows(*(np.concatenate(pair) for pair in columns))
+        return AuditedRows(*(np.concatenate(pair) for pair in columns))
 
-    def first(self, n_rows: int) -> "JudgedRows":
+    def first(self, n_rows: int) -> "AuditedRows":
         """Return the first `n_rows` rows."""
-        return JudgedRows(*(values[:n_rows] for values in vars(self).values()))
+        return AuditedRows(*(values[:n_rows] for values in vars(self).values()))
 
     def __len__(self) -> int:
         return len(self.row)

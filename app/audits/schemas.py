@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from app.audits.records import UNLABELED, Audit, JudgedRows
+from app.audits.records import UNLABELED, Audit, AuditedRows
 from app.jobs.schemas import ListedResult
 
 Label = bool | int | float | str
@@ -149,7 +149,7 @@ class JudgedRow(BaseModel):
     is_issue: bool = Field(description="Whether the given label is more likely wrong than right.")
 
     @classmethod
-    def from_rows(cls, rows: JudgedRows, classes: list[Label]) -> list[Self]:
+    def from_rows(cls, rows: AuditedRows, classes: list[Label]) -> list[Self]:
         columns = [values.tolist() for values in (rows.row, rows.given, rows.suggested, rows.quality, rows.is_issue)]
         return [
             cls(

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.audits.errors import AuditNotFinished, AuditNotFound
-from app.audits.records import Audit, AuditSummary, JudgedRows, NewAudit
+from app.audits.records import Audit, AuditedRows, AuditSummary, NewAudit
 from app.audits.store import IssueStore, read_batches, read_rows
 from app.audits.tables import AuditRow
 from app.jobs.deletion import delete_job
@@ -57,14 +57,14 @@ class AuditService:
         n_rows: int = audit.row.n_rows + (self._session.scalar(part) or 0)
         return n_rows if flagged is None else n_rows - audit.row.n_issues
 
-    def page(self, audit: Audit, page: SliceQuery, flagged: bool | None) -> tuple[JudgedRows, str | None]:
+    def page(self, audit: Audit, page: SliceQuery, flagged: bool | None) -> tuple[AuditedRows, str | None]:
         """Return a page of rows, worst first, and the cursor of the next page. Raises InvalidCursor, IssuesMissing."""
         list_name = f"{audit.row.job_id} {flagged}"
         path = self._store.path(audit.row.issues_sha256)
         rows = read_rows(path, flagged, page.offset(list_name), page.limit + 1)
         return rows.first(page.limit), page.next_cursor(list_name, len(rows))
 
-    def batches(self, audit: Audit, flagged: bool | None) -> Iterator[JudgedRows]:
+    def batches(self, audit: Audit, flagged: bool | None) -> Iterator[AuditedRows]:
         """Return all rows in batches, worst first. Raises IssuesMissing."""
         return read_batches(self._store.path(audit.row.issues_sha256), flagged)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from app.audits.errors import IssuesMissing
-from app.audits.records import JudgedRows
+from app.audits.records import AuditedRows
 from app.storage.content_store import ContentStore
 from app.storage.write_transactions import refuse_in_transaction
 
@@ -30,7 +30,7 @@ class IssueStore(ContentStore):
     way_out = "restore it or run the audit again"
 
 
-def write_rows(path: Path, rows: JudgedRows) -> None:
+def write_rows(path: Path, rows: AuditedRows) -> None:
     """Write a new file and flush it to disk."""
     table = pa.table([vars(rows)[name] for name in _SCHEMA.names], schema=_SCHEMA)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, _SCHEMA) as writer:
@@ -39,7 +39,7 @@ def write_rows(path: Path, rows: JudgedRows) -> None:
         os.fsync(written.fileno())
 
 
-def read_rows(path: Path, flagged: bool | None, offset: int, limit: int) -> JudgedRows:
+def read_rows(path: Path, flagged: bool | None, offset: int, limit: int) -> AuditedRows:
     """Return at most `limit` rows from `offset` on, of the issues (True), the other rows (False) or all rows (None)."""
     refuse_in_transaction("reading the rows of an audit")
     with pa.memory_map(str(path)) as file:
@@ -50,7 +50,7 @@ def read_rows(path: Path, flagged: bool | None, offset: int, limit: int) -> Judg
         return _rows(table.take(selected[offset : offset + limit]))
 
 
-def read_batches(path: Path, flagged: bool | None) -> Iterator[JudgedRows]:
+def read_batches(path: Path, flagged: bool | None) -> Iterator[AuditedRows]:
     """Yield the issues (True), the other rows (False) or all rows (None) in batches, some of which may be empty."""
     with pa.memory_map(str(path)) as file:
         reader = pa.ipc.open_file(file)
@@ -60,5 +60,5 @@ def read_batches(path: Path, flagged: bool | None) -> Iterator[JudgedRows]:
             yield _rows(batch if flagged is None else batch.filter(pa.array(is_selected)))
 
 
-def _rows(table: pa.Table) -> JudgedRows:
-    return JudgedRows(*(table[name].to_numpy() for name in _SCHEMA.names))
+def _rows(table: pa.Table) -> AuditedRows:
+    return AuditedRows(*(table[name].to_numpy() for name in _SCHEMA.names))

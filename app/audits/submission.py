@@ -16,7 +16,7 @@ from app.requests.estimator_specs import EstimatorSpec
 from app.requests.job_memory import audit_memory
 from app.settings import Limits
 from app.storage.database import SessionFactory
-from core.service_api import CLASS_WEIGHT_NOT_SUPPORTED, too_few_to_judge
+from core.service_api import CLASS_WEIGHT_NOT_SUPPORTED, too_few_to_estimate
 
 
 class AuditSubmission(JobSubmission):
@@ -66,7 +66,7 @@ def _model_problems(model: EstimatorSpec, dataset: DatasetRecord, limits: Limits
 
 
 def _size_problems(dataset: DatasetRecord) -> Iterator[FieldError]:
-    if reason := too_few_to_judge(dataset.n_labeled, len(dataset.classes)):
+    if reason := too_few_to_estimate(dataset.n_labeled, len(dataset.classes)):
         yield FieldError("/dataset_id", f"{reason}: upload more rows")
     if reason := vote_count_problem(dataset):
         yield FieldError("/dataset_id", reason)

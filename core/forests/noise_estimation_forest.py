@@ -56,7 +56,7 @@ def min_rows(n_classes: int) -> int:
     return max(_MIN_ROWS, _MIN_ROWS_PER_CLASS * n_classes)
 
 
-def too_few_to_judge(n_rows: int, n_classes: int) -> str | None:
+def too_few_to_estimate(n_rows: int, n_classes: int) -> str | None:
     """Return why the noise of so many labels cannot be estimated, or None if it can."""
     least = min_rows(n_classes)
     if n_rows >= least:
@@ -66,7 +66,7 @@ def too_few_to_judge(n_rows: int, n_classes: int) -> str | None:
 
 def check_enough_rows(n_rows: int, n_classes: int) -> None:
     """Raise InvalidNoise if the training rows are too few to estimate a transition matrix."""
-    if reason := too_few_to_judge(n_rows, n_classes):
+    if reason := too_few_to_estimate(n_rows, n_classes):
         raise InvalidNoise(
             f"transition of correction is 'estimate', and in training {reason}. Train on more rows, give the matrix as "
             "rows of numbers, or train without a correction.",

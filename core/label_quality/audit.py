@@ -12,7 +12,7 @@ from core.columns.frames import is_frame, rows_of_frame, take_rows
 from core.evaluation.holdout import SeededSplit, split_folds
 from core.exceptions import InvalidInput, InvalidParameter
 from core.forests.forest import ForestClassifier, GrownForest
-from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
+from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_estimate
 from core.groups import encode_groups
 from core.monitoring import FitMonitor, fold_prefix, step_monitor
 from core.noise.estimation import FittedNoise, TransitionEstimate, fit_noise
@@ -90,7 +90,7 @@ def audit_labels(
     labels = encode_labels(label_column(y))
     more_rows = X_unlabeled if X_unlabeled is not None and len(X_unlabeled) else None
     model = _prepared(estimator, random_state, n_jobs)
-    if reason := too_few_to_judge(len(labels.codes), len(labels.classes)):
+    if reason := too_few_to_estimate(len(labels.codes), len(labels.classes)):
         raise InvalidInput(f"{reason}: audit more rows.")
     if folds is None and _leaves_rows_out(model):
         votes, method = _out_of_bag(model, X, labels, groups, more_rows, monitor), "out_of_bag"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from core.columns.frames import rows_of_frame, take_rows
 from core.exceptions import InvalidInput
 from core.forests.forest import ForestClassifier
-from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_judge
+from core.forests.noise_estimation_forest import FOREST_PARAMETERS, too_few_to_estimate
 from core.groups import draw_rows, encode_groups
 from core.monitoring import FitMonitor, phase_monitor, stop_flag_of_block
 from core.noise.corrected_accuracy import CorrectedAccuracy, assisted_accuracy
@@ -153,7 +153,7 @@ def _listed_codes(classes: NDArray[Any], labels: Labels) -> NDArray[np.int64]:
 
 
 def _check_enough(n_rows: int, n_classes: int) -> None:
-    if reason := too_few_to_judge(n_rows, n_classes):
+    if reason := too_few_to_estimate(n_rows, n_classes):
         known = "a transition matrix that is known (in Python: corrected_accuracy)"
         raise InvalidInput(f"{reason}; use more rows, or {known}.")
 

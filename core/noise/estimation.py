@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.groups import Groups, design_effect
 from core.noise.calibration import prior_precision
-from core.noise.identifiability import Identification, JudgedLabels, identify_noise
+from core.noise.identifiability import Identification, VotedLabels, identify_noise
 from core.noise.label_probabilities import LabelProbabilities, check_label_probabilities
 from core.noise.latent_labels import LatentLabels, fit_calibration, fit_latent_labels
 from core.noise.misfit import NO_MISFIT, Misfit, compute_misfit
@@ -87,7 +87,7 @@ def fit_noise(
         model = fit_calibration(probabilities, codes, given.rows, stop_flag)
     posterior = model.posterior(probabilities, codes)
     priors, right = posterior.mean(axis=0), posterior[np.arange(len(codes)), codes]
-    judged = JudgedLabels(probabilities, codes, right, None if groups is None else groups[rows.has_votes])
+    judged = VotedLabels(probabilities, codes, right, None if groups is None else groups[rows.has_votes])
     effect = design_effect(right, judged.groups)
     n_rows, misfit = len(codes) / effect, compute_misfit(model, probabilities, codes, effect)
     gradients = _summed_gradients(model, probabilities, codes)
@@ -108,7 +108,7 @@ def fit_noise(
     return FittedNoise(_with_identification(estimate, model, judged), model, rows, covariance)
 
 
-def _with_identification(estimate: TransitionEstimate, model: LatentLabels, labels: JudgedLabels) -> TransitionEstimate:
+def _with_identification(estimate: TransitionEstimate, model: LatentLabels, labels: VotedLabels) -> TransitionEstimate:
     """Return the estimate with its warning, and the largest errors if the labels do not identify the noise."""
     identification = identify_noise(model, labels, estimate.priors)
     if identification.is_identified:

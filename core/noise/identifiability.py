@@ -26,7 +26,7 @@ NOT_PREDICTED = (
 )
 
 
-class JudgedLabels(NamedTuple):
+class VotedLabels(NamedTuple):
     """Labels with the votes on them, and the probability that each is right."""
 
     probabilities: NDArray[np.float64]  # (row, class)
@@ -45,7 +45,7 @@ class Identification(NamedTuple):
     is_below_chance: bool = False
 
 
-def identify_noise(model: LatentLabels, labels: JudgedLabels, priors: NDArray[np.float64]) -> Identification:
+def identify_noise(model: LatentLabels, labels: VotedLabels, priors: NDArray[np.float64]) -> Identification:
     """Return whether the noise of these labels can be estimated. `priors` (class,) are the shares of the clean classes.
 
     Votes that agree with the labels less than by chance identify nothing. Votes that agree more, but not evidently so,
@@ -72,7 +72,7 @@ def _contradiction(rate: float) -> str:
     )
 
 
-def agreement(labels: JudgedLabels) -> float:
+def agreement(labels: VotedLabels) -> float:
     """Return how far the votes for the classes of the labels exceed those for permuted labels, in standard deviations
     (Hoeffding 1951, "A combinatorial central limit theorem"). Rows of a group count as so many observations as they
     agree independently. Infinite if all labels are of one class.
