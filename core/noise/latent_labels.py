@@ -85,12 +85,14 @@ class LatentLabels(NamedTuple):
         return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
     def posterior_of_labels(self, priors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the distribution of the clean class given the observed label alone, (noisy, clean). `priors` (class,)
-        are the shares of the clean classes. A label that no clean class has is right.
+        """Return the distribution of the clean class given the observed label alone, float64 (observed, clean).
+
+        `priors` (clean,) are the shares of the clean classes. A label of probability 0 is taken to be right.
         """
-        joint = (priors[:, np.newaxis] * self.transition).T
-        shares = joint.sum(axis=1, keepdims=True)
-        return np.where(shares > 0, joint / np.where(shares > 0, shares, 1.0), np.eye(len(joint)))
+        joint = priors[:, np.newaxis] * self.transition
+        shares = joint.sum(axis=0)
+        is_possible = shares > 0
+        return np.where(is_possible, joint / np.where(is_possible, shares, 1.0), np.eye(len(joint))).T
 
     def log_rate_derivative(self) -> NDArray[np.float64]:
         """Return the derivative of the logarithm of each label's probability in the rate of its clean class, (noisy,
