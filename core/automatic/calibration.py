@@ -27,6 +27,7 @@ from core.class_votes import winning_classes
 from core.forests.fitting import Fit
 from core.kernels.row_scans import raise_rows_to_power
 from core.monitoring import raise_if_stopped
+from core.noise.corrected_accuracy import backward_table
 
 #: Added to votes, so that a class without votes is unlikely, not impossible.
 FLOOR = 0.03
@@ -118,9 +119,11 @@ def _bounded_power(votes: NDArray[np.float64], power: float, accuracy: float) ->
 
 def _accuracy_on_true_labels(rows: _LabeledVotes, transition: NDArray[np.float64]) -> float:
     """Return the estimated share of rows whose true class wins the vote."""
-    observed = np.zeros_like(transition)  # (label, predicted)
-    np.add.at(observed, (rows.codes, winning_classes(rows.votes)), rows.weights / rows.weights.sum())
-    return float(np.clip(np.trace(np.linalg.pinv(transition).T @ observed), 1.0 / len(transition), 1.0))
+    row_shares = rows.weights / rows.weights.sum()
+    # A singular matrix, which only has a pseudo-inverse, must not end the fit.
+    inverse = np.asarray(np.linalg.pinv(transition), dtype=np.float64)
+    table = backward_table(inverse, rows.codes, winning_classes(rows.votes), row_shares)
+    return float(np.clip(np.trace(table), 1.0 / len(transition), 1.0))
 
 
 def _assumed_noise(noise: SearchedNoise | NotEstimated | None, n_classes: int) -> _AssumedNoise:

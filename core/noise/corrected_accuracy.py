@@ -82,7 +82,7 @@ def corrected_accuracy(y_noisy: Any, y_pred: Any, transition: Any) -> CorrectedA
     check_invertible(matrix, "", "merge them, or evaluate on fewer classes")
     (labels, _), (predicted, _) = (class_codes(matrix.classes, column) for column in (given, predictions))
     inverse = _inverse(matrix.rows)
-    table = _backward_table(inverse, labels, predicted)
+    table = backward_table(inverse, labels, predicted, 1.0 / len(labels))
 
     def error(coefficients: Table) -> float:
         row_values = _backward_values(coefficients, inverse, labels, predicted)
@@ -125,7 +125,7 @@ class _AssistedRows:
         self._noise, self._probabilities, self._labels, self._predicted = noise, probabilities, labels, predicted
         self._posterior = noise.model.posterior(probabilities, labels)
         self._inverse = _inverse(noise.model.transition)
-        self._backward = _backward_table(self._inverse, labels, predicted)
+        self._backward = backward_table(self._inverse, labels, predicted, 1.0 / len(labels))
 
     def some(self) -> "_AssistedRows":
         """Return evenly spaced rows, few enough for a gradient per class."""
@@ -192,15 +192,24 @@ def _matrix_of(labels: Labels, predictions: Labels, matrix: TransitionMatrix) ->
     return matrix if set(classes.tolist()) <= set(matrix.classes.tolist()) else matrix.among(classes)
 
 
+def backward_table(
+    inverse: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    predicted: NDArray[np.int64],
+    row_shares: NDArray[np.float64] | float,
+) -> Table:
+    """Return J = T^-T M, float64 (clean, predicted).
+
+    `inverse` (noisy, clean) is that of T, or its pseudo-inverse. `labels` and `predicted` (row,) are class numbers;
+    `row_shares` (row,), or one number for all rows, sum to 1 over the rows.
+    """
+    observed = np.zeros_like(inverse)
+    np.add.at(observed, (labels, predicted), row_shares)
+    return np.asarray(inverse.T @ observed)
+
+
 def _inverse(transition: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.linalg.inv(transition), dtype=np.float64)
-
-
-def _backward_table(inverse: NDArray[np.float64], labels: NDArray[np.int64], predicted: NDArray[np.int64]) -> Table:
-    """Return J = T^-T M."""
-    observed = np.zeros_like(inverse)
-    np.add.at(observed, (labels, predicted), 1.0 / len(labels))
-    return np.asarray(inverse.T @ observed)
 
 
 def _backward_values(
