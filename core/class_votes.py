@@ -1,4 +1,4 @@
-"""Decision rule that turns votes, scores or probabilities of classes into one class per row."""
+"""Votes, scores or probabilities of classes: the class that they decide for, and the rows that have any."""
 
 from typing import Any
 
@@ -11,6 +11,11 @@ def winning_classes(votes: NDArray[Any]) -> NDArray[np.int64]:
     class.
     """
     return np.asarray(votes.argmax(axis=1))
+
+
+def rows_with_votes(votes: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return whether each row of `votes` (row, class) has votes, bool (row,); one without has NaN in its columns."""
+    return np.logical_not(np.isnan(votes).any(axis=1))
 
 
 def highest_scores(scores: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.automatic.noise import NotEstimated, SearchedNoise
-from core.class_votes import winning_classes
+from core.class_votes import rows_with_votes, winning_classes
 from core.forests.fitting import Fit
 from core.kernels.row_scans import raise_rows_to_power
 from core.monitoring import raise_if_stopped
@@ -91,7 +91,7 @@ def calibration_of(fit: Fit, votes: LeftOutVotes, noise: SearchedNoise | NotEsti
 
 
 def _rows_with_votes(fit: Fit, votes: NDArray[np.float64]) -> _LabeledVotes:
-    has_votes = ~np.isnan(votes).any(axis=1)
+    has_votes = rows_with_votes(votes)
     weights = fit.data.weights[has_votes] / fit.data.weights.mean()
     return _LabeledVotes(votes[has_votes], fit.data.labels.codes[has_votes].astype(np.int64), weights)
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.automatic.search import SearchResult
+from core.class_votes import rows_with_votes
 from core.forests.fitting import Fit
 from core.noise.estimation import FittedNoise, fit_noise
 from core.noise.label_probabilities import LabelProbabilities
@@ -33,7 +34,7 @@ def noise_of_search(fit: Fit, result: SearchResult, has_class_weights: bool) -> 
     Raises FitStopped.
     """
     votes, codes = result.mean_votes, fit.data.labels.codes.astype(np.int64)
-    has_votes = np.logical_not(np.isnan(votes).any(axis=1))
+    has_votes = rows_with_votes(votes)
     classes = np.flatnonzero(np.bincount(codes[has_votes], minlength=votes.shape[1]) >= _MIN_ROWS_OF_CLASS)
     if reason := _obstacle(len(fit.data.labels.classes), len(classes), has_class_weights):
         return reason

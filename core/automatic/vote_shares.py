@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.class_votes import winning_classes
+from core.class_votes import rows_with_votes, winning_classes
 from core.validation.training_data import TrainingData
 
 
@@ -29,7 +29,7 @@ def accuracies_by_share(
 
     Only rows with votes count; without any, all accuracies are 0.
     """
-    has_votes = ~np.isnan(votes).any(axis=1)
+    has_votes = rows_with_votes(votes)
     if not has_votes.any():
         return np.zeros(len(shares))
     weights = data.weights[has_votes]
@@ -42,7 +42,7 @@ def gains_clearly(
     """Return whether `share` of `others` makes `votes`, both (row, class), more accurate on the given labels by more
     than `n_errors` standard errors of the gain. Only rows with votes count.
     """
-    has_votes = ~np.isnan(votes).any(axis=1)
+    has_votes = rows_with_votes(votes)
     right = [_is_right(data, votes, others, one)[has_votes].astype(np.float64) for one in (0.0, share)]
     weights = data.weights[has_votes]
     gains = weights * (right[1] - right[0])

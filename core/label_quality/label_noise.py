@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.class_votes import rows_with_votes
 from core.columns.frames import rows_of_frame, take_rows
 from core.exceptions import InvalidInput
 from core.forests.forest import ForestClassifier
@@ -22,13 +23,14 @@ from core.noise.estimation import FittedNoise, TransitionEstimate, fit_noise
 from core.noise.label_probabilities import LabelProbabilities
 from core.noise.transition import to_transition_matrix
 from core.randomness import Purpose, Seed, SeedTree
-from core.validation.labels import Labels, class_codes, encode_labels, label_column
+from core.validation.labels import class_codes, encode_labels, label_column, listed_codes
 from core.validation.misplaced_arguments import check_is_table
 
 #: Name of the phase that a monitor sees.
 ESTIMATING_LABEL_NOISE = "estimating label noise"
 #: Rows that the forest grows on. More rows make the estimate hardly better and cost time in proportion.
 MAX_ROWS = 20_000
+_CLASSES_ARGUMENT = "classes= of estimate_label_noise"  # where all classes can be named
 
 
 class LabelNoise(NamedTuple):
@@ -74,7 +76,7 @@ class LabelNoise(NamedTuple):
 
     def _votes_on(self, X: Any, y: Any) -> LabelProbabilities:
         classes, labels = self.fitted.rows.classes, label_column(y)
-        codes = _listed_codes(classes, labels)
+        codes = listed_codes(classes, labels, _CLASSES_ARGUMENT)
         probabilities = self.forest.predict_proba(X)
         _check_equal_lengths(len(probabilities), len(labels))
         votes = _in_columns(probabilities, self.forest.classes_, classes)
@@ -107,7 +109,7 @@ def estimate_label_noise(
     rows, labels = rows_of_frame(X), label_column(y)
     _check_equal_lengths(len(rows), len(labels))
     if classes is not None:
-        _listed_codes(names, labels)
+        listed_codes(names, labels, _CLASSES_ARGUMENT)
     _check_enough(len(labels), len(names))
     given = None if transition is None else to_transition_matrix(transition).among(names)
     if given is not None:
@@ -119,7 +121,7 @@ def estimate_label_noise(
     phase = monitor and phase_monitor(monitor, ESTIMATING_LABEL_NOISE)
     forest.fit(take_rows(rows, drawn), labels[drawn], groups=drawn_groups, monitor=phase)
     votes = _in_columns(forest.oob_decision_function_, forest.classes_, names)
-    has_votes = np.logical_not(np.isnan(votes).any(axis=1))
+    has_votes = rows_with_votes(votes)
     judged = LabelProbabilities(votes, class_codes(names, labels[drawn])[0], names, has_votes)
     fitted = fit_noise(judged, monitor.stop_flag if monitor else None, given, drawn_groups)
     return LabelNoise(forest, fitted, drawn, len(labels))
@@ -138,18 +140,6 @@ def label_noise_phases() -> dict[str, int]:
 def _check_equal_lengths(n_rows: int, n_labels: int) -> None:
     if n_rows != n_labels:
         raise InvalidInput(f"X has {n_rows} rows and y {n_labels} labels; pass one label for each row.")
-
-
-def _listed_codes(classes: NDArray[Any], labels: Labels) -> NDArray[np.int64]:
-    """Return the class numbers of labels (row,). Raises InvalidInput if one is not listed."""
-    codes, n_unknown = class_codes(classes, labels)
-    if n_unknown:
-        unknown = np.asarray(labels[codes >= len(classes)]).tolist()[0]
-        raise InvalidInput(
-            f"y contains {unknown!r}, which is not one of the classes {classes.tolist()}; name all classes in classes= "
-            "of estimate_label_noise."
-        )
-    return codes
 
 
 def _check_enough(n_rows: int, n_classes: int) -> None:

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core.class_votes import rows_with_votes
 from core.exceptions import InvalidInput
-from core.validation.labels import Labels, class_codes, encode_labels, label_column
+from core.validation.labels import Labels, encode_labels, label_column, listed_codes
 from core.validation.misplaced_arguments import check_no_label_is_missing
 
 #: How far a row of probabilities may be from summing to 1, to allow for float32 or numbers with few digits.
@@ -32,13 +33,8 @@ def check_label_probabilities(probabilities: ArrayLike, y: Any, classes: ArrayLi
         )
     check_no_label_is_missing(labels)
     names = _column_classes(labels, table.shape[1], classes)
-    codes, n_unknown = class_codes(names, labels)
-    if n_unknown:
-        unknown = np.asarray(labels[codes >= len(names)])[0]
-        raise InvalidInput(
-            f"y contains {unknown!r}, which is not one of the classes {names.tolist()}; name all classes in classes=."
-        )
-    has_votes: NDArray[np.bool_] = np.logical_not(np.isnan(table).any(axis=1))
+    codes = listed_codes(names, labels, "classes=")
+    has_votes = rows_with_votes(table)
     return LabelProbabilities(_normalized(table, has_votes), codes, names, has_votes)
 
 

@@ -167,6 +167,22 @@ def class_codes(classes: NDArray[Any], y: Any) -> tuple[NDArray[np.int64], int]:
     return codes, len(position) - n_known
 
 
+def listed_codes(classes: NDArray[Any], labels: Labels, argument: str) -> NDArray[np.int64]:
+    """Return the class numbers of labels (row,), int64 (row,).
+
+    argument: name of the argument in which the caller can list all classes. Raises InvalidInput if a label is not among
+    `classes` (class,).
+    """
+    codes, n_unlisted = class_codes(classes, labels)
+    if n_unlisted:
+        unlisted = np.asarray(labels[codes >= len(classes)]).tolist()[0]
+        raise InvalidInput(
+            f"y contains {unlisted!r}, which is not one of the classes {classes.tolist()}; name all classes in "
+            f"{argument}."
+        )
+    return codes
+
+
 def _comparable(classes: NDArray[Any], others: NDArray[Any]) -> tuple[list[Any], list[Any]]:
     """Return the labels of both as values that are equal if the labels are. Dates and durations of NumPy become
     different values of Python if they count in other units.

@@ -158,7 +158,7 @@ HALVES = [[0.5, 0.5], [0.5, 0.5]]
         ([["a", "b"]], [0], None, "not numbers"),
         (HALVES, ["a", "b"], ["a", "a"], "name each column once"),
         (HALVES, ["a", "c"], ["a", "b"], "'c'"),
-        (HALVES, [0, 2], [0, 1], "2"),
+        (HALVES, [0, 2], [0, 1], r"y contains 2, which is not one of the classes \[0, 1\]; name .* in classes=\.$"),
     ],
     ids=str,
 )
