@@ -13,6 +13,9 @@ from core.automatic.ridge import RidgeShare
 from core.automatic.scores import ScoredCandidate
 from core.exceptions import ArtifactError
 
+#: Fields that files of all versions have, although `Choice` has defaults for them.
+_IN_ALL_FILES = ("noise_rate", "noise_rate_error", "noise_asymmetry", "not_estimated", "is_identified", "draws_labels")
+
 
 def choice_metadata(estimator: AutoClassifier) -> dict[str, Any]:
     """Return the choice as JSON values."""
@@ -28,6 +31,8 @@ def choice_metadata(estimator: AutoClassifier) -> dict[str, Any]:
 
 def restore_choice(estimator: AutoClassifier, metadata: dict[str, Any]) -> None:
     """Give an automatic classifier its choice. Raises ArtifactError, KeyError, TypeError and ValueError."""
+    if missing := [name for name in _IN_ALL_FILES if name not in metadata]:
+        raise ArtifactError(f"the choice lacks {', '.join(missing)}.")
     leaderboard = tuple(_scored(*entry) for entry in metadata["leaderboard"])
     nested = {
         "leaderboard": leaderboard,

@@ -39,12 +39,12 @@ class Choice(NamedTuple):
 
     leaderboard: tuple[ScoredCandidate, ...]  # best expected score first
     n_chosen: int  # the first candidates of the leaderboard
-    noise_rate: float | None  # estimated share of wrong labels; None without an estimate
-    noise_rate_error: float | None  # its standard error
-    noise_asymmetry: float | None  # largest difference between the transition matrix and that of uniform noise
-    not_estimated: NotEstimated | None  # why there is no estimate
-    is_identified: bool  # whether the labels identify the noise
-    draws_labels: bool  # whether trees are grown on labels drawn from the probabilities of the true classes
+    noise_rate: float | None = None  # estimated share of wrong labels; None without an estimate
+    noise_rate_error: float | None = None  # its standard error
+    noise_asymmetry: float | None = None  # largest difference between the transition matrix and that of uniform noise
+    not_estimated: NotEstimated | None = None  # why there is no estimate
+    is_identified: bool = False  # whether the labels identify the noise
+    draws_labels: bool = False  # whether trees are grown on labels drawn from the probabilities of the true classes
     kernel_ridge: RidgeShare | None = None  # share of a regression in the vote; None without one
     equal_rows: EqualRows | None = None  # rows whose labels contradict the estimate, which is then not relied on
     n_skipped: int = 0  # candidates that were not compared because `time_budget` was over
@@ -179,28 +179,17 @@ def decide(fit: Fit, result: SearchResult, noise: SearchedNoise | NotEstimated, 
     leaderboard, n_chosen = tuple(sorted(result.scores, key=lambda one: one.rank)), len(result.best)
     n_skipped = n_candidates - len(leaderboard)
     if isinstance(noise, str):
-        return Choice(
-            leaderboard=leaderboard,
-            n_chosen=n_chosen,
-            noise_rate=None,
-            noise_rate_error=None,
-            noise_asymmetry=None,
-            not_estimated=noise,
-            is_identified=False,
-            draws_labels=False,
-            n_skipped=n_skipped,
-        )
+        return Choice(leaderboard, n_chosen, not_estimated=noise, n_skipped=n_skipped)
     estimate = noise.fitted.estimate
     asymmetry = noise_asymmetry(estimate)
     equal_rows = contradicting_rows(fit, noise) if estimate.noise_rate >= HEAVY_NOISE else None
     is_relied_on = equal_rows is None and not estimate.identification.is_below_chance
     return Choice(
-        leaderboard=leaderboard,
-        n_chosen=n_chosen,
+        leaderboard,
+        n_chosen,
         noise_rate=estimate.noise_rate,
         noise_rate_error=estimate.noise_rate_error,
         noise_asymmetry=asymmetry,
-        not_estimated=None,
         is_identified=estimate.identification.is_identified,
         draws_labels=is_relied_on and _is_much(estimate.noise_rate, asymmetry),
         equal_rows=equal_rows,

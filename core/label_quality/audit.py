@@ -103,21 +103,7 @@ def audit_labels(
     rows = check_label_probabilities(votes.labeled, labels, labels.classes)
     stop_flag = None if monitor is None else monitor.stop_flag
     noise = fit_noise(rows, stop_flag, groups=encode_groups(groups, len(labels.codes)))
-    issues, n_rows, n_judged = label_issues(noise, y), len(labels.codes), int(rows.has_votes.sum())
-    return LabelAudit(
-        classes=labels.classes,
-        n_wrong=noise.estimate.noise_rate * n_rows,
-        n_wrong_error=_error_of_count(noise.estimate, n_rows, n_judged),
-        n_judged=n_judged,
-        issues=issues,
-        noise=noise.estimate,
-        confused=_confused(noise.estimate, n_rows),
-        given_counts=np.bincount(labels.codes, minlength=len(labels.classes)),
-        issue_counts=np.bincount(labels.codes[issues.is_issue], minlength=len(labels.classes)),
-        probabilities=votes.labeled,
-        method=method,
-        unlabeled_suggested=None if X_unlabeled is None else _suggested(noise, votes.unlabeled, y),
-    )
+    return _assessed(y, labels, noise, votes, method)
 
 
 def audit_phases(estimator: AnyClassifier, folds: int | None = None) -> dict[str, int]:
@@ -167,6 +153,25 @@ def _out_of_bag(
     model.oob_score = True
     model.fit(X, labels, groups=groups, monitor=monitor)
     return _Votes(model.oob_decision_function_, None if X_unlabeled is None else model.predict_proba(X_unlabeled))
+
+
+def _assessed(y: Any, labels: EncodedLabels, noise: FittedNoise, votes: _Votes, method: str) -> LabelAudit:
+    """Return the audit of labels y (row,), which are also encoded as `labels`, with the noise that explains `votes`."""
+    issues, n_rows, n_judged = label_issues(noise, y), len(labels.codes), int(noise.rows.has_votes.sum())
+    return LabelAudit(
+        classes=labels.classes,
+        n_wrong=noise.estimate.noise_rate * n_rows,
+        n_wrong_error=_error_of_count(noise.estimate, n_rows, n_judged),
+        n_judged=n_judged,
+        issues=issues,
+        noise=noise.estimate,
+        confused=_confused(noise.estimate, n_rows),
+        given_counts=np.bincount(labels.codes, minlength=len(labels.classes)),
+        issue_counts=np.bincount(labels.codes[issues.is_issue], minlength=len(labels.classes)),
+        probabilities=votes.labeled,
+        method=method,
+        unlabeled_suggested=_suggested(noise, votes.unlabeled, y),
+    )
 
 
 def _suggested(noise: FittedNoise, votes: NDArray[np.float64] | None, y: Any) -> Any:

@@ -114,6 +114,13 @@ def test_impossible_choices_are_refused(state, fields):
         rebuild(changed(state, **fields))
 
 
+@pytest.mark.parametrize("field", [*NOT_ESTIMATED, "not_estimated", "is_identified", "draws_labels"])
+def test_a_choice_that_does_not_tell_of_its_estimate_is_refused(state, field):
+    choice = {name: value for name, value in state.metadata["choice"].items() if name != field}
+    with pytest.raises(core.ArtifactError):
+        rebuild(state._replace(metadata={**state.metadata, "choice": choice}))
+
+
 def test_an_automatic_classifier_without_its_choice_is_refused(state):
     without = {name: value for name, value in state.metadata.items() if name != "choice"}
     with pytest.raises(core.ArtifactError):
