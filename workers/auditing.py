@@ -60,7 +60,7 @@ def audit(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> AuditRe
     estimator = build_estimator(spec.model, record.labels, spec.seed, context.settings.jobs.threads_per_job)
     compile_kernels(loaded.labeled.X, monitor, estimator)
     label_audit = _label_audit(loaded, estimator, spec, monitor)
-    rows = _labeled_rows(label_audit, loaded.labeled).with_unlabeled(_unlabeled_rows(label_audit, loaded.unlabeled))
+    rows = _audited_rows(label_audit, loaded.labeled).with_unlabeled(_unlabeled_rows(label_audit, loaded.unlabeled))
     stage = partial(context.issue_store.stage, lambda path: write_rows(path, rows.worst_first()))
     file = when_it_fits(stage, monitor)
     new = NewAudit(
@@ -94,10 +94,10 @@ def _phase_weights(spec: AuditSpec) -> dict[str, float]:
     return PREPARATION | weights_after_preparation(service_api.audit_phases(estimator, spec.folds))
 
 
-def _labeled_rows(audit: core.LabelAudit, labeled: LabeledRows) -> AuditedRows:
+def _audited_rows(audit: core.LabelAudit, clean: LabeledRows) -> AuditedRows:
     return AuditedRows(
-        row=labeled.rows,
-        given=labeled.y.among(audit.classes).codes.astype(np.int32),
+        row=clean.rows,
+        given=clean.y.among(audit.classes).codes.astype(np.int32),
         suggested=audit.issues.suggested.codes.astype(np.int32),
         quality=audit.issues.quality,
         is_issue=audit.issues.is_issue,

@@ -1,4 +1,4 @@
-"""Judged rows as CSV, generated batch by batch."""
+"""Audited rows as CSV, generated batch by batch."""
 
 import io
 from collections.abc import Iterable, Iterator

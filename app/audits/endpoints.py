@@ -1,4 +1,4 @@
-"""Routes of audits: POST and GET /audits, GET and DELETE /audits/{id}, the judged rows as pages or as a CSV file."""
+"""Routes of audits: POST and GET /audits, GET and DELETE /audits/{id}, the audited rows as pages or as a CSV file."""
 
 import uuid
 from typing import Annotated

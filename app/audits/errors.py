@@ -22,4 +22,4 @@ class InvalidAuditRequest(Invalid):
 class IssuesMissing(StoredFileMissing):
     """File that is missing from the store, which a client has not caused and cannot repair."""
 
-    code, title = "issues_missing", "File of judged rows missing"
+    code, title = "issues_missing", "File of audited rows missing"

@@ -46,7 +46,7 @@ class NewAudit:
 
 @dataclass(frozen=True)
 class AuditedRows:
-    """Rows of a data set with the verdict on their labels.
+    """Rows of a data set with the assessment of their labels.
 
     Arrays (row,); labels are indices into the classes of the data set.
     """

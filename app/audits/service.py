@@ -81,12 +81,12 @@ def delete_audit(sessions: SessionFactory, store: IssueStore, audit_id: uuid.UUI
 
 
 def issue_files(store: IssueStore) -> JobFiles:
-    """Return the files of judged rows, which belong to the jobs of the audits."""
+    """Return the files of audited rows, which belong to the jobs of the audits."""
     return JobFiles(store, AuditRow.issues_sha256, AuditRow.job_id)
 
 
 def remove_unreferenced(
     sessions: SessionFactory, store: IssueStore, older_than_seconds: float = ORPHAN_AFTER_SECONDS
 ) -> int:
-    """Delete files of judged rows without a row in the table, if they are that old, and return their number."""
+    """Delete files of audited rows without a row in the table, if they are that old, and return their number."""
     return garbage.remove_unreferenced(sessions, store, AuditRow.issues_sha256, older_than_seconds)

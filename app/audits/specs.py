@@ -23,7 +23,7 @@ class AuditSpec(JobSpec):
     )
     folds: Annotated[int, Field(ge=2, le=MAX_FOLDS, strict=True)] | None = Field(
         None,
-        description="Number of folds; the rows of each are judged by a model fitted on the others. Null: out-of-bag "
+        description="Number of folds; the rows of each are predicted by a model fitted on the others. Null: out-of-bag "
         "votes for forests with bootstrap, 5 folds for other models.",
     )
     seed: int = Field(

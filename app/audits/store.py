@@ -1,4 +1,4 @@
-"""Files of judged rows: one Arrow file per audit, worst row first, read in slices."""
+"""Files of audited rows: one Arrow file per audit, worst row first, read in slices."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Table of audit results. The judged rows are in a file of the store, worst first."""
+"""Table of audit results. The audited rows are in a file of the store, worst first."""
 
 import uuid
 from typing import Any
@@ -24,5 +24,5 @@ class AuditRow(Base):
     n_issues: Mapped[int] = mapped_column(BigInteger)
     #: Estimates and counts, as `GET /audits/{id}` returns them; several megabytes for hundreds of classes.
     report: Mapped[dict[str, Any]] = mapped_column(deferred=True)
-    #: SHA-256 of the file of judged rows, which is also its name in the store.
+    #: SHA-256 of the file of audited rows, which is also its name in the store.
     issues_sha256: Mapped[str] = mapped_column(String(64), index=True)

@@ -127,7 +127,7 @@ def _accuracy_on_true_labels(rows: _LabeledVotes, transition: NDArray[np.float64
 
 
 def _assumed_noise(noise: SearchedNoise | NotEstimated | None, n_classes: int) -> _AssumedNoise:
-    """Return less noise than estimated; classes that are not judged have none."""
+    """Return less noise than estimated; classes without an estimate have none."""
     if noise is None or isinstance(noise, str):
         return _AssumedNoise(0.0, np.eye(n_classes))
     estimate = noise.fitted.estimate
@@ -138,7 +138,7 @@ def _assumed_noise(noise: SearchedNoise | NotEstimated | None, n_classes: int) -
 
 
 def _among_all(noise: SearchedNoise, among: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
-    """Return a matrix [clean, noisy] among the judged classes as one among all; the other classes have no noise."""
+    """Return a matrix [clean, noisy] among the estimated classes as one among all; the other classes have no noise."""
     transition = np.eye(n_classes)
     transition[np.ix_(noise.classes, noise.classes)] = among
     return transition

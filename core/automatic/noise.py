@@ -16,16 +16,16 @@ NotEstimated = Literal["class_weight", "few_rows", "many_classes", "one_class"]
 
 #: With more classes, an estimate would take longer than the search.
 _MOST_CLASSES = 50
-#: Fewest judged rows of a class that the estimate takes into account; with fewer, a class can hide the noise of others.
+#: Fewest rows with votes of a class that the estimate includes; with fewer, a class can hide the noise of others.
 #: Two classes of so many rows are enough for an estimate.
 _MIN_ROWS_OF_CLASS = 10
 
 
 class SearchedNoise(NamedTuple):
-    """Noise among the classes that have enough rows to be judged."""
+    """Noise among the classes that have enough rows for an estimate."""
 
     fitted: FittedNoise
-    classes: NDArray[np.int64]  # (judged class,), numbers of these classes, ascending
+    classes: NDArray[np.int64]  # (estimated class,), numbers of these classes, ascending
 
 
 def noise_of_search(fit: Fit, result: SearchResult, has_class_weights: bool) -> SearchedNoise | NotEstimated:
@@ -38,22 +38,24 @@ def noise_of_search(fit: Fit, result: SearchResult, has_class_weights: bool) -> 
     classes = np.flatnonzero(np.bincount(codes[has_votes], minlength=votes.shape[1]) >= _MIN_ROWS_OF_CLASS)
     if reason := _obstacle(len(fit.data.labels.classes), len(classes), has_class_weights):
         return reason
-    rows = _judged(votes, codes, classes)._replace(classes=fit.data.labels.classes[classes])
+    rows = _votes_among(votes, codes, classes)._replace(classes=fit.data.labels.classes[classes])
     return SearchedNoise(fit_noise(rows, fit.monitor.stop_flag, groups=fit.data.groups), classes)
 
 
-def _obstacle(n_classes: int, n_judged_classes: int, has_class_weights: bool) -> NotEstimated | None:
+def _obstacle(n_classes: int, n_estimated: int, has_class_weights: bool) -> NotEstimated | None:
     if n_classes == 1:
         return "one_class"
     if has_class_weights:
         return "class_weight"
-    if n_judged_classes > _MOST_CLASSES:
+    if n_estimated > _MOST_CLASSES:
         return "many_classes"
-    return "few_rows" if n_judged_classes <= 1 else None
+    return "few_rows" if n_estimated <= 1 else None
 
 
-def _judged(votes: NDArray[np.float64], codes: NDArray[np.int64], classes: NDArray[np.int64]) -> LabelProbabilities:
-    """Return labels and votes among `classes` (judged class,); rows of other labels have no votes."""
+def _votes_among(
+    votes: NDArray[np.float64], codes: NDArray[np.int64], classes: NDArray[np.int64]
+) -> LabelProbabilities:
+    """Return labels and votes among `classes` (estimated class,); rows of other labels have no votes."""
     among = votes[:, classes]
     sums = among.sum(axis=1, keepdims=True)
     has_votes = np.isin(codes, classes) & (np.nan_to_num(sums[:, 0]) > 0)
@@ -66,17 +68,17 @@ def true_class_probabilities(
 ) -> NDArray[np.float64]:
     """Return the probabilities of the true class of each row (row, class) given its label and the votes on it.
 
-    A row without votes (NaN) has the probabilities that its label alone gives; a row whose class is not judged keeps
-    its label.
+    A row without votes (NaN) has the probabilities that its label alone gives; a row whose class has no
+    estimate keeps its label.
     """
-    rows = _judged(votes, codes, noise.classes)
+    rows = _votes_among(votes, codes, noise.classes)
     model = noise.fitted.model
     by_label = model.posterior_of_labels(noise.fitted.estimate.priors)
-    is_judged = np.isin(codes, noise.classes)
+    has_estimate = np.isin(codes, noise.classes)
     among = np.zeros_like(rows.probabilities)
-    among[is_judged] = by_label[rows.codes[is_judged]]
+    among[has_estimate] = by_label[rows.codes[has_estimate]]
     among[rows.has_votes] = model.posterior(rows.probabilities[rows.has_votes], rows.codes[rows.has_votes])
     probabilities = np.zeros_like(votes)
     probabilities[:, noise.classes] = among
-    probabilities[np.flatnonzero(~is_judged), codes[~is_judged]] = 1.0
+    probabilities[np.flatnonzero(~has_estimate), codes[~has_estimate]] = 1.0
     return probabilities

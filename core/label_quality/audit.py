@@ -28,7 +28,7 @@ DEFAULT_AUDIT_PARAMETERS: dict[str, Any] = FOREST_PARAMETERS
 #: Class weights bias the votes that noise is estimated from: every label of a class of weight 0 would look wrong.
 CLASS_WEIGHT_NOT_SUPPORTED = "it is not supported in audits, which weight all rows equally; remove it"
 DEFAULT_FOLDS = 5
-_ESTIMATING = "estimating noise"  # the phase after the fits
+_ESTIMATING_NOISE = "estimating noise"  # the phase after the fits
 
 
 class ConfusedPair(NamedTuple):
@@ -78,7 +78,7 @@ def audit_labels(
         `n_jobs`.
     monitor: receives the phases of every fit, as listed by
         `core.service_api.audit_phases`.
-    groups: (row,) any hashable values; a row is then judged by models that were fitted on no row of its group.
+    groups: (row,) any hashable values; a row then has predictions of models that were fitted on no row of its group.
     X_unlabeled: (unlabeled row, feature) rows without a label, for which labels are suggested, without other effects.
 
     Raises:
@@ -99,7 +99,7 @@ def audit_labels(
         splits = split_folds(labels.codes, n_folds, random_state, groups)
         votes, method = _by_folds(model, X, labels, groups, splits, more_rows, monitor), "folds"
     if monitor is not None:
-        monitor.begin(_ESTIMATING, 1, "estimates")
+        monitor.begin(_ESTIMATING_NOISE, 1, "estimates")
     rows = check_label_probabilities(votes.labeled, labels, labels.classes)
     stop_flag = None if monitor is None else monitor.stop_flag
     noise = fit_noise(rows, stop_flag, groups=encode_groups(groups, len(labels.codes)))
@@ -116,7 +116,7 @@ def audit_phases(estimator: AnyClassifier, folds: int | None = None) -> dict[str
         n_folds = folds or DEFAULT_FOLDS
         steps = [fold_prefix(number, n_folds) for number in range(1, n_folds + 1)]
     fits = {step + phase: n_trees for step in steps for phase, n_trees in estimator.phases().items()}
-    return {**fits, _ESTIMATING: max(1, sum(fits.values()) // 10)}
+    return {**fits, _ESTIMATING_NOISE: max(1, sum(fits.values()) // 10)}
 
 
 def _prepared(estimator: ClassifierContract | None, random_state: Seed, n_jobs: int | None) -> Any:
@@ -229,10 +229,10 @@ def _votes_on(X: Any, model: Any) -> NDArray[np.float64]:
 def _error_of_count(noise: TransitionEstimate, n_rows: int, n_judged: int) -> float:
     """Return the standard error of the number of wrong labels.
 
-    Its parts are the error of the noise rate and the variance of the number of wrong labels among unjudged rows.
+    Its parts are the error of the noise rate and the variance of the number of wrong labels among rows without votes.
     """
-    variance_unjudged = (n_rows - n_judged) * noise.noise_rate * (1 - noise.noise_rate)
-    return float(np.sqrt((noise.noise_rate_error * n_rows) ** 2 + variance_unjudged))
+    variance_without_votes = (n_rows - n_judged) * noise.noise_rate * (1 - noise.noise_rate)
+    return float(np.sqrt((noise.noise_rate_error * n_rows) ** 2 + variance_without_votes))
 
 
 def _confused(noise: TransitionEstimate, n_rows: int) -> tuple[ConfusedPair, ...]:

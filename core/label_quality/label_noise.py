@@ -96,7 +96,7 @@ def estimate_label_noise(
     """Estimate the noise of the labels y (row,) of X (row, feature).
 
     transition: the matrix if it is known: TransitionMatrix, or rows in the order of the sorted classes.
-    groups: (row,) any hashable values; a row is judged by trees that have not seen its group.
+    groups: (row,) any hashable values; the votes on a row are of trees that have not seen its group.
     classes: (class,) the sorted classes if y may lack some of them.
     monitor: receives one phase, `label_noise_phases`.
 
@@ -122,8 +122,8 @@ def estimate_label_noise(
     forest.fit(take_rows(rows, drawn), labels[drawn], groups=drawn_groups, monitor=phase)
     votes = _in_columns(forest.oob_decision_function_, forest.classes_, names)
     has_votes = rows_with_votes(votes)
-    judged = LabelProbabilities(votes, class_codes(names, labels[drawn])[0], names, has_votes)
-    fitted = fit_noise(judged, monitor.stop_flag if monitor else None, given, drawn_groups)
+    voted = LabelProbabilities(votes, class_codes(names, labels[drawn])[0], names, has_votes)
+    fitted = fit_noise(voted, monitor.stop_flag if monitor else None, given, drawn_groups)
     return LabelNoise(forest, fitted, drawn, len(labels))
 
 

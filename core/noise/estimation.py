@@ -87,8 +87,8 @@ def fit_noise(
         model = fit_calibration(probabilities, codes, given.rows, stop_flag)
     posterior = model.posterior(probabilities, codes)
     priors, right = posterior.mean(axis=0), posterior[np.arange(len(codes)), codes]
-    judged = VotedLabels(probabilities, codes, right, None if groups is None else groups[rows.has_votes])
-    effect = design_effect(right, judged.groups)
+    labels = VotedLabels(probabilities, codes, right, None if groups is None else groups[rows.has_votes])
+    effect = design_effect(right, labels.groups)
     n_rows, misfit = len(codes) / effect, compute_misfit(model, probabilities, codes, effect)
     gradients = _summed_gradients(model, probabilities, codes)
     covariance = _covariance(model, gradients, len(codes)) * effect * misfit.variance_factor
@@ -105,7 +105,7 @@ def fit_noise(
         rate_covariance=covariance[: len(priors), : len(priors)],
         misfit=misfit,
     )
-    return FittedNoise(_with_identification(estimate, model, judged), model, rows, covariance)
+    return FittedNoise(_with_identification(estimate, model, labels), model, rows, covariance)
 
 
 def _with_identification(estimate: TransitionEstimate, model: LatentLabels, labels: VotedLabels) -> TransitionEstimate:

@@ -44,9 +44,9 @@ def label_issues(noise: FittedNoise, y: Any) -> LabelIssues:
     right = _label_column(posterior, rows.codes)
     right = noise.estimate.misfit.shrunk(right, 1.0 - noise.estimate.noise_rate)
     suggested = winning_classes(posterior)
-    is_judged = rows.has_votes & noise.estimate.identification.is_identified
-    is_issue = is_judged & (right < 0.5) & (suggested != rows.codes)
-    suggested = np.where(is_issue | (is_judged & (right < posterior.max(axis=1))), suggested, rows.codes)
+    can_be_issue = rows.has_votes & noise.estimate.identification.is_identified
+    is_issue = can_be_issue & (right < 0.5) & (suggested != rows.codes)
+    suggested = np.where(is_issue | (can_be_issue & (right < posterior.max(axis=1))), suggested, rows.codes)
     quality = _margin_quality(noise) if noise.estimate.noise_rate * rows.has_votes.sum() < 1 else right
     return LabelIssues(np.clip(quality, 0.0, 1.0), labels_like(y, rows.classes, suggested), is_issue)
 

@@ -1,4 +1,4 @@
-"""Groups of rows: how they are numbered and divided, and that no row is judged by a model that has seen its group."""
+"""Groups of rows: how they are numbered and divided, and that no row has a vote of a model that has seen its group."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Files of judged rows: slices and batches contain what was written, worst first."""
+"""Files of audited rows: slices and batches contain what was written, worst first."""
 
 from pathlib import Path
 

@@ -227,7 +227,7 @@ def test_categories_and_missing_values_are_accepted():
     assert np.isfinite(model.predict_proba([[99.0, np.nan]])).all()
 
 
-def test_too_few_rows_to_judge_are_learned_as_they_are():
+def test_the_labels_of_too_few_rows_for_an_estimate_are_learned_as_they_are():
     model = core.AutoClassifier(random_state=0, n_fits=2).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
     assert model.noise_estimate_ is None
     assert model.choice_.noise_rate is None

@@ -49,7 +49,7 @@ def test_shares_are_compared_by_votes_that_do_not_know_the_label():
     assert np.mean(gains) > -0.05
 
 
-def test_rows_of_a_group_are_not_judged_by_each_other():
+def test_rows_of_a_group_are_not_predicted_from_each_other():
     X, y = straight_boundary()
     model = core.AutoClassifier(random_state=0, n_fits=2).fit(X, y, groups=np.arange(len(y)) // 2)
     assert model.kernel_ridge_ is None

@@ -136,7 +136,7 @@ def test_single_row_class_has_zero_out_of_fold_probability():
     assert audit.probabilities[7, 3] == 0.0
 
 
-def test_rows_without_out_of_bag_votes_are_not_judged():
+def test_rows_without_out_of_bag_votes_are_counted_apart_and_no_issues():
     X, _, noisy = blobs(120)
     with pytest.warns(UserWarning, match="out-of-bag votes"):
         audit = core.audit_labels(X, noisy, small_forest(n_estimators=3), random_state=0)

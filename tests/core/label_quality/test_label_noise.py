@@ -135,7 +135,7 @@ def test_too_few_rows_and_unusable_matrices_are_refused():
 
 
 @pytest.mark.parametrize("n_rows", [60, 200])
-def test_labels_that_features_do_not_predict_are_not_judged(n_rows):
+def test_noise_of_labels_that_features_do_not_predict_is_not_identified(n_rows):
     rng = np.random.default_rng(2 if n_rows == 60 else 1)
     X, y = rng.normal(size=(n_rows, 6)), rng.integers(0, 2, n_rows)
     audit = core.audit_labels(X, y, random_state=2 if n_rows == 60 else 1)
@@ -160,7 +160,7 @@ def test_labels_of_swapped_classes_have_no_corrected_accuracy(share):
         noise.accuracy_on_own_rows(clean[test])
 
 
-def test_labels_with_much_noise_are_judged():
+def test_much_noise_is_identified():
     X, _, noisy = noisy_blobs(rate=0.45)
     identification = core.estimate_label_noise(X, noisy, random_state=0).estimate.identification
     assert identification.is_identified
