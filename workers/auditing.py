@@ -94,10 +94,10 @@ def _phase_weights(spec: AuditSpec) -> dict[str, float]:
     return PREPARATION | weights_after_preparation(service_api.audit_phases(estimator, spec.folds))
 
 
-def _audited_rows(audit: core.LabelAudit, clean: LabeledRows) -> AuditedRows:
+def _audited_rows(audit: core.LabelAudit, labeled: LabeledRows) -> AuditedRows:
     return AuditedRows(
-        row=clean.rows,
-        given=clean.y.among(audit.classes).codes.astype(np.int32),
+        row=labeled.rows,
+        given=labeled.y.among(audit.classes).codes.astype(np.int32),
         suggested=audit.issues.suggested.codes.astype(np.int32),
         quality=audit.issues.quality,
         is_issue=audit.issues.is_issue,

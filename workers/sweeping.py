@@ -1,4 +1,4 @@
-"""Body of a sweep's cell: hold out rows, inject noise, fit, and score on clean labels, several times."""
+"""Body of a sweep's cell: hold out rows, inject noise, fit, and score on labels as uploaded, several times."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def _metrics(
     estimator: Any,
     monitor: core.FitMonitor,
 ) -> Metrics:
-    """Fit on the training rows with noise in their labels, and score on the held-out rows with clean labels."""
+    """Fit on the training rows with noise in their labels, and score on the held-out rows as uploaded."""
     train, test = rows.take(split.train_rows), rows.take(split.test_rows)
     noise = spec.noise.model_dump()
     noisy = core.inject_noise(train.y, noise, X=train.X.X, random_state=split.seed, classes=classes, monitor=monitor)
