@@ -91,13 +91,6 @@ def broker_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def empty_broker_url() -> Iterator[str]:
-    """Yield the URL of a Redis server that only this test uses, for workers that know only some kinds of jobs."""
-    with private_redis() as url:
-        yield url
-
-
 @pytest.fixture(scope="session")
 def migrated_sqlite_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an empty, migrated database that tests copy; migrations would take longer than most tests."""

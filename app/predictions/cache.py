@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
 
-from app.telemetry.counts import ProcessCounts
 from app.telemetry.instruments import CacheCounts
 
 T = TypeVar("T")
-
-DEFAULT_MAX_BYTES = 1024**3
 
 
 @dataclass
@@ -28,15 +25,10 @@ class LeastRecentlyUsed(Generic[T]):
     it alone exceeds `max_bytes`.
     """
 
-    def __init__(
-        self,
-        max_bytes: int = DEFAULT_MAX_BYTES,
-        counts: CacheCounts | None = None,
-        measure: Callable[[T], int] | None = None,
-    ) -> None:
-        """measure: returns the bytes that an entry holds, once it is loaded; None if its size is known before."""
+    def __init__(self, max_bytes: int, counts: CacheCounts, measure: Callable[[T], int]) -> None:
+        """measure: returns the bytes that an entry holds, once it is loaded."""
         self._max_bytes = max_bytes
-        self._counts = counts or CacheCounts(ProcessCounts())
+        self._counts = counts
         self._measure = measure
         self._lock = Lock()
         self._entries: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
@@ -49,7 +41,7 @@ class LeastRecentlyUsed(Generic[T]):
     def get(self, key: Hashable, size_bytes: int, load: Callable[[], T]) -> T:
         """Return the cached result of `load`, calling it if there is none. An error is raised and not cached.
 
-        size_bytes: what the entry counts as, or counts as until it is loaded if it is measured then.
+        size_bytes: what the entry counts as until it is loaded and measured.
         """
         with self._lock:
             entry = self._entries.get(key)
@@ -79,8 +71,7 @@ class LeastRecentlyUsed(Generic[T]):
     def _fill(self, key: Hashable, entry: _Entry[T], load: Callable[[], T]) -> None:
         try:
             value = load()
-            if self._measure is not None:
-                self._resize(key, entry, self._measure(value))
+            self._resize(key, entry, self._measure(value))
             entry.future.set_result(value)
         except BaseException as error:
             with self._lock:

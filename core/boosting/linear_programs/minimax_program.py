@@ -79,11 +79,6 @@ class MinimaxProgram:
         #: The last optimum. Without rules it is random guessing.
         self.solution = Solution(self._rules, np.empty(0), np.zeros(len(signs)), MARGIN_LIMIT)
 
-    @property
-    def working_set(self) -> NDArray[np.int64]:
-        """Numbers of the rows in the working set."""
-        return self._rows
-
     def add_rule(self, rule: int) -> None:
         """Add a rule of the table to the program."""
         tau = self._table.weighted_sum(self._signed_shares, rule)

@@ -91,7 +91,8 @@ def test_every_round_matches_the_dense_optimum(kind, n_rows, n_rules, seed):
                 dense_risk(outputs[:, : rule + 1], signs, row_shares, regularization), abs=1e-6
             )
             check_optimal(program, outputs, signs, row_shares, regularization)
-    assert len(program.working_set) == len(np.unique(program.working_set))
+    working_set = program._rows
+    assert len(working_set) == len(np.unique(working_set))
 
 
 def test_dropping_slack_rules_leaves_the_optimum_unchanged():
