@@ -98,6 +98,8 @@ def audit_labels(
         n_folds = _checked_folds(DEFAULT_FOLDS if folds is None else folds, len(labels.codes))
         splits = split_folds(labels.codes, n_folds, random_state, groups)
         votes, method = _by_folds(model, X, labels, groups, splits, more_rows, monitor), "folds"
+    if X_unlabeled is not None and more_rows is None:
+        votes = votes._replace(unlabeled=np.empty((0, len(labels.classes))))
     if monitor is not None:
         monitor.begin(_ESTIMATING_NOISE, 1, "estimates")
     rows = check_label_probabilities(votes.labeled, labels, labels.classes)
@@ -175,11 +177,10 @@ def _assessed(y: Any, labels: EncodedLabels, noise: FittedNoise, votes: _Votes, 
 
 
 def _suggested(noise: FittedNoise, votes: NDArray[np.float64] | None, y: Any) -> Any:
-    """Return the most probable clean class of rows without a label, in the form of y. votes: None without such rows."""
-    codes = np.empty(0, dtype=np.int64)
-    if votes is not None:
-        codes = winning_classes(noise.model.clean_probabilities(votes))
-    return labels_like(y, noise.rows.classes, codes)
+    """Return the most probable clean class of rows without a label, in the form of y. votes: None without a table."""
+    if votes is None:
+        return None
+    return labels_like(y, noise.rows.classes, winning_classes(noise.model.clean_probabilities(votes)))
 
 
 def _checked_folds(folds: int, n_rows: int) -> int:
