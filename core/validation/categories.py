@@ -139,11 +139,12 @@ def _n_codes(column: NDArray[Any]) -> int:
 
 
 def _codes(column: NDArray[Any], values: NDArray[Any]) -> NDArray[np.float64]:
-    singles = values.astype(np.float32)
+    with np.errstate(over="ignore"):
+        singles, single_column = values.astype(np.float32), column.astype(np.float32)
     is_single = column.dtype == np.float32 or np.array_equal(singles, values)
     if is_single and len(np.unique(singles)) == len(values):
         # 0.1 of float32 is another number than 0.1 of float64, but the same category.
-        values, column = singles, column.astype(np.float32)
+        values, column = singles, single_column
     position = np.minimum(np.searchsorted(values, column), len(values) - 1)
     return np.where(values[position] == column, position, np.nan)
 

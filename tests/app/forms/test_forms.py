@@ -148,5 +148,5 @@ def test_forms_of_required_values_are_accepted_by_the_route(client):
         defaults = {p["name"]: p["default"] for p in form["parameters"] if not p["required"]}
         body = {"dataset_id": dataset_id, "evaluation": {"kind": form["kind"], **defaults}, "model": {"kind": "tree"}}
         if form["kind"] == "dataset":
-            body["evaluation"]["dataset_id"] = dataset_id
+            body["evaluation"]["dataset_id"] = str(make_dataset(client.app.state.context))
         assert client.post("/train", json=body).status_code == 202, form["kind"]

@@ -17,6 +17,12 @@ def test_categories_are_the_same_in_both_float_widths(fitted, predicted):
     assert np.isnan(core.TreeClassifier(categorical_features=[0]).fit(X, Y).predict_proba([[0.15, 0]])).sum() == 0
 
 
+def test_categories_beyond_float32_are_unseen_ones():
+    values = np.array([[0.5], [1.5]] * 10)
+    tree = core.TreeClassifier(categorical_features=[0]).fit(values, [0, 1] * 10)
+    assert tree.predict([[1.5], [1e300]])[0] == 1
+
+
 def test_large_categories_stay_apart():
     large = np.array([[2**24], [2**24 + 1]] * 10, float) + 2**20 + 0.5
     tree = core.TreeClassifier(categorical_features=[0]).fit(large, [0, 1] * 10)
