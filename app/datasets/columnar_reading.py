@@ -95,12 +95,13 @@ class ParquetReader(_ColumnarReader):
 
 def _with_categories(schema: pa.Schema, metadata: Mapping[bytes, bytes]) -> pa.Schema:
     """Return the schema with the types of categories that are no text, which Arrow only keeps in the metadata."""
-    written = _written_schema(metadata.get(b"ARROW:schema", b""))
-    for index, field in enumerate(schema):
-        declared = written.field(field.name).type if field.name in written.names else field.type
-        if pa.types.is_dictionary(declared) and declared.value_type == field.type:
-            schema = schema.set(index, field.with_type(declared))
-    return schema
+    written = {field.name: field.type for field in _written_schema(metadata.get(b"ARROW:schema", b""))}
+    categories = {name: stored for name, stored in written.items() if pa.types.is_dictionary(stored)}
+    return pa.schema([_with_category(field, categories.get(field.name)) for field in schema]) if categories else schema
+
+
+def _with_category(field: pa.Field, declared: pa.DataType | None) -> pa.Field:
+    return field if declared is None or declared.value_type != field.type else field.with_type(declared)
 
 
 def _written_schema(encoded: bytes) -> pa.Schema:

@@ -103,14 +103,15 @@ class _Detection:
         raise self._refusal(name, requested, f"the file declares {found}")
 
     def _stored_values(self, name: str) -> ValueType | None:
-        """Return the type in the file. Numbers and dates that are declared as categories are, and dates as labels."""
+        """Return the type in the file. Numbers that are declared as categories are, and so are dates as labels."""
         stored_type = self._reader.schema.field(name).type
         values = declared_values(name, stored_type)
         if values is None or values.kind is ColumnKind.CATEGORICAL:
             return values
         is_label = name == self._options.target
-        is_class = values is ValueType.DATETIME if is_label else pa.types.is_dictionary(stored_type)
-        return ValueType.TEXT if is_class else values
+        if values is ValueType.DATETIME:
+            return ValueType.TEXT if is_label else values
+        return ValueType.TEXT if pa.types.is_dictionary(stored_type) and not is_label else values
 
     def _scan_plain(self, names: Sequence[str]) -> dict[str, PlainScan]:
         scans = {name: PlainScan(self._may_be_plain(name), self._nulls(name)) for name in names}

@@ -170,14 +170,15 @@ def detect_format(path: Path, declared: FileFormat | None, encoding: str | None 
         raise _mismatch(declared, f"is {foreign[0]}" if foreign else "is not one")
     if encoding is None and marked_encoding(head) is None:
         _require_text(head, declared)
-    return _text_format(head, declared)
+    return _text_format(head, declared, is_decoded=encoding is None and marked_encoding(head) is None)
 
 
-def _text_format(head: bytes, declared: FileFormat | None) -> FileFormat:
+def _text_format(head: bytes, declared: FileFormat | None, is_decoded: bool) -> FileFormat:
+    """Return the format of a text. is_decoded: whether it is UTF-8; otherwise JSON may look like something else."""
     found = _json_format(head)
     if found is not None and declared not in (None, *JSON_FORMATS):
         raise _mismatch(declared, f"is {_with_article(found)}")
-    if found is None and declared is FileFormat.JSON:
+    if found is None and declared is FileFormat.JSON and is_decoded:
         way_out = 'write an array of objects, such as [{"age": 41}, {"age": 30}], or one object per line'
         raise _mismatch(declared, "is not one", way_out)
     return found or declared or FileFormat.CSV
@@ -233,7 +234,7 @@ def _require_text(head: bytes, declared: FileFormat | None) -> None:
 def _json_format(head: bytes) -> FileFormat | None:
     """Return the format of a text that begins with a JSON object or an array of objects, None for another text."""
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"[") and text[1:].lstrip().startswith(b"{"):
+    if text.startswith(b"[") and text[1:].lstrip()[:1] in (b"{", b"]"):
         return FileFormat.JSON
     return FileFormat.NDJSON if _is_object(text.split(b"\n", 1)[0].rstrip()) else None
 

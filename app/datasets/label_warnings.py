@@ -10,7 +10,7 @@ from app.errors import some_of
 _MANY_CLASSES = 100
 #: A label that differs from another in a letter, and has so many times fewer rows, is probably the other, misspelled.
 _TIMES_FEWER = 20
-#: Shorter labels differ in a letter because they are codes.
+#: Shorter words differ in a letter because they are codes: grade A, stage II.
 _MIN_LETTERS = 3
 #: Classes that are compared with each other, as many as can be in a moment.
 _MAX_COMPARED = 200
@@ -93,10 +93,17 @@ def _misspelled_pairs(target: TargetProfile) -> Iterator[tuple[int, int]]:
     texts = [(index, label) for index, label in enumerate(target.labels) if isinstance(label, str)]
     for rare, text in texts:
         for common, other in texts:
-            is_rarer = target.counts[rare] * _TIMES_FEWER <= target.counts[common]
-            if is_rarer and min(len(text), len(other)) >= _MIN_LETTERS and _differ_in_a_letter(text, other):
+            if target.counts[rare] * _TIMES_FEWER <= target.counts[common] and _is_misspelled(text, other):
                 yield rare, common
                 break
+
+
+def _is_misspelled(one: str, other: str) -> bool:
+    """Return whether labels differ in one letter of one word, and not only in case."""
+    if one.casefold() == other.casefold() or len(one.split()) != len(other.split()):
+        return False
+    different = [pair for pair in zip(one.split(), other.split(), strict=True) if pair[0] != pair[1]]
+    return len(different) == 1 and min(map(len, different[0])) >= _MIN_LETTERS and _differ_in_a_letter(*different[0])
 
 
 def _differ_in_a_letter(one: str, other: str) -> bool:

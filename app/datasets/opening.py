@@ -73,8 +73,8 @@ def _opened_text(
     if encoding != UTF8:
         write_as_utf8(path, encoding, as_utf8)
         path = as_utf8
-        if file_format is FileFormat.CSV:
-            file_format = detect_format(path, None)
+        if file_format in (FileFormat.CSV, FileFormat.JSON):
+            file_format = detect_format(path, None if file_format is FileFormat.CSV else file_format)
     reading: dict[str, Any] = {"format": str(file_format), "encoding": encoding}
     if file_format in JSON_FORMATS:
         return OpenTable(read_json_rows(path, cells, limits), reading)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from app.datasets.column_types import ColumnKind
 from app.datasets.formats import FileFormat
 from app.datasets.records import DatasetRecord
 
@@ -29,8 +30,12 @@ def percent_mismatch(signs: Mapping[str, bool], dataset: DatasetRecord, from_tex
 
 
 def percent_signs(dataset: DatasetRecord) -> dict[str, bool]:
-    """Return whether numbers have percent signs, by feature."""
-    return {feature["name"]: (feature.get("reading") or {}).get("percent", False) for feature in dataset.features}
+    """Return whether numbers have percent signs, by feature that has numbers."""
+    return {
+        feature["name"]: (feature.get("reading") or {}).get("percent", False)
+        for feature in dataset.features
+        if feature.get("detected", feature["kind"]) == ColumnKind.NUMERIC and feature.get("missing", 0) < dataset.n_rows
+    }
 
 
 def is_from_text(dataset: DatasetRecord) -> bool:

@@ -115,18 +115,7 @@ class TargetProfiler:
         return TargetProfile(labels, counts, first_rows, self.n_unlabeled, self._unlabeled, self._missing_texts)
 
     def _check(self) -> None:
-        if not self._counts:
-            detail = f"the target {self._column.name!r} has no labels; add labels or choose another target"
-            raise MissingLabel.at("/target", detail)
-        if len(self._counts) == 1:
-            (label,) = self._counts
-            detail = (
-                f"the target {self._column.name!r} contains only the class {label!r}, but a model needs at least two; "
-                "add rows of another class or choose another target"
-            )
-            if self._missing_texts:
-                detail = f"{detail}. {missing_texts_sentence(self._missing_texts)}"
-            raise SingleClass.at("/target", detail)
+        self._check_number()
         for label in self._counts:
             if isinstance(label, str) and "\0" in label:
                 raise nul_character(self._column.name)
@@ -135,6 +124,20 @@ class TargetProfiler:
                 raise InfiniteValue.at("/target", detail)
         if not self._chosen:
             self._check_classes()
+
+    def _check_number(self) -> None:
+        """Raise an error unless there are two classes."""
+        explained = f". {missing_texts_sentence(self._missing_texts)}" if self._missing_texts else ""
+        if not self._counts:
+            detail = f"the target {self._column.name!r} has no labels; add labels or choose another target"
+            raise MissingLabel.at("/target", detail + explained)
+        if len(self._counts) == 1:
+            (label,) = self._counts
+            detail = (
+                f"the target {self._column.name!r} contains only the class {label!r}, but a model needs at least two; "
+                "add rows of another class or choose another target"
+            )
+            raise SingleClass.at("/target", detail + explained)
 
     def _check_classes(self) -> None:
         """Raise an error if the labels are not classes by all appearances, although there are few enough of them."""

@@ -60,7 +60,10 @@ class BatchReader:
 
 
 def check_percents(served: ServedModel, dataset: DatasetRecord) -> None:
-    """Raise Invalid if the data set has no percent signs in a column in which the model expects them."""
+    """Raise Invalid if the data set has no percent signs in a column in which the model expects them.
+
+    The other way around, a model does not know whether its numbers were text, where 12 % may have been written as 12.
+    """
     signs = {column.name: column.reading.percent for column in served.encoder.columns}
     if reason := percent_mismatch(signs, dataset):
         raise Invalid.at("/dataset_id", reason)

@@ -7,7 +7,7 @@ from app.errors import some_of
 
 def mismatch(training: DatasetRecord, test: DatasetRecord) -> str | None:
     """Return the reason why models of `training` cannot be scored on `test`, or None."""
-    if training.sha256 == test.sha256:
+    if (training.sha256, training.target) == (test.sha256, test.target):
         return (
             "the test data set has the content of the training data, on which a model is nearly always right; upload "
             "other rows, or leave `evaluation` out to hold out a part of these"

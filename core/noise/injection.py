@@ -52,8 +52,8 @@ def inject_noise(
 
     The last two require X (row, feature). Each row draws its own label from the transition matrix, so the number of
     flips is random, except for adversarial noise. Pass the sorted `classes` if y may lack some of them. `monitor`
-    receives one phase, "injecting". Raises InvalidNoise, InvalidInput for X and for
-    empty y and missing labels, and FitStopped.
+    receives one phase, "injecting". Raises InvalidNoise, FitStopped, and InvalidInput for
+    X, for empty y and for missing labels.
     """
     labels = _encode(y, classes)
     noise = parse_noise(spec)

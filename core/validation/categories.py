@@ -140,11 +140,20 @@ def _n_codes(column: NDArray[Any]) -> int:
 
 def _codes(column: NDArray[Any], values: NDArray[Any]) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
-        singles, single_column = values.astype(np.float32), column.astype(np.float32)
-    is_single = column.dtype == np.float32 or np.array_equal(singles, values)
-    if is_single and len(np.unique(singles)) == len(values):
-        # 0.1 of float32 is another number than 0.1 of float64, but the same category.
-        values, column = singles, single_column
+        singles = values.astype(np.float32)
+    are_distinct = len(np.unique(singles)) == len(values)
+    # 0.1 of float32 is another number than 0.1 of float64, but the same category.
+    if column.dtype == np.float32 and are_distinct:
+        return _positions(column, singles)
+    codes = _positions(column, values)
+    if are_distinct and np.array_equal(singles, values):
+        decimals = singles.astype(str).astype(np.float64)
+        codes = np.where(np.isnan(codes), _positions(column, decimals), codes)
+    return codes
+
+
+def _positions(column: NDArray[Any], values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the position of each number among ascending `values`, NaN if it is not one of them."""
     position = np.minimum(np.searchsorted(values, column), len(values) - 1)
     return np.where(values[position] == column, position, np.nan)
 

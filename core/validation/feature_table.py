@@ -125,7 +125,7 @@ def _float_rows(estimator: Any, X: Any) -> NDArray[Any]:
 
 def float_array(X: Any) -> NDArray[Any]:
     """Return an encoded table, a frame of numbers or an array as float32 or float64. Raises InvalidInput."""
-    if isinstance(X, np.ma.MaskedArray):
+    if isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "biuf":
         X = np.where(np.ma.getmaskarray(X), np.nan, X.data)
     rows = np.asarray(X.X if isinstance(X, EncodedTable) else X)
     if rows.dtype.kind == "c":

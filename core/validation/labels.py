@@ -71,7 +71,7 @@ def _as_array(y: Any) -> NDArray[Any]:
     NumPy would write NaN and numbers in a list with texts as texts, and members of an enumeration of texts by their
     names, which it cuts to the lengths of the texts.
     """
-    if np.ma.is_masked(y):
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         raise InvalidInput("y has masked labels; remove those rows, since every row needs a label.")
     labels = np.asarray(y)
     if labels.dtype.kind not in "US" or hasattr(y, "dtype"):
@@ -191,7 +191,11 @@ def _comparable(classes: NDArray[Any], others: NDArray[Any]) -> tuple[list[Any],
     are_durations = len(units) == 2 and all(unit.kind == "m" for unit in units)
     if not (are_durations or (units and _are_dates(classes) and _are_dates(others))):
         return classes.tolist(), others.tolist()
-    known, passed = (values.astype(np.result_type(*units)).astype(np.int64) for values in (classes, others))
+    try:
+        unit = np.result_type(*units)
+    except TypeError:  # Months have no fixed number of days.
+        return classes.tolist(), others.tolist()
+    known, passed = (values.astype(unit).astype(np.int64) for values in (classes, others))
     return known.tolist(), passed.tolist()
 
 

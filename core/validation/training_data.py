@@ -81,7 +81,7 @@ def row_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     """Return the weight of each row, float64 (row,): 1 for None, a single number for all rows. Raises InvalidInput."""
     if sample_weight is None:
         return np.ones(n_rows, dtype=np.float64)
-    if np.ma.is_masked(sample_weight):
+    if isinstance(sample_weight, np.ma.MaskedArray) and np.ma.is_masked(sample_weight):
         raise InvalidInput("sample_weight has masked weights; pass 0 for rows that should not count.")
     try:
         weights = np.array(sample_weight, dtype=np.float64)

@@ -48,6 +48,8 @@ FILES = {
     "NDJSON called JSON": ("t.json", ndjson(*OBJECTS), {}),
     "JSON array": ("t.json", json.dumps(OBJECTS).encode(), {}),
     "JSON array without a name": ("t", b"\xef\xbb\xbf \n" + json.dumps(OBJECTS, indent=2).encode(), {}),
+    "JSON array as UTF-16, by its name": ("t.json", json.dumps(OBJECTS).encode("utf-16"), {}),
+    "JSON array as UTF-16, named": ("t.json", json.dumps(OBJECTS).encode("utf-16-be"), {"encoding": "utf-16-be"}),
     "JSON array as UTF-16": ("t", json.dumps(OBJECTS, ensure_ascii=False).encode("utf-16"), {}),
     "JSON array called NDJSON, as latin-1": (
         "t.jsonl.gz",

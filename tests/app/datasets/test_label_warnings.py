@@ -30,6 +30,10 @@ class TestTextsThatMeanMissing:
         assert code == "single_class"
         assert "20 labels were read as missing because of the text: 'None'" in detail
 
+    def test_explain_a_target_without_labels(self, client):
+        code, detail = code_and_detail(upload(client, table(("None", 20)).encode()))
+        assert (code, "20 labels were read as missing" in detail) == ("missing_label", True), detail
+
     def test_empty_labels_alone_are_not_explained(self, client):
         (warning,) = warnings(upload(client, table(("a", 20), ("b", 30), ("", 2)).encode()), "unlabeled_rows")
         assert "because of the text" not in warning["detail"]
@@ -45,6 +49,10 @@ class TestLettersThatDiffer:
             assert f"{misspelled!r} (2 rows) and 'yes' (100 rows)" in found[0]["detail"]
             assert found[0]["rows"] == [200]
 
+    def test_labels_that_differ_in_case_are_told_once(self, client):
+        content = table(("no", 100), ("yes", 100), ("Yes", 2))
+        assert len(warnings(upload(client, content.encode()), "similar_labels")) == 1
+
     @pytest.mark.parametrize(
         "counted",
         [
@@ -53,6 +61,8 @@ class TestLettersThatDiffer:
             [("a1", 100), ("b1", 3)],
             [("male", 100), ("female", 3)],
             [("yes", 100), ("sey", 3)],
+            [("grade A", 100), ("grade F", 4)],
+            [("stage II", 100), ("stage III", 4)],
         ],
         ids=str,
     )

@@ -17,6 +17,22 @@ def test_categories_are_the_same_in_both_float_widths(fitted, predicted):
     assert np.isnan(core.TreeClassifier(categorical_features=[0]).fit(X, Y).predict_proba([[0.15, 0]])).sum() == 0
 
 
+def test_unseen_categories_are_not_rounded_to_seen_ones():
+    ids = np.array([[100000000.0], [200000000.0]] * 10)
+    model = core.ExtraTreesClassifier(n_estimators=5, categorical_features=[0], random_state=0).fit(ids, [0, 1] * 10)
+    seen, unseen = model.predict_proba([[100000000.0], [100000001.0]])
+    assert seen[0] == 1.0
+    assert unseen[0] < 1.0
+
+
+def test_masked_text_and_missing_labels_of_pandas():
+    pd = pytest.importorskip("pandas")
+    texts = np.ma.masked_array(X.astype(str), False)
+    assert core.TreeClassifier().fit(texts, Y).score(texts, Y) == 1.0
+    with pytest.raises(core.InvalidInput, match="1 of 20 rows"):
+        core.TreeClassifier().fit(X, pd.array([None, *Y[1:]], dtype="Int64"))
+
+
 def test_categories_beyond_float32_are_unseen_ones():
     values = np.array([[0.5], [1.5]] * 10)
     tree = core.TreeClassifier(categorical_features=[0]).fit(values, [0, 1] * 10)
