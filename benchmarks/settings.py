@@ -1,11 +1,15 @@
 """Settings of one run of the benchmark suite."""
 
 import sys
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.data import Table, real_or_synthetic
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.data import MissingData, Table, data_folder, read_clean, real_or_synthetic
 
 
 class Settings(NamedTuple):
@@ -29,6 +33,19 @@ class Unsupported(Exception):
 def skip(workload: str, reason: object) -> None:
     """Report on standard error that a row is omitted; the table on standard output stays valid."""
     print(f"skipped: {workload} ({reason})", file=sys.stderr, flush=True)
+
+
+def clean_tables(
+    chosen: Path | None, names: Sequence[str]
+) -> Iterator[tuple[str, NDArray[np.float32], NDArray[np.int64]]]:
+    """Yield the name, rows and clean labels of each table that the data folder has; report the others as skipped."""
+    for name in names:
+        try:
+            X, y = read_clean(data_folder(chosen), name)
+        except MissingData as error:
+            skip(name, error)
+        else:
+            yield name, X, y
 
 
 @cache

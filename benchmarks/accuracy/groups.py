@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 import core
 from benchmarks import options
-from benchmarks.data import MissingData, data_folder, read_clean
-from benchmarks.settings import skip
+from benchmarks.settings import clean_tables
 
 TABLES = ("optdigits", "wdbc", "vehicle", "german_numer")
 COPIES = 3
@@ -57,11 +56,8 @@ def main() -> None:
     options.add_jobs(parser)
     arguments = parser.parse_args()
     print(HEADER, flush=True)
-    for name in arguments.tables:
-        try:
-            print(line(name, *read_clean(data_folder(arguments.data), name), arguments.jobs), flush=True)
-        except MissingData as error:
-            skip(name, error)
+    for name, X, y in clean_tables(arguments.data, arguments.tables):
+        print(line(name, X, y, arguments.jobs), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 import core
 from benchmarks import options
-from benchmarks.data import MissingData, data_folder, read_clean
-from benchmarks.settings import skip
+from benchmarks.settings import clean_tables
 
 TABLES = ("wdbc", "vehicle", "german_numer", "optdigits")
 NUMBERS = (0, 1, 5, 15)
@@ -57,12 +56,7 @@ def main() -> None:
     options.add_jobs(parser)
     arguments = parser.parse_args()
     print(f"| table | {' | '.join(f'{number} misspelled' for number in NUMBERS)} |\n|{' --- |' * 5}", flush=True)
-    for name in arguments.tables:
-        try:
-            X, y = read_clean(data_folder(arguments.data), name)
-        except MissingData as error:
-            skip(name, error)
-            continue
+    for name, X, y in clean_tables(arguments.data, arguments.tables):
         cells = [measure(X, y, number, arguments.repeats, arguments.jobs).cell() for number in NUMBERS]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 

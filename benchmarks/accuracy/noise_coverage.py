@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import core
 from benchmarks import options
-from benchmarks.data import MissingData, data_folder, noise_specs, read_clean
-from benchmarks.settings import skip
+from benchmarks.data import noise_specs
+from benchmarks.settings import clean_tables
 
 TABLES = ("optdigits", "wdbc", "vehicle", "german_numer", "mnist")
 HEADER = (
@@ -68,12 +68,7 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> None:
     arguments = parse_arguments()
     print(HEADER, flush=True)
-    for name in arguments.tables:
-        try:
-            X, y = read_clean(data_folder(arguments.data), name)
-        except MissingData as error:
-            skip(name, error)
-            continue
+    for name, X, y in clean_tables(arguments.data, arguments.tables):
         for noise in noise_specs(name):
             rate_errors, cell_errors = measure(X, y, noise, arguments.repeats, arguments.jobs)
             kind = " ".join(map(str, noise.values()))

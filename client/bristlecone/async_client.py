@@ -148,7 +148,7 @@ class AsyncClient:
 
     async def set_alias(self, name: str, model: "str | AsyncModel") -> None:
         """Let an alias point at a version of a model; `@name` then means that version."""
-        await self.run(steps.set_alias(name, model.id if isinstance(model, AsyncModel) else model))
+        await self.run(steps.set_alias(name, model))
 
     async def delete_alias(self, name: str) -> None:
         """Delete an alias. The model that it points at stays."""

@@ -174,7 +174,7 @@ class Client:
 
     def set_alias(self, name: str, model: "str | Model") -> None:
         """Let an alias point at a version of a model; `@name` then means that version."""
-        self.run(steps.set_alias(name, model.id if isinstance(model, Model) else model))
+        self.run(steps.set_alias(name, model))
 
     def delete_alias(self, name: str) -> None:
         """Delete an alias. The model that it points at stays."""

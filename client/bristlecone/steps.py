@@ -138,8 +138,8 @@ def sweep_report(sweep_id: str) -> Steps[SweepReport]:
     return SweepReport.from_raw((yield get(item_path("/sweeps", sweep_id))).json)
 
 
-def set_alias(name: str, model: str) -> Steps[None]:
-    """Let an alias point at the model that a reference means now."""
+def set_alias(name: str, model: Any) -> Steps[None]:
+    """Let an alias point at a model, or at the one that a reference means now."""
     found = (yield get(item_path("/models", model))).json
     yield Call("PUT", item_path("/aliases", name), json={"model_id": found["id"]})
 

@@ -1,4 +1,4 @@
-"""What a pipeline does with the clients: lists, reports by id, deletion, objects in place of ids, moving aliases."""
+"""Chores of pipelines with the clients: lists, reports by id, deletion, objects in place of ids, moving aliases."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What an upload says about labels that are missing, misspelled or rare."""
+"""Warnings of uploads about labels that are missing, misspelled or rare."""
 
 import pytest
 
