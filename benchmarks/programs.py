@@ -49,6 +49,7 @@ PROGRAMS = {
     "noise_curve": Program("benchmarks.accuracy.noise_curve", ("--repeats", "2", "--rates", "0.2"), scratch="--folder"),
     "audit": Program("benchmarks.accuracy.audit", _ONE_TABLE, scratch=None),
     "reliability": Program("benchmarks.accuracy.reliability", ("--rows", "1000", "--tables", "vehicle"), scratch=None),
+    "few_rows": Program("benchmarks.accuracy.few_rows", ("--tables", "wine", "wdbc"), scratch=None),
     "noise_coverage": Program("benchmarks.accuracy.noise_coverage", _ONE_TABLE, scratch=None),
     "misspelled_labels": Program(
         "benchmarks.accuracy.misspelled_labels", ("--tables", "wdbc", "--repeats", "1"), scratch=None

@@ -94,6 +94,11 @@ class LatentLabels(NamedTuple):
         is_possible = shares > 0
         return np.where(is_possible, joint / np.where(is_possible, shares, 1.0), np.eye(len(joint))).T
 
+    def with_least_rate(self, rate: float) -> "LatentLabels":
+        """Return the model in which at least this share of the labels of each clean class is wrong."""
+        rates = np.maximum(class_noise_rates(self.transition), rate)
+        return self._replace(transition=transition_rows(rates, noise_pattern(self.transition)))
+
     def log_rate_derivative(self) -> NDArray[np.float64]:
         """Return the derivative of the logarithm of each label's probability in the rate of its clean class, (noisy,
         clean).

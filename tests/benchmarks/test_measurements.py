@@ -11,7 +11,16 @@ import pytest
 import benchmarks
 import core
 from benchmarks.__main__ import parse_arguments
-from benchmarks.accuracy import categorical, corrected_accuracy, groups, misspelled_labels, noise_coverage, reliability
+from benchmarks.accuracy import (
+    categorical,
+    corrected_accuracy,
+    few_rows,
+    groups,
+    misspelled_labels,
+    noise_coverage,
+    reliability,
+)
+from benchmarks.comparison import collection
 from benchmarks.data import Table
 from benchmarks.programs import PROGRAMS
 from benchmarks.settings import Settings
@@ -124,6 +133,13 @@ def test_groups_and_reliability_print_one_line(table):
     noisy = core.inject_noise(table.y, {"kind": "uniform", "rate": 0.2}, random_state=0).labels
     assert groups.line("small", table.X, table.y, jobs=1).startswith("| small |")
     assert reliability.line("small", table.X, noisy, table.y, jobs=1).startswith("| small |")
+
+
+def test_qualities_on_few_rows_are_counted_in_two_ways(table):
+    rows = few_rows.with_frequent_classes(collection.Table(table.X.astype(float), table.y, []))
+    judged = few_rows.audit(few_rows.Sample(rows, seed=0), "uniform_20", jobs=1)
+    assert [line.count("|") for line in judged.lines("uniform")] == [13, 13]
+    assert few_rows.HEADER.splitlines()[0].count("|") == 13
 
 
 def test_categories_are_compared_in_three_forms():

@@ -9,6 +9,8 @@ from sklearn.metrics import average_precision_score
 import core
 from core import service_api
 from core.forests.noise_estimation_forest import min_rows
+from core.noise.estimation import fit_noise
+from core.noise.label_probabilities import check_label_probabilities
 from tests.core.noise.noisy_votes import draw_noisy_votes
 from tests.core.noise.test_noise_estimation import UNEVEN, uniform
 
@@ -79,6 +81,31 @@ def test_clean_confident_labels_have_no_issues():
     assert not issues.is_issue.any()
     np.testing.assert_array_equal(issues.suggested, y)
     assert issues.quality.min() > 0.5
+
+
+def test_quality_is_close_to_one_where_no_label_is_expected_to_be_wrong():
+    generator = np.random.default_rng(0)
+    y = np.arange(300) % 3
+    probabilities = generator.dirichlet((1, 1, 1), 300) + 4 * np.eye(3)[y]
+    issues = core.rank_label_issues(probabilities / 5, y)
+    assert 0.9 < issues.quality.min() < issues.quality.max() < 1
+    others = np.where(np.eye(3, dtype=bool)[y], 0.0, probabilities)
+    margins = probabilities[np.arange(300), y] - others.max(axis=1)
+    assert np.corrcoef(issues.quality.argsort().argsort(), margins.argsort().argsort())[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_quality_is_closer_to_one_half_with_few_rows(n_classes):
+    changes = []
+    for n_rows in (100, 10_000):
+        votes = draw_noisy_votes(uniform(0.3, n_classes), n_rows, 5)
+        noise = fit_noise(check_label_probabilities(votes.probabilities, votes.labels, np.arange(n_classes)))
+        estimated = noise.model.posterior(votes.probabilities, votes.labels)[np.arange(n_rows), votes.labels]
+        quality = core.rank_label_issues(votes.probabilities, votes.labels, np.arange(n_classes)).quality
+        assert (np.abs(quality - 0.5) <= np.abs(estimated - 0.5) + 1e-9).all()
+        np.testing.assert_array_equal(quality < 0.5, estimated < 0.5)
+        changes.append(np.abs(quality - estimated).max())
+    assert changes[0] > 0.05 > 0.03 > changes[1]
 
 
 def test_audit_finds_flipped_labels():
