@@ -63,6 +63,11 @@ _WAY_BACK = "send `types` to bring back what a model should see"
 _CORRECTION = "another warning names the values to correct"
 
 
+def words_of_name(name: str) -> str:
+    """Return the name of a column in small letters, the words of `CustomerId` apart: `customer_id`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower()
+
+
 class NumberFacts:
     """Whether whole numbers identify the rows, in a column whose name says so.
 
@@ -70,9 +75,9 @@ class NumberFacts:
     """
 
     def __init__(self, name: str) -> None:
-        split = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-        self._may_count = _IDENTIFIER_NAME.search(split) is not None
-        self._may_differ = _ID_NAME.search(split) is not None
+        words = words_of_name(name)
+        self._may_count = _IDENTIFIER_NAME.search(words) is not None
+        self._may_differ = _ID_NAME.search(words) is not None
         self._next: int | None = None
         self._compared: list[NDArray[np.integer]] = []
         self._n_compared = 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from app.datasets.annotator_columns import annotator_warnings
 from app.datasets.canonical import GROUP, TARGET, WEIGHT, Encoder, write_table
 from app.datasets.column_roles import ColumnRoles, column_roles
 from app.datasets.column_types import ColumnKind
@@ -148,6 +149,8 @@ class _Profiler:
         yield from ignored_warnings({name: reason for name, reason in ignored.items() if reason is not None})
         used = [feature for feature in features if feature.kind is ColumnKind.NUMERIC]
         yield from placeholder_warnings({feature.name: feature.placeholders for feature in used})
+        seen = [feature.name for feature in features if feature.kind is not ColumnKind.IGNORED]
+        yield from annotator_warnings(seen, has_groups=self._group is not None)
 
 
 def _reading(table: OpenTable, detected: DetectedColumns, options: UploadOptions) -> dict[str, Any]:
