@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import takewhile
 
 from app.datasets.target_profiling import TargetProfile, missing_texts_sentence, numbers_of_labels
 from app.datasets.upload_warnings import MAX_ROWS, UploadWarning
@@ -108,16 +109,13 @@ def _is_misspelled(one: str, other: str) -> bool:
 
 def _differ_in_a_letter(one: str, other: str) -> bool:
     """Return whether one letter is changed, added or left out. Digits are no letters: a2 is not a misspelled a1."""
-    start = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    rest, other_rest = one[start:], other[start:]
-    is_changed = rest[1:] == other_rest[1:] and len(rest) == len(other_rest)
-    is_longer, is_shorter = rest[1:] == other_rest, rest == other_rest[1:]
-    return (is_changed or is_longer or is_shorter) and all(text[:1].isalpha() for text in _changed(rest, other_rest))
+    n_before = _n_in_common(one, other)
+    rest, other_rest = one[n_before:], other[n_before:]
+    n_after = _n_in_common(rest[::-1], other_rest[::-1])
+    changed, other_changed = rest[: len(rest) - n_after], other_rest[: len(other_rest) - n_after]
+    return max(len(changed), len(other_changed)) == 1 and (changed + other_changed).isalpha()
 
 
-def _changed(rest: str, other_rest: str) -> Iterator[str]:
-    """Yield the texts that begin with the letter that differs."""
-    if len(rest) >= len(other_rest):
-        yield rest
-    if len(other_rest) >= len(rest):
-        yield other_rest
+def _n_in_common(one: str, other: str) -> int:
+    """Return how many letters are equal from the beginning on."""
+    return sum(1 for _ in takewhile(lambda letters: letters[0] == letters[1], zip(one, other, strict=False)))
