@@ -1,7 +1,7 @@
 """Asynchronous client: the methods of `Client`, to be awaited."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -146,6 +146,18 @@ class AsyncClient:
         """Delete a data set that no job or model needs."""
         await self.run(json_of(Call("DELETE", item_path("/datasets", dataset))))
 
+    async def compare(self, models: "Iterable[str | AsyncModel]") -> dict[str, Any]:
+        """Return parameters and scores of two or more models side by side, and which of them differ."""
+        return await self.run(steps.comparison(models))
+
+    async def rename_model(self, name: str, new_name: str) -> None:
+        """Rename all versions of a model."""
+        await self.run(steps.rename_model(name, new_name))
+
+    async def set_default(self, name: str, version: int | None) -> None:
+        """Let the bare name of a model mean this version, or with None its newest one."""
+        await self.run(steps.set_default(name, version))
+
     async def set_alias(self, name: str, model: "str | AsyncModel") -> None:
         """Let an alias point at a version of a model; `@name` then means that version."""
         await self.run(steps.set_alias(name, model))
@@ -199,6 +211,15 @@ class AsyncModel(ModelHandle):
     ) -> Any:
         """Predict the rows of a table, as `Client.predict` does."""
         return await self._client.predict(self.id, data, output=output, respond_async=respond_async, **options)
+
+    async def importances(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return the importances of the features; see `Model.importances`."""
+        return await self._client.run(pages(f"/models/{self.id}/importances", limit, key="features"))
+
+    async def describe(self, description: str | None = None, tags: Sequence[str] | None = None) -> Self:
+        """Set the description, the tags or both, and return the model."""
+        changes = {"description": description, "tags": tags}
+        return replace(self, raw=await self._client.run(steps.changed_model(f"/models/{self.id}", changes)))
 
     async def artifact(self) -> bytes:
         """Return the fitted estimator as the bytes of a file, which `bristlecone.load` reads."""

@@ -75,14 +75,16 @@ def item_path(path: str, thing: Any) -> str:
     return f"{path}/{name.replace('.', '%2E') if name in ('.', '..') else name}"
 
 
-def pages(path: str, limit: int | None = None, **query: Any) -> Steps[list[dict[str, Any]]]:
-    """Collect the first `limit` items of a list, or all of them, from as many pages as that takes."""
+def pages(path: str, limit: int | None = None, *, key: str = "items", **query: Any) -> Steps[list[dict[str, Any]]]:
+    """Collect the first `limit` items of a list, or all of them, from as many pages as that takes. A page has them
+    under `key`.
+    """
     items: list[dict[str, Any]] = []
     cursor = None
     while True:
         n_wanted = _MOST_PER_PAGE if limit is None else min(_MOST_PER_PAGE, limit - len(items))
         page = (yield get(path, **query, limit=n_wanted, cursor=cursor)).json
-        items += page["items"]
+        items += page[key]
         cursor = page["next_cursor"]
         if cursor is None or len(items) == limit:
             return items

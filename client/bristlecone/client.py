@@ -1,7 +1,7 @@
 """Blocking client: `Client`, its jobs and its models."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -172,6 +172,18 @@ class Client:
         """Delete a data set that no job or model needs."""
         self.run(json_of(Call("DELETE", item_path("/datasets", dataset))))
 
+    def compare(self, models: "Iterable[str | Model]") -> dict[str, Any]:
+        """Return parameters and scores of two or more models side by side, and which of them differ."""
+        return self.run(steps.comparison(models))
+
+    def rename_model(self, name: str, new_name: str) -> None:
+        """Rename all versions of a model."""
+        self.run(steps.rename_model(name, new_name))
+
+    def set_default(self, name: str, version: int | None) -> None:
+        """Let the bare name of a model mean this version, or with None its newest one."""
+        self.run(steps.set_default(name, version))
+
     def set_alias(self, name: str, model: "str | Model") -> None:
         """Let an alias point at a version of a model; `@name` then means that version."""
         self.run(steps.set_alias(name, model))
@@ -226,6 +238,17 @@ class Model(ModelHandle):
     def predict(self, data: Any, *, output: str = "probabilities", respond_async: bool = False, **options: Any) -> Any:
         """Predict the rows of a table, as `Client.predict` does."""
         return self._client.predict(self.id, data, output=output, respond_async=respond_async, **options)
+
+    def importances(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """Return the importances of the features, the most important by impurity first: `feature`, `impurity`,
+        `permutation`, and the standard deviations of both.
+        """
+        return self._client.run(pages(f"/models/{self.id}/importances", limit, key="features"))
+
+    def describe(self, description: str | None = None, tags: Sequence[str] | None = None) -> Self:
+        """Set the description, the tags or both, and return the model."""
+        changes = {"description": description, "tags": tags}
+        return replace(self, raw=self._client.run(steps.changed_model(f"/models/{self.id}", changes)))
 
     def save(self, path: str) -> None:
         """Write the fitted estimator to a file, which `bristlecone.load` reads where the library is installed."""

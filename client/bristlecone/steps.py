@@ -6,11 +6,11 @@ import json
 import time
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from bristlecone.calls import Call, Steps, get, item_path, pages
+from bristlecone.calls import Call, Steps, get, item_path, pages, reference_to
 from bristlecone.errors import BristleconeError, DataWarning, JobFailed
 from bristlecone.frames import as_file
 from bristlecone.media_types import UPLOADED, media_type_of
@@ -136,6 +136,29 @@ def audit_report(audit_id: str) -> Steps[AuditReport]:
 def sweep_report(sweep_id: str) -> Steps[SweepReport]:
     """Return a comparison, with the cells that are finished."""
     return SweepReport.from_raw((yield get(item_path("/sweeps", sweep_id))).json)
+
+
+def changed_model(path: str, changes: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+    """Change the fields of a model that are not None, and return the model."""
+    given = {name: value for name, value in changes.items() if value is not None}
+    model: dict[str, Any] = (yield Call("PATCH", path, json=given, is_repeatable=True)).json
+    return model
+
+
+def comparison(models: Iterable[Any]) -> Steps[dict[str, Any]]:
+    """Return what models have in common and where they differ."""
+    found: dict[str, Any] = (yield get("/models/compare", ids=",".join(map(reference_to, models)))).json
+    return found
+
+
+def rename_model(name: str, new_name: str) -> Steps[None]:
+    """Rename all versions of a model."""
+    yield Call("PATCH", item_path("/models/by-name", name), json={"name": new_name})
+
+
+def set_default(name: str, version: int | None) -> Steps[None]:
+    """Let a bare name mean a version of a model, or its newest one."""
+    yield Call("PUT", f"{item_path('/models/by-name', name)}/default", json={"version": version})
 
 
 def set_alias(name: str, model: Any) -> Steps[None]:

@@ -70,6 +70,41 @@ def test_deleted_things_are_named(client: Client) -> None:
             find()
 
 
+def test_models_are_inspected_and_kept_in_order(client: Client, dataset: bristlecone.Dataset) -> None:
+    shallow = client.train(dataset, TREE, name="kept").wait(300)
+    deep = client.train(dataset, TREE | {"max_depth": 5}, name="kept").wait(300)
+    importances = shallow.importances()
+    assert sum(feature["impurity"] for feature in importances) == pytest.approx(1)
+    assert shallow.importances(limit=1) == importances[:1]
+    depths = [each for each in client.compare([shallow, "kept:2"])["parameters"] if each["name"] == "max_depth"]
+    assert [(each["values"], each["differs"]) for each in depths] == [([3, 5], True)]
+    described = shallow.describe(description="for the shop", tags=["small"])
+    assert (described.raw["description"], described.raw["tags"]) == ("for the shop", ["small"])
+    assert shallow.describe(tags=[]).raw["description"] == "for the shop"
+    client.set_default("kept", 1)
+    client.rename_model("kept", "renamed")
+    assert client.model("renamed").id == shallow.id
+    client.set_default("renamed", None)
+    assert client.model("renamed").id == deep.id
+
+
+def test_models_are_inspected_asynchronously(
+    client: Client, service: RunningService, dataset: bristlecone.Dataset
+) -> None:
+    model = client.train(dataset, TREE, name="inspected").wait(300)
+
+    async def session() -> tuple[list[dict[str, Any]], str]:
+        async with AsyncClient(service.url) as asynchronous:
+            await asynchronous.rename_model("inspected", "found")
+            await asynchronous.set_default("found", 1)
+            found = await asynchronous.model("found")
+            described = await found.describe(description="for the shop")
+            compared = await asynchronous.compare([found, described])
+            return await found.importances(), f"{compared['models'][1]['name']}, {described.raw['description']}"
+
+    assert asyncio.run(session()) == (model.importances(), "found, for the shop")
+
+
 def test_a_sweep_that_failed_has_a_report(client: Client, dataset: bristlecone.Dataset) -> None:
     slow = {"kind": "forest", "n_estimators": 10_000}
     job = client.sweep(dataset, [TREE, slow], [{"kind": "uniform", "rate": 0.2}], repeats=2)
