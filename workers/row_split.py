@@ -17,13 +17,15 @@ from workers.dataset_rows import LabeledRows, load_rows, load_test_rows
 class RowSplit:
     """Rows that a training job fits and scores on; rows of one group are never on both sides.
 
-    train: rows of the model that is stored. test: held-out rows, or None. folds: splits of `train` to validate on.
+    train: rows of the model that is stored. test: rows held out or of `test_dataset`, or None. folds: splits of `train`
+    to validate on.
     """
 
     dataset: DatasetRecord
     train: LabeledRows
     test: LabeledRows | None = None
     folds: tuple[core.SeededSplit, ...] = ()
+    test_dataset: DatasetRecord | None = None
 
 
 def load_row_split(context: ServiceContext, spec: TrainSpec) -> RowSplit:
@@ -40,7 +42,8 @@ def load_row_split(context: ServiceContext, spec: TrainSpec) -> RowSplit:
     memory.check(limits.max_job_bytes)
     rows = load_rows(context, dataset).labeled
     if test_dataset is not None:
-        return RowSplit(dataset, rows, load_test_rows(context, test_dataset, dataset))
+        test = load_test_rows(context, test_dataset, dataset)
+        return RowSplit(dataset, rows, test, test_dataset=test_dataset)
     if isinstance(spec.evaluation, Holdout):
         fraction, stratify = spec.evaluation.test_fraction, spec.evaluation.stratify
         holdout = core.split_holdout(rows.y, fraction, stratify, random_state=spec.seed, groups=rows.groups)

@@ -18,7 +18,7 @@ import core
 from app.context import ServiceContext
 from app.datasets.records import DatasetRecord
 from app.jobs.lease import Claim
-from app.requests.evaluation_specs import CrossValidation, Holdout, TestDataset
+from app.requests.evaluation_specs import CrossValidation, EvaluationSpec, Holdout, TestDataset
 from app.storage.content_store import StagedFile
 from app.storage.json_text import with_serialized_fields
 from app.trained_models.records import NewTrainedModel
@@ -84,6 +84,7 @@ def train(context: ServiceContext, claim: Claim, monitor: JobMonitor) -> Trainin
         fitted=summary.fitted,
         certificate=summary.certificate,
         importances=importances,
+        evaluation=_evaluation_record(spec.evaluation, split),
     )
     return TrainingResult(with_serialized_fields(model), (file,))
 
@@ -142,6 +143,12 @@ def _aggregated(folds: list[FittedFold]) -> dict[str, Any]:
     for rows in ("train_noisy", "test"):
         metrics[rows], metrics[f"{rows}_sd"] = core.spread_of_scores([scores[rows] for scores in fold_scores])
     return {**metrics, "folds": fold_scores}
+
+
+def _evaluation_record(evaluation: EvaluationSpec, split: RowSplit) -> dict[str, Any]:
+    """Return the evaluation, with the digest of a test data set, which can be deleted before the model."""
+    digest = {"data_sha256": split.test_dataset.sha256} if split.test_dataset else {}
+    return evaluation.model_dump(mode="json") | digest
 
 
 def _noise_record(fit: FittedModel, correction: dict[str, Any] | None) -> dict[str, Any]:

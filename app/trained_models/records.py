@@ -27,6 +27,7 @@ class NewTrainedModel:
     fitted: dict[str, Any]
     certificate: dict[str, Any] | None = None
     importances: dict[str, Any] | None = None
+    evaluation: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,7 @@ class TrainedModelItemRecord:
     fit_seconds: float
     size_bytes: int
     certificate: dict[str, Any] | None
+    evaluation: dict[str, Any] | None
     description: str | None
     tags: list[str]
     slim_parameters: dict[str, Any]
@@ -154,5 +156,6 @@ class ComparableModel:
     fit_seconds: float
     size_bytes: int
     parameters: dict[str, Any]
+    evaluation: dict[str, Any] | None
     metrics: dict[str, Any]
     noise: dict[str, Any]

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.trained_models.evaluation_schemas import EvaluationOut
 from app.trained_models.records import ModelVersion, Pointers, TrainedModelItemRecord, TrainedModelRecord
 
 #: Kinds of injected noise that have rates, not a matrix.
@@ -85,6 +86,9 @@ class ModelVersionOut(BaseModel):
 
 
 _ALIASES = Field(description="names that point to this version and can be used as `@NAME`")
+_EVALUATION = Field(
+    description="which rows `metrics` are about, as the request asked; null for models of earlier versions"
+)
 _IS_DEFAULT = Field(description="whether the bare name means this version although newer ones may exist")
 
 
@@ -112,6 +116,7 @@ class TrainedModelOut(BaseModel):
                     "created_at": "2026-11-21T09:00:05Z",
                     "fit_seconds": 4.2,
                     "size_bytes": 183200,
+                    "evaluation": {"kind": "holdout", "test_fraction": 0.2, "stratify": True},
                     "metrics": {
                         "test": {"accuracy": 0.76},
                         "test_corrected": {"accuracy": 0.93, "standard_error": 0.03, "reason": None},
@@ -172,6 +177,7 @@ class TrainedModelOut(BaseModel):
     created_at: datetime
     fit_seconds: float
     size_bytes: int = Field(description="size of the artifact")
+    evaluation: EvaluationOut | None = _EVALUATION
     metrics: dict[str, Any] = Field(
         description="scores on the training rows (`train_noisy`) and on the test rows (`test`), both as labeled; "
         "with a test data set also `n_unknown_cells`, its cells whose category the training data does not have; "
@@ -216,6 +222,7 @@ class TrainedModelItem(BaseModel):
     created_at: datetime
     fit_seconds: float
     size_bytes: int = Field(description="size of the artifact")
+    evaluation: EvaluationOut | None = _EVALUATION
     metrics: dict[str, Any] = Field(description="the metrics that are numbers, by which the list can be sorted")
     target: str
     n_classes: int

@@ -44,6 +44,9 @@ class TrainedModelRow(IdMixin, CreatedMixin, Base):
     #: Permutation importances: {"accuracy", "n_rows", "n_repeats", "features": {"0": [mean, sd]}, "reason"}, or only
     #: "reason"; None in models of earlier versions.
     importances: Mapped[dict[str, Any] | None]
+    #: `evaluation` of the request with defaults filled in, and "data_sha256" of a test data set; None in models of
+    #: earlier versions.
+    evaluation: Mapped[dict[str, Any] | None]
     description: Mapped[str | None] = mapped_column(Text)
     #: Texts by which users find the model again.
     tags: Mapped[list[Any]] = mapped_column(default=list)

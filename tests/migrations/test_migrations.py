@@ -28,7 +28,7 @@ from app.tables import metadata
 from app.trained_models.pointer_service import point_alias, set_default
 from app.trained_models.service import delete_model
 from app.trained_models.tables import ModelAliasRow, ModelNameRow, TrainedModelRow
-from tests.app.trained_models.made import make_trained_model
+from tests.app.trained_models.made import client_of, make_trained_model
 from tests.conftest import make_settings
 from tests.databases import fresh_database
 from tests.factories import make_job, make_sweep
@@ -138,6 +138,19 @@ def test_older_models_get_tags_and_names_keep_their_versions(engine: Engine, tmp
         assert (stored.tags, stored.description) == ([], None)
         assert (name.last_version, name.default_model_id, name.renamed_to) == (1, None, None)
         assert session.scalars(select(ModelAliasRow)).all() == []
+    context.close()
+
+
+def test_evaluations_of_older_models_are_unknown(engine: Engine, tmp_path: Path) -> None:
+    config = _config(engine)
+    command.upgrade(config, "head")
+    context = open_context(make_settings(tmp_path / "home", engine.url.render_as_string(hide_password=False)))
+    model = make_trained_model(context, evaluation={"kind": "cross_validation", "folds": 5})
+    command.downgrade(config, "20261204_job_models")
+    command.upgrade(config, "head")
+    with client_of(context) as client:
+        body = client.get(f"/models/{model.id}").json()
+    assert (body["metrics"], body["evaluation"]) == (model.metrics, None)
     context.close()
 
 

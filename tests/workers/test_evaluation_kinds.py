@@ -9,13 +9,14 @@ import pytest
 
 import core
 from app.context import ServiceContext
-from app.datasets.service import DatasetService
+from app.datasets.service import DatasetService, delete_dataset
 from app.jobs.service import JobService
 from app.jobs.states import JobState
 from app.jobs.tables import JobRow
 from app.storage.database import reading, writing
 from app.storage.pages import PageQuery
 from app.trained_models.service import TrainedModelService
+from tests.factories import store_columns
 from tests.workers.training_runs import made, run, run_to_the_end, store
 from workers.job_board import StopReason
 from workers.monitor import JobMonitor
@@ -54,6 +55,45 @@ def test_parts_and_scores_of_every_kind(context: ServiceContext, evaluation: dic
     for part in parts & {"train_noisy_sd", "test_sd"}:
         assert set(model.metrics[part]) == SCORES
     json.dumps(model.metrics, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "filled_in"),
+    [
+        (None, {"kind": "holdout", "test_fraction": 0.2, "stratify": True}),
+        ({"kind": "holdout", "test_fraction": 0.25, "stratify": False}, {}),
+        ({"kind": "cross_validation"}, {"folds": 5}),
+        ({"kind": "none"}, {}),
+    ],
+)
+def test_a_model_has_its_evaluation_with_defaults_filled_in(
+    context: ServiceContext, evaluation: dict[str, Any] | None, filled_in: dict[str, Any]
+) -> None:
+    request = {} if evaluation is None else {"evaluation": evaluation}
+    model = run(context, dataset_id=store(context, made(60)), model=STUMP, **request)
+    assert model.evaluation == (evaluation or {}) | filled_in
+
+
+def test_the_evaluation_outlives_the_test_data_set(context: ServiceContext) -> None:
+    """A request that names the test data set means one data set; the model has its id, and the digest of its data."""
+    test = store_columns(context, made(30, seed=1), name="checked")
+    evaluation = {"kind": "dataset", "dataset_id": "checked"}
+    model = run(context, dataset_id=store(context, made(60)), model=STUMP, evaluation=evaluation)
+    expected = {"kind": "dataset", "dataset_id": str(test.id), "data_sha256": test.sha256}
+    assert model.evaluation == expected
+    assert model.data_sha256 != test.sha256
+    delete_dataset(context.sessions, context.dataset_store, test.id)
+    with reading(context.sessions) as session:
+        assert TrainedModelService(session, context.artifact_store).get(model.id).evaluation == expected
+
+
+def test_the_file_of_a_model_does_not_depend_on_what_scores_it(context: ServiceContext) -> None:
+    request = {"dataset_id": store(context, made(60)), "model": STUMP}
+    test = {"kind": "dataset", "dataset_id": store(context, made(30, seed=1))}
+    kinds = [{"kind": "none"}, {"kind": "cross_validation", "folds": 2}, test]
+    models = [run(context, **request, evaluation=evaluation) for evaluation in kinds]
+    assert len({model.artifact_sha256 for model in models}) == 1
+    assert [(model.evaluation or {})["kind"] for model in models] == [evaluation["kind"] for evaluation in kinds]
 
 
 def test_means_and_deviations_are_those_of_the_folds(context: ServiceContext) -> None:

@@ -88,8 +88,8 @@ class TestGetModel:
         body = client.get(f"/models/{row.id}").json()
         assert set(body) == {
             "id", "name", "version", "description", "tags", "aliases", "is_default", "parent", "kind", "parameters",
-            "seed", "dataset_id", "data_sha256", "code_version", "created_at", "fit_seconds", "size_bytes", "metrics",
-            "schema", "noise", "fitted", "certificate",
+            "seed", "dataset_id", "data_sha256", "code_version", "created_at", "fit_seconds", "size_bytes",
+            "evaluation", "metrics", "schema", "noise", "fitted", "certificate",
         }  # fmt: skip
         assert body["schema"] == row.feature_schema
         assert body["fitted"] == {"lambda": 0.5}
@@ -105,6 +105,21 @@ class TestGetModel:
         row = make_trained_model(context, kind="rmboost", certificate=certificate)
         assert client.get(f"/models/{row.id}").json()["certificate"] == certificate
         assert client.get("/models").json()["items"][0]["certificate"] == certificate
+
+    @pytest.mark.parametrize(
+        "evaluation",
+        [
+            {"kind": "holdout", "test_fraction": 0.2, "stratify": True},
+            {"kind": "cross_validation", "folds": 5},
+            {"kind": "dataset", "dataset_id": str(uuid.UUID(int=1)), "data_sha256": "ab" * 32},
+            {"kind": "none"},
+            None,
+        ],
+    )
+    def test_an_evaluation(self, client, context, evaluation):
+        row = make_trained_model(context, evaluation=evaluation)
+        assert client.get(f"/models/{row.id}").json()["evaluation"] == evaluation
+        assert client.get("/models").json()["items"][0]["evaluation"] == evaluation
 
     @pytest.mark.parametrize("reference", ["credit-risk", "credit-risk:1"])
     def test_by_name(self, client, context, reference):
