@@ -34,12 +34,13 @@ class Comparison:
     models: list[ComparableModel]
     lineage: list[ComparedValue]
     parameters: list[ComparedValue]
+    evaluation: list[ComparedValue]
     metrics: list[ComparedValue]
     noise: list[ComparedValue]
 
 
 def compare_models(session: Session, store: ArtifactStore, references: Sequence[str]) -> Comparison:
-    """Return parameters, metrics, noise and lineage of the models side by side. Raises ModelNotFound."""
+    """Return what the models are compared by, side by side. Raises ModelNotFound."""
     service = TrainedModelService(session, store)
     ids = [service.identify(reference).id for reference in references]
     found = TrainedModelRepository(session).comparable(ids)
@@ -51,6 +52,7 @@ def compare_models(session: Session, store: ArtifactStore, references: Sequence[
         models=models,
         lineage=_compared([{name: _plain(getattr(model, name)) for name in _LINEAGE} for model in models]),
         parameters=_compared([_flat(model.parameters) for model in models]),
+        evaluation=_compared([_flat(model.evaluation or {}) for model in models]),
         metrics=_numbers(_compared([_flat(model.metrics) for model in models])),
         noise=_compared([_flat(model.noise) for model in models]),
     )

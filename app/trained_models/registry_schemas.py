@@ -145,5 +145,8 @@ class ModelComparison(BaseModel):
     models: list[ComparedModel]
     lineage: list[ComparedValueOut] = Field(description="kind, seed, data, version of the code, time and size")
     parameters: list[ComparedValueOut]
+    evaluation: list[ComparedValueOut] = Field(
+        description="which rows the metrics are about; metrics of different rows are not comparable"
+    )
     metrics: list[ComparedValueOut] = Field(description="metrics that are numbers")
     noise: list[ComparedValueOut]

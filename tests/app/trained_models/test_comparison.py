@@ -65,6 +65,18 @@ def test_a_long_matrix_is_shown_by_its_digest(client, pair):
     assert compared(client, "credit-risk:2,credit-risk:2", "noise")["correction.transition"] == ([digest] * 2, False)
 
 
+def test_evaluations(client, context, pair):
+    register(context, like(pair[0], evaluation={"kind": "holdout", "test_fraction": 0.2, "stratify": True}))
+    register(context, like(pair[0], evaluation={"kind": "cross_validation", "folds": 5}))
+    assert compared(client, "credit-risk:1,credit-risk:3,credit-risk:4", "evaluation") == {
+        "kind": ([None, "holdout", "cross_validation"], True),
+        "test_fraction": ([None, 0.2, None], True),
+        "stratify": ([None, True, None], True),
+        "folds": ([None, None, 5], True),
+    }
+    assert compared(client, "credit-risk:1,credit-risk:2", "evaluation") == {}
+
+
 def test_lineage(client, pair):
     lineage = compared(client, "credit-risk:1,credit-risk:2", "lineage")
     assert lineage["data_sha256"] == (["0" * 64] * 2, False)
