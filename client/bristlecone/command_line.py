@@ -196,6 +196,10 @@ def _accuracies(model: Model) -> tuple[str, str]:
     return given, f"{corrected['accuracy']:.3f} ± {corrected['standard_error']:.3f}"
 
 
+def _evaluation_kind(model: Model) -> str:
+    return str((model.evaluation or {}).get("kind", "unknown"))
+
+
 def _predict(client: Client, options: argparse.Namespace) -> int:
     output = "labels" if options.labels else "probabilities"
     lenient = {"on_missing": options.on_missing, "on_unknown": options.on_unknown}
@@ -255,8 +259,11 @@ def _sweep(client: Client, options: argparse.Namespace) -> int:
 
 def _models(client: Client, options: argparse.Namespace) -> int:
     models = client.models()
-    rows = [[f"{one.name}:{one.version}", one.raw["kind"], *_accuracies(one), one.id] for one in models]
-    _print_table(("model", "kind", "by given labels", "by true labels", "id"), rows)
+    rows = [
+        [f"{one.name}:{one.version}", one.raw["kind"], _evaluation_kind(one), *_accuracies(one), one.id]
+        for one in models
+    ]
+    _print_table(("model", "kind", "evaluation", "by given labels", "by true labels", "id"), rows)
     return 0
 
 

@@ -45,6 +45,15 @@ class ModelHandle:
         return metrics
 
     @property
+    def evaluation(self) -> dict[str, Any] | None:
+        """Return which rows `metrics` are about, such as `{"kind": "cross_validation", "folds": 5}`.
+
+        A test data set has its `dataset_id` and the `data_sha256` of its data. None for models of earlier versions.
+        """
+        evaluation: dict[str, Any] | None = self.raw.get("evaluation")
+        return evaluation
+
+    @property
     def choice(self) -> dict[str, Any] | None:
         """Return what `auto` chose and why: its `reason` in a sentence, the leaderboard and the estimate of the noise.
 

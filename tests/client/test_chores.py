@@ -42,9 +42,11 @@ def test_a_limit_is_the_number_of_items(
 
 
 def test_objects_stand_for_their_ids(client: Client, dataset: bristlecone.Dataset) -> None:
-    evaluation = {"kind": "dataset", "dataset_id": client.upload({"x": [1, 2] * 9, "y": ["p", "q"] * 9}, "y")}
+    test = client.upload({"x": [1, 2] * 9, "y": ["p", "q"] * 9}, "y")
+    evaluation = {"kind": "dataset", "dataset_id": test}
     training = client.upload({"x": [1, 2, 3] * 9, "y": ["p", "q", "q"] * 9}, "y")
     model = client.train(training, TREE, evaluation=evaluation).wait(300)
+    assert model.evaluation == evaluation | {"dataset_id": test.id, "data_sha256": test.raw["sha256"]}
     assert client.model(model).id == model.id
     assert client.dataset(dataset).id == dataset.id
     assert client.predict(model, {"x": [1, 2]})["label"] == ["p", "q"]

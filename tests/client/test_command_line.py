@@ -35,7 +35,8 @@ def test_from_a_file_to_predictions(service: RunningService, table: Path, tmp_pa
     scores, reason = trained.stdout.splitlines()
     assert re.fullmatch(r"cli:1  accuracy by given labels 0\.\d+, by true labels \(estimate\) 0\.\d+ ± 0\.\d+", scores)
     assert "of the given labels out of bag" in reason
-    assert "cli:1" in bristlecone(service, "models").stdout
+    (listed,) = [line for line in bristlecone(service, "models").stdout.splitlines() if line.startswith("cli:1 ")]
+    assert listed.split()[1:3] == ["auto", "holdout"]
     output = tmp_path / "predicted.csv"
     predicted = bristlecone(service, "predict", table, "--model", "cli", "--out", output)
     assert (predicted.returncode, predicted.stdout) == (0, ""), predicted.stderr
