@@ -4,6 +4,7 @@ The framework reports one error per member of a union. The errors of one field b
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -15,6 +16,8 @@ Item = Mapping[str, Any]
 
 #: Kinds of errors whose message was written in this project: the text of a ValueError.
 _OWN_SENTENCES = ("value_error", "assertion_error")
+_ENUMERATIONS = ("literal_error", "enum")
+_QUOTED = re.compile(r"'([^']*)'")
 _ANOTHER_KIND = "of another kind; the documentation of the route describes what it can be"
 
 
@@ -67,7 +70,20 @@ def _sentence(pointer: str, items: list[Item]) -> str:
         if item["type"] in _WHOLE_SENTENCES:
             return _WHOLE_SENTENCES[item["type"]](name, item)
     rules = dict.fromkeys(_rule(item) for item in items)
-    return f"{name or 'the body'} is {_shown(items[0].get('input'))}; it must be {', or '.join(rules)}"
+    value = items[0].get("input")
+    return f"{name or 'the body'} is {_shown(value)}{_must_be(value, map(_choices, items))} {', or '.join(rules)}"
+
+
+def _choices(item: Item) -> str:
+    """Return the texts that the value can be, in quotes, or nothing if it has other rules."""
+    return str(item["ctx"]["expected"]) if item["type"] in _ENUMERATIONS else ""
+
+
+def _must_be(value: Any, choices: Iterable[str]) -> str:
+    """Return what stands between a value and its rule: the text in quotes in `choices` that is like it, if one is."""
+    known = [text for listed in choices for text in _QUOTED.findall(listed)]
+    near = nearest(value, known) if isinstance(value, str) else ""
+    return f"{near} It must be" if near else "; it must be"
 
 
 def _field_name(pointer: str) -> str:
@@ -88,7 +104,8 @@ def _unknown_kind(name: str, item: Item) -> str:
     kind, value = _discriminator(item), item.get("input")
     # In the context of the error, the tag is text: null is 'None'.
     tag = value.get(kind) if isinstance(value, dict) else item["ctx"]["tag"]
-    return f"{kind} is {_shown(tag)}; it must be one of {item['ctx']['expected_tags']}"
+    known = item["ctx"]["expected_tags"]
+    return f"{kind} is {_shown(tag)}{_must_be(tag, [known])} one of {known}"
 
 
 def _no_kind(name: str, item: Item) -> str:
@@ -141,8 +158,8 @@ def _rule(item: Item) -> str:
             noun = "an object"
         unit = ("character" if noun == "text" else "entry") if context[key] == 1 else _UNITS[noun]
         return f"{noun} with {phrase} {context[key]} {unit}"
-    if item["type"] in ("literal_error", "enum"):
-        return str(context["expected"])
+    if item["type"] in _ENUMERATIONS:
+        return _choices(item)
     return _RULES.get(item["type"], _ANOTHER_KIND)
 
 

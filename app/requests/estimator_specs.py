@@ -85,7 +85,9 @@ def _model_spec(kind: str) -> type[EstimatorSpec]:
 if TYPE_CHECKING:
     LossSpec = BaseModel
     ModelSpec = EstimatorSpec
+    EstimatorKind = str
 else:
+    EstimatorKind = Literal[*ESTIMATORS]
     _Loss = union_by_kind([_loss_spec(kind, loss) for kind, loss in LOSSES.items()])
     LossSpec = Annotated[
         _Loss,
@@ -93,6 +95,4 @@ else:
         AfterValidator(_checked),
     ]
     _Model = union_by_kind([_model_spec(kind) for kind in ESTIMATORS])
-    ModelSpec = Annotated[
-        _Model, BeforeValidator(_model_as_object, json_schema_input_type=_Model | Literal[*ESTIMATORS])
-    ]
+    ModelSpec = Annotated[_Model, BeforeValidator(_model_as_object, json_schema_input_type=_Model | EstimatorKind)]

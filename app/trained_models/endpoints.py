@@ -16,6 +16,7 @@ from app.http.error_handlers import responses
 from app.http.json_body import JSON_ERRORS, json_body, json_request_body
 from app.http.large_answers import LARGE_ANSWER_ERRORS, Answer
 from app.http.pagination import FilterText, NameContains, Page, PageParameters
+from app.requests.estimator_specs import EstimatorKind
 from app.storage.database import reading
 from app.storage.pages import InvalidCursor, UnknownSort
 from app.trained_models import service
@@ -54,7 +55,7 @@ def list_models(
     page: PageParameters,
     dataset_id: DatasetFilter,
     name: Annotated[FilterText | None, Query()] = None,
-    kind: Annotated[FilterText | None, Query(examples=["forest"])] = None,
+    kind: Annotated[EstimatorKind | None, Query(examples=["forest"])] = None,
     name_contains: NameContains = None,
 ) -> Page[TrainedModelItem]:
     with reading(context.sessions) as session:

@@ -134,6 +134,11 @@ def test_fields_of_an_upload(client: TestClient) -> None:
         ({"model": {"kind": None}}, "/model", "kind is null; it must be one of 'tree', 'forest', "),
         ({"model": {"n_fits": 3}}, "/model", "kind is missing in model; add it: one of 'adaboost', "),
         ({"model": {"kind": "stump"}}, "/model", "kind is 'stump'; it must be one of 'tree', 'forest', "),
+        (
+            {"model": "Forest"},
+            "/model",
+            "kind is 'Forest'; did you mean 'forest'? It must be one of 'tree', 'forest', ",
+        ),
         ({"model": "stump"}, "/model", "kind is 'stump'; it must be one of 'tree', 'forest', "),
         (
             {"model": {"kind": "tree", "loss": 3}},

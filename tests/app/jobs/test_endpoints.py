@@ -54,11 +54,22 @@ class TestListJobs:
             ("limit=0", "invalid_request"),
             ("limit=201", "invalid_request"),
             ("state=lost", "invalid_request"),
+            ("kind=training", "invalid_request"),
         ],
     )
     def test_refuses(self, client: TestClient, query: str, code: str) -> None:
         response = client.get(f"/jobs?{query}")
         assert (response.status_code, response.json()["code"]) == (422, code)
+
+    @pytest.mark.parametrize(
+        ("query", "sentence"),
+        [
+            ("state=running,", "state is 'running,'; did you mean 'running'? It must be 'queued', 'running', "),
+            ("kind=sweeps", "kind is 'sweeps'; did you mean 'sweep'? It must be 'train', 'audit', 'sweep', "),
+        ],
+    )
+    def test_names_the_known_state_or_kind_that_is_meant(self, client: TestClient, query: str, sentence: str) -> None:
+        assert client.get(f"/jobs?{query}").json()["errors"][0]["detail"].startswith(sentence)
 
 
 class TestGetJob:

@@ -19,6 +19,12 @@ class TestListModels:
         models_of_data_set = client.get("/models", params={"dataset_id": str(made[1].dataset_id)}).json()["items"]
         assert [item["name"] for item in models_of_data_set] == ["b"]
 
+    def test_an_unknown_kind_is_refused(self, client):
+        refused = client.get("/models?kind=foret")
+        assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "query/kind")
+        detail = refused.json()["errors"][0]["detail"]
+        assert detail.startswith("kind is 'foret'; did you mean 'forest'? It must be 'tree', 'forest', ")
+
     @pytest.mark.parametrize(("sort", "expected"), [("", "abc"), ("-", "cba")])
     def test_by_a_metric_page_by_page_with_models_without_it_last(self, client, context, sort, expected):
         values = {"a": 0.1, "b": 0.7500000000000001, "c": 1, "d": None}
