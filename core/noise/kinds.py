@@ -88,16 +88,21 @@ class OneSidedNoise(TransitionNoise):
     ]
     rate: Annotated[
         Rate,
-        Help(
-            "Probability that a label of this class is replaced. It must be below (K - 1) / K, where K is the number "
-            "of classes."
-        ),
+        Help("Probability that a label of this class is replaced."),
     ]
 
     def transition_matrix(self, classes: Classes) -> TransitionMatrix:
-        code = _class_code(self.noisy_class, classes.tolist())
+        """Return the matrix, which can be inverted at every rate below 1: its determinant is 1 - rate."""
+        code, n_others = _class_code(self.noisy_class, classes.tolist()), len(classes) - 1
+        if n_others == 0 and self.rate > 0:
+            raise InvalidNoise(
+                f"rate of noise 'one_sided' is {self.rate!r}, and the labels have one class, so that none can replace "
+                "it; use labels of at least two classes, or a rate of 0.",
+                "rate",
+            )
         rows = np.eye(len(classes))
-        rows[code] = TransitionMatrix.uniform(self.rate, classes).rows[code]
+        rows[code] = self.rate / max(n_others, 1)
+        rows[code, code] = 1.0 - self.rate
         return TransitionMatrix.from_rows(rows, classes)
 
 

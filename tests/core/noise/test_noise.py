@@ -76,6 +76,14 @@ def test_matrix_matches_the_requested_noise():
     np.testing.assert_allclose(one.rows, [[1, 0, 0], [0.2, 0.6, 0.2], [0, 0, 1]])
 
 
+def test_one_sided_noise_takes_every_rate_below_1():
+    y = np.array(["a", "b"] * 500)
+    noisy = core.inject_noise(y, {"kind": "one_sided", "class": "b", "rate": 0.9}, random_state=0)
+    np.testing.assert_allclose(noisy.transition.rows, [[1, 0], [0.9, 0.1]])
+    assert noisy.flipped[y == "b"].mean() == pytest.approx(0.9, abs=0.05)
+    assert not noisy.flipped[y == "a"].any()
+
+
 def test_pairwise_and_pushed_forward_matrices_match_the_reference():
     vectors = reference("noise.json")
     for case in vectors["binary"]:
@@ -178,7 +186,7 @@ def test_matrix_with_class_names_may_order_its_classes_freely():
         {"kind": "pairwise", "rates": ["a", "b"]},
         {"kind": "one_sided", "class": 2, "rate": 0.1},
         {"kind": "one_sided", "class": True, "rate": 0.1},
-        {"kind": "one_sided", "class": 1, "rate": 0.5},
+        {"kind": "one_sided", "class": 1, "rate": 1.0},
         {"kind": "one_sided", "rate": 0.1},
         {"kind": "matrix", "transition": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]},
         {"kind": "matrix", "transition": [[0.9, 0.1]]},
@@ -206,6 +214,7 @@ def test_invalid_noise_is_refused(spec):
         ({"kind": "uniform", "rate": 0.7}, "abc", "rate", "below 0.666667"),
         ({"kind": "one_sided", "class": "d", "rate": 0.1}, "abc", "class", "'d'; the classes are 'a', 'b', 'c'"),
         ({"kind": "matrix", "transition": np.eye(2)}, "abc", "transition", "2 x 2 .* 3 classes"),
+        ({"kind": "one_sided", "class": "a", "rate": 0.1}, "a", "rate", "0.1, and the labels have one class"),
         ({"kind": "class_conditional"}, "ab", "kind", "have 2.*pairwise"),
         ({"kind": "adversarial", "rate": 0.5}, "ab", "rate", "below 0.5"),
         ({"kind": "adversarial", "rate": 0.1}, "a", "kind", "one class"),
