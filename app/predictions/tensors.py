@@ -15,12 +15,16 @@ from core.service_api import winning_classes
 LABEL, PROBABILITIES = "label", "probabilities"
 OUTPUTS = (LABEL, PROBABILITIES)
 
-_INTEGERS = {f"{sign}INT{bits}": (int,) for sign in ("", "U") for bits in (8, 16, 32, 64)}
+#: Least and greatest value of the types of integers.
+_RANGES = {
+    **{f"INT{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
+    **{f"UINT{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},
+}
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "BOOL": (bool,),
     "BYTES": (str,),
     **dict.fromkeys(("FP16", "FP32", "FP64"), (int, float)),
-    **_INTEGERS,
+    **dict.fromkeys(_RANGES, (int,)),
 }
 _KEYS = {"name", "shape", "datatype", "data", "parameters"}
 _VALUES_PER_PIECE = 8_192
@@ -91,11 +95,26 @@ def _cells(tensor: Mapping[str, Any], i: int, faults: Faults) -> list[Any]:
         faults.add(Invalid, pointer("inputs", i, "shape"), detail)
     if data and all(isinstance(cell, list) and len(cell) == 1 for cell in data):
         data = [cell[0] for cell in data]
-    if not set(map(type, data)) <= {*_TYPES[tensor["datatype"]], type(None)}:
-        row = next(row for row, cell in enumerate(data) if type(cell) not in (*_TYPES[tensor["datatype"]], type(None)))
-        detail = f"{shown(data[row])} is not of the datatype {tensor['datatype']}; null stands for a missing value"
+    if (fault := _value_fault(data, tensor["datatype"])) is not None:
+        row, detail = fault
         faults.add(Invalid, pointer("inputs", i, "data", row), detail)
     return list(data)
+
+
+def _value_fault(data: Sequence[Any], datatype: str) -> tuple[int, str] | None:
+    """Return the row and the description of the first value that the datatype does not have, or None."""
+    types = (*_TYPES[datatype], type(None))
+    if not set(map(type, data)) <= {*types}:
+        row = next(row for row, cell in enumerate(data) if type(cell) not in types)
+        return row, f"{shown(data[row])} is not of the datatype {datatype}; null stands for a missing value"
+    if datatype not in _RANGES:
+        return None
+    least, most = _RANGES[datatype]
+    outside = (row for row, cell in enumerate(data) if cell is not None and not least <= cell <= most)
+    if (first := next(outside, None)) is None:
+        return None
+    rule = f"{datatype} holds integers from {least} to {most}; declare a datatype that has the value, such as FP64"
+    return first, f"{shown(data[first])} is out of range; {rule}"
 
 
 def _common_length(columns: Mapping[str, list[Any]], positions: Mapping[str, int], faults: Faults) -> int:

@@ -67,6 +67,15 @@ def test_outputs_and_parameters(client):
 
 
 @pytest.mark.parametrize(
+    ("datatype", "values"),
+    [("INT8", [-128, 127, None]), ("UINT32", [0, 2**32 - 1, None]), ("UINT64", [0, 2**64 - 1, None])],
+)
+def test_integers_in_the_range_of_their_datatype(client, datatype, values):
+    inputs = [{**AGE, "datatype": datatype, "data": values}, JOB]
+    assert client.post(f"{MODEL}/infer", json={"inputs": inputs}).status_code == 200
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"inputs": []}, "the tensors have no rows"),
@@ -74,6 +83,12 @@ def test_outputs_and_parameters(client):
         ({"inputs": [AGE, AGE]}, "'age' occurs twice"),
         ({"inputs": [{**AGE, "shape": [2]}]}, "At /inputs/0/shape: shape is [2] and data has 3 entries"),
         ({"inputs": [{**AGE, "datatype": "INT64"}]}, "At /inputs/0/data/2: 7.5 is not of the datatype INT64"),
+        (
+            {"inputs": [{**AGE, "datatype": "INT8", "data": [41, None, 128]}]},
+            "At /inputs/0/data/2: 128 is out of range; INT8 holds integers from -128 to 127; declare a datatype that ",
+        ),
+        ({"inputs": [{**AGE, "datatype": "UINT16", "data": [-1, 0, 65_535]}]}, "data/0: -1 is out of range; UINT16"),
+        ({"inputs": [{**AGE, "datatype": "INT64", "data": [0, 2**63, 0]}]}, "data/1: 9223372036854775808 is out of"),
         ({"inputs": [{**AGE, "datatype": []}]}, "datatype is an array; it must be one of BOOL"),
         ({"inputs": [{**AGE, "datatype": {"a": 1}}]}, "it must be one of BOOL"),
         ({"inputs": [{**AGE, "datatype": "FLOAT"}]}, "datatype is 'FLOAT'; it must be one of BOOL, BYTES"),
