@@ -13,6 +13,9 @@ from app.predictions.errors import DuplicateName, Faults, NoRows, RaggedColumns,
 #: Names in a query string that are not features.
 RESERVED = ("model", "on_unknown", "on_missing", "extra", "output")
 
+#: Path to the rows in the body of a request that names them.
+IN_ROWS = ("rows",)
+
 _ESCAPED = re.compile(rf"x\.((?:x\.)*(?:{'|'.join(RESERVED)}))")
 
 
@@ -90,29 +93,37 @@ def query_key(name: str) -> str:
     return f"x.{name}" if name in RESERVED or _ESCAPED.fullmatch(name) else name
 
 
-def from_rows(rows: Sequence[Any], known: Sequence[str], faults: Faults, first: int = 0) -> Table:
-    """Return the rows that a JSON list of objects holds. first: number of the first of them in the request."""
+def from_rows(
+    rows: Sequence[Any], known: Sequence[str], faults: Faults, first: int = 0, within: tuple[str, ...] = IN_ROWS
+) -> Table:
+    """Return the rows that a JSON list of objects holds.
+
+    first: number of the first of them in the request. within: path to the list in the body, `()` if it is the body.
+    """
     if not rows:
-        faults.add(NoRows, "/rows", "the list has no rows; give at least one row")
+        faults.add(NoRows, pointer(*within) or "/", "the list has no rows; give at least one row")
     for i, row in enumerate(rows, first):
         if not isinstance(row, dict):
             detail = f"{shown(row)} is not a row; write an object such as {{feature: value}}"
-            faults.add(Invalid, pointer("rows", i), detail)
+            faults.add(Invalid, pointer(*within, i), detail)
             if faults.full:
                 break
     faults.raise_if_any()
     columns = {name: [row.get(name, ABSENT) for row in rows] for name in known}
-    return Table(len(rows), columns, _unknown_in_rows(rows, frozenset(known), first), _in_rows(first))
+    unknown = _unknown_in_rows(rows, frozenset(known), first, within)
+    return Table(len(rows), columns, unknown, _in_rows(first, within))
 
 
-def _unknown_in_rows(rows: Sequence[dict[str, Any]], known: frozenset[str], first: int) -> Iterable[tuple[str, str]]:
+def _unknown_in_rows(
+    rows: Sequence[dict[str, Any]], known: frozenset[str], first: int, within: tuple[str, ...]
+) -> Iterable[tuple[str, str]]:
     for i, row in enumerate(rows, first):
         if not row.keys() <= known:
-            yield from ((pointer("rows", i, name), name) for name in row if name not in known)
+            yield from ((pointer(*within, i, name), name) for name in row if name not in known)
 
 
-def _in_rows(first: int) -> Callable[[str, int | None], str]:
-    return lambda name, row: pointer("rows", name) if row is None else pointer("rows", first + row, name)
+def _in_rows(first: int, within: tuple[str, ...]) -> Callable[[str, int | None], str]:
+    return lambda name, row: pointer(*within, name) if row is None else pointer(*within, first + row, name)
 
 
 def from_columns(columns: dict[str, Any], known: frozenset[str], faults: Faults) -> Table:

@@ -15,7 +15,7 @@ from app.predictions.batch_reader import BatchReader
 from app.predictions.body import received, with_parameters
 from app.predictions.encoded_rows import RowsInMemory
 from app.predictions.errors import DuplicateName, Faults
-from app.predictions.forms import Table, from_columns, from_rows
+from app.predictions.forms import IN_ROWS, Table, from_columns, from_rows
 from app.predictions.row_sources import RowSources
 from app.predictions.schemas import PredictRequest
 from app.predictions.service import PredictionService, ServedModel
@@ -56,11 +56,12 @@ class Intake:
         served = self._predictions.open(requested.model)
         served.cost(requested.n_rows, self._settings.limits)
         faults = Faults()
-        table = _table(requested, served, faults)
+        table = _table(requested, served, faults, () if isinstance(document, list) else IN_ROWS)
         return Batch(served, requested, RowsInMemory(served.encoder.matrix(table, requested.leniency, faults)))
 
 
-def _table(requested: PredictRequest, served: ServedModel, faults: Faults) -> Table:
+def _table(requested: PredictRequest, served: ServedModel, faults: Faults, within: tuple[str, ...]) -> Table:
+    """Return the rows of a request. within: path to the list of rows in the body."""
     if requested.columns is not None:
         return from_columns(requested.columns, served.encoder.known, faults)
-    return from_rows(requested.rows or [], served.encoder.names, faults)
+    return from_rows(requested.rows or [], served.encoder.names, faults, within=within)

@@ -15,7 +15,7 @@ from app.datasets.opening import open_table
 from app.datasets.options import ReadingOptions
 from app.predictions.coercion import FeatureEncoder
 from app.predictions.errors import Faults
-from app.predictions.forms import Table, from_batch, from_columns, from_rows
+from app.predictions.forms import IN_ROWS, Table, from_batch, from_columns, from_rows
 from app.predictions.tensors import from_tensors
 from app.settings import Limits
 
@@ -28,17 +28,21 @@ def tables_of_document(document: Mapping[str, Any] | list[Any], encoder: Feature
     document: an array is the rows alone.
     """
     if isinstance(document, list):
-        document = {"rows": document}
+        yield from _tables_of_rows(document, encoder, within=())
+        return
     if document.get("inputs") is not None:
         yield from_tensors(document["inputs"], encoder.known)
         return
     if document.get("columns") is not None:
         yield from_columns(document["columns"], encoder.known, Faults())
         return
-    rows = document["rows"]
+    yield from _tables_of_rows(document["rows"], encoder, IN_ROWS)
+
+
+def _tables_of_rows(rows: list[Any], encoder: FeatureEncoder, within: tuple[str, ...]) -> Iterator[Table]:
     most_rows = max(1, _CELLS_OF_LINES // max(1, len(encoder.names)))
     for start in range(0, max(1, len(rows)), most_rows):
-        yield from_rows(rows[start : start + most_rows], encoder.names, Faults(), start)
+        yield from_rows(rows[start : start + most_rows], encoder.names, Faults(), start, within)
 
 
 def tables_of_file(

@@ -134,10 +134,14 @@ def test_an_array_alone_is_the_rows(client, blanks):
     expected = client.post("/predict", json={"model": "credit-risk", "rows": rows, "on_missing": "missing"}).json()
     body = json.dumps(rows).encode() + blanks
     assert post(client, JSON, body, on_missing="missing").json() == expected
-    assert refused(post(client, JSON, b'[{"age": "x"}]' + blanks, on_missing="missing"))[1:] == (
-        "not_a_number",
-        ["/rows/0/age"],
-    )
+    for content, expected in (
+        (b'[{"age": "x"}]', ("not_a_number", ["/0/age"])),
+        (b'[{"age": 1}, {"age": 1, "wage": 2}]', ("unknown_feature", ["/1/wage"])),
+        (b'[{"age": 1, "age": 2}]', ("duplicate_feature", ["/0/age"])),
+        (b"[[41]]", ("invalid_request", ["/0"])),
+        (b"[]", ("nothing_to_predict", ["/"])),
+    ):
+        assert refused(post(client, JSON, content + blanks, on_missing="missing"))[1:] == expected
     assert refused(client.post("/predict", content=body, headers={"Content-Type": JSON})) == (
         422,
         "invalid_request",
