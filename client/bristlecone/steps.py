@@ -1,9 +1,12 @@
 """Methods of both clients, as steps of calls."""
 
 import contextlib
+import inspect
 import io
+import itertools
 import json
 import time
+import traceback
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +27,7 @@ ModelSpec = Spec | str
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 #: Seconds of one long poll; the bar is drawn anew after each.
 _POLL_SECONDS = 1
+_PACKAGE = Path(__file__).parent
 _ENCODINGS = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -98,8 +102,16 @@ def _dataset_id(data: Any, target: str | None, name: str | None) -> Steps[str]:
     dataset = yield from upload(data, target, name, {})
     for warning in dataset.warnings:
         if warning["code"] != "known_content":
-            warnings.warn(warning["detail"], DataWarning, stacklevel=2)
+            _warn(warning["detail"])
     return dataset.id
+
+
+def _warn(detail: str) -> None:
+    """Show a `DataWarning` at the line that called this package."""
+    # `skip_file_prefixes` of the standard library needs Python 3.12.
+    frames = (frame.f_code.co_filename for frame, _ in traceback.walk_stack(inspect.currentframe()))
+    n_inside = sum(1 for _ in itertools.takewhile(lambda file: Path(file).parent == _PACKAGE, frames))
+    warnings.warn(detail, DataWarning, stacklevel=n_inside + 1)
 
 
 def wait(job_id: str, progress: Progress, timeout_seconds: float | None) -> Steps[dict[str, Any]]:

@@ -130,10 +130,22 @@ def test_audits_are_found_by_id(client: Client, service: RunningService, dataset
     assert asyncio.run(session()).noise_rate == report.noise_rate
 
 
-def test_warnings_about_a_table_that_is_trained_on_are_shown(client: Client) -> None:
+def test_warnings_about_a_table_that_is_trained_on_are_shown_at_the_line_of_the_caller(
+    client: Client, service: RunningService
+) -> None:
     table = {"x": [1.0, 2.0, 3.0, 4.0] * 20, "constant": [1] * 80, "y": ["p", "q", "q", "p"] * 20}
-    with pytest.warns(DataWarning, match="column 'constant' is left out, because all values are equal"):
+    message = "column 'constant' is left out, because all values are equal"
+    with pytest.warns(DataWarning, match=message) as shown:
         client.train(table, TREE, target="y").wait(300)
+    assert {warning.filename for warning in shown} == {__file__}
+
+    async def session() -> None:
+        async with AsyncClient(service.url) as asynchronous:
+            await (await asynchronous.train(table, TREE, target="y")).wait(300)
+
+    with pytest.warns(DataWarning, match=message) as shown:
+        asyncio.run(session())
+    assert {warning.filename for warning in shown} == {__file__}
 
 
 def answered(call: calls.Call) -> calls.Steps[calls.Answer]:
