@@ -7,6 +7,7 @@ blocking client sends each call and waits, the asynchronous one awaits it.
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import quote
 
@@ -78,7 +79,11 @@ def item_path(path: str, thing: Any) -> str:
 def pages(path: str, limit: int | None = None, *, key: str = "items", **query: Any) -> Steps[list[dict[str, Any]]]:
     """Collect the first `limit` items of a list, or all of them, from as many pages as that takes. A page has them
     under `key`.
+
+    Raises ValueError for a limit that is not a number of items.
     """
+    if limit is not None and (not isinstance(limit, Integral) or isinstance(limit, bool) or limit < 1):
+        raise ValueError(f"limit is {limit!r:.100}; it must be an integer of at least 1, or None for all")
     items: list[dict[str, Any]] = []
     cursor = None
     while True:

@@ -11,7 +11,7 @@ def export_text(
     *,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
-    max_depth: int = 10,
+    max_depth: int | None = 10,
     spacing: int = 3,
     decimals: int = 2,
     show_weights: bool = False,
@@ -20,13 +20,14 @@ def export_text(
 
     feature_names: (feature,), by default the column names of the fit, or `feature_0` and so on.
     class_names: (class,) in the order of `classes_`, by default the labels.
-    max_depth: deeper branches are truncated. spacing: width of the indentation. decimals: digits of thresholds and
-        weights. show_weights: whether leaves show the weight of each class.
+    max_depth: deeper branches are truncated; None: no limit. spacing: width of the indentation. decimals: digits of
+        thresholds and weights. show_weights: whether leaves show the weight of each class.
 
     Raises InvalidParameter for other estimators and for numbers that are not whole or negative, and InvalidInput for a
     wrong number of names.
     """
-    for name, number in (("max_depth", max_depth), ("spacing", spacing), ("decimals", decimals)):
+    check_whole_number("max_depth", max_depth, or_none="no limit")
+    for name, number in (("spacing", spacing), ("decimals", decimals)):
         check_whole_number(name, number)
     text = TreeText(checked_tree(decision_tree), feature_names, class_names, decimals)
     writer = _Writer(text, max_depth, spacing, decimals, show_weights)
@@ -34,7 +35,7 @@ def export_text(
 
 
 class _Writer:
-    def __init__(self, text: TreeText, max_depth: int, spacing: int, decimals: int, show_weights: bool) -> None:
+    def __init__(self, text: TreeText, max_depth: int | None, spacing: int, decimals: int, show_weights: bool) -> None:
         self._text = text
         self._max_depth = max_depth
         self._spacing = spacing
@@ -47,7 +48,7 @@ class _Writer:
         if self._text.is_leaf(node):
             yield f"{margin} {self._leaf(node)}"
             return
-        if depth > self._max_depth:
+        if self._max_depth is not None and depth > self._max_depth:
             yield f"{margin} truncated branch of depth {self._text.depth_below(node) + 1}"
             return
         conditions = self._text.split(node)

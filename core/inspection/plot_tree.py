@@ -45,12 +45,12 @@ def plot_tree(
 ) -> list[Any]:
     """Draw a fitted TreeClassifier, with the arguments of scikit-learn's `plot_tree`, and return the annotations.
 
-    max_depth: deeper branches are drawn as one box. feature_names: (feature,), by default the column names of the fit.
-    class_names: True for the labels, or (class,) names; None shows no classes. label: which boxes name their numbers.
-    filled: whether boxes have the color of their class. impurity: whether to show the impurity under the loss.
-    node_ids: whether to show node numbers. proportion: whether to show shares instead of numbers of rows.
-    rounded: whether boxes have round corners. precision: digits of numbers. ax: axes to draw on, by default the current
-        ones. fontsize: by default as large as fits.
+    max_depth: deeper branches are drawn as one box; None: no limit. feature_names: (feature,), by default the column
+        names of the fit. class_names: True for the labels, or (class,) names; None shows no classes. label: which boxes
+        name their numbers. filled: whether boxes have the color of their class. impurity: whether to show the impurity
+        under the loss. node_ids: whether to show node numbers. proportion: whether to show shares instead of numbers of
+        rows. rounded: whether boxes have round corners. precision: digits of numbers. ax: axes to draw on, by default
+        the current ones. fontsize: by default as large as fits.
 
     Raises ImportError without matplotlib, and the errors of `export_text`.
     """
@@ -71,8 +71,7 @@ def plot_tree(
 
 
 def _check_arguments(max_depth: Any, precision: Any, label: Any) -> None:
-    if max_depth is not None:
-        check_whole_number("max_depth", max_depth)
+    check_whole_number("max_depth", max_depth, or_none="no limit")
     check_whole_number("precision", precision)
     if label not in _LABELED:
         raise InvalidParameter(f"label is {label!r:.100}; it must be one of {', '.join(map(repr, _LABELED))}.")

@@ -114,10 +114,16 @@ def checked_tree(decision_tree: Any) -> TreeClassifier:
     return decision_tree
 
 
-def check_whole_number(name: str, value: Any) -> None:
-    """Raise InvalidParameter unless the argument `name` is a whole number of at least 0."""
+def check_whole_number(name: str, value: Any, *, or_none: str = "") -> None:
+    """Raise InvalidParameter unless the argument `name` is a whole number of at least 0.
+
+    or_none: what None means, if it is allowed.
+    """
+    if value is None and or_none:
+        return
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
-        raise InvalidParameter(f"{name} is {value!r:.100}; it must be a whole number of at least 0.")
+        way_out = f", or None ({or_none})" if or_none else ""
+        raise InvalidParameter(f"{name} is {value!r:.100}; it must be a whole number of at least 0{way_out}.")
 
 
 def _names_of_features(classifier: TreeClassifier, names: Sequence[str] | None) -> list[str]:

@@ -119,6 +119,13 @@ def test_a_sweep_that_failed_has_a_report(client: Client, dataset: bristlecone.D
     assert 0.5 < finished["mean"] <= 1
 
 
+@pytest.mark.parametrize("limit", ["5", 2.5, True, 0, -1])
+def test_limits_that_are_no_number_of_items_are_refused(client: Client, limit: Any) -> None:
+    for items in (client.jobs, client.models, client.datasets):
+        with pytest.raises(ValueError, match=f"limit is {limit!r}; it must be an integer of at least 1, or None"):
+            items(limit=limit)
+
+
 def test_audits_are_found_by_id(client: Client, service: RunningService, dataset: bristlecone.Dataset) -> None:
     report = client.audit(dataset, model=TREE, folds=3).wait(300)
     assert client.audit_report(report.id).issues == report.issues

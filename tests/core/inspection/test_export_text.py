@@ -162,6 +162,17 @@ def test_a_wrong_number_of_names_is_refused(names):
         core.export_text(_fitted()[0], **{names: ["one", "two"]})
 
 
+def test_none_and_not_infinity_stands_for_no_limit_of_the_depth():
+    X = np.arange(1000.0)[:, np.newaxis]
+    deep = core.TreeClassifier().fit(X, np.random.default_rng(0).integers(0, 2, len(X)))
+    assert "truncated branch" in core.export_text(deep)
+    whole = core.export_text(deep, max_depth=None)
+    assert "truncated branch" not in whole
+    assert whole.count("class: ") == deep.tree_.n_leaves
+    with pytest.raises(core.InvalidParameter, match=r"max_depth is inf; it must be .* or None \(no limit\)"):
+        core.export_text(deep, max_depth=np.inf)
+
+
 @pytest.mark.parametrize("invalid", [{"max_depth": "3"}, {"spacing": -1}, {"decimals": True}], ids=str)
 def test_numbers_that_are_not_whole_are_refused(invalid):
     with pytest.raises(core.InvalidParameter, match=f"{next(iter(invalid))}.*whole number"):

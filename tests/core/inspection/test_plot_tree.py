@@ -60,6 +60,11 @@ def test_invalid_arguments_are_refused(tree, invalid):
         core.plot_tree(tree, **invalid)
 
 
+def test_an_infinite_depth_is_refused_in_favor_of_none(tree):
+    with pytest.raises(core.InvalidParameter, match=r"max_depth is inf; it must be .* or None \(no limit\)"):
+        core.plot_tree(tree, max_depth=np.inf)
+
+
 def test_filled_boxes_have_the_color_of_their_class(axes, tree):
     colors = [box.get_bbox_patch().get_facecolor() for box in core.plot_tree(tree, ax=axes, filled=True)]
     leaves = np.flatnonzero(tree.tree_.children_left < 0)
