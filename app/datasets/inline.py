@@ -1,6 +1,7 @@
 """Inline data: columns of JSON values are written to a file and then processed like an upload."""
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from app.datasets.errors import InfiniteValue, MixedColumn, NotUtf8, UnequalColumns, column_pointer
 from app.datasets.formats import PlainFile
+from app.errors import InvalidJson
 
 #: Format in which inline data arrived.
 INLINE_FORMAT = "JSON"
@@ -22,7 +24,8 @@ def write_columns(path: Path, columns: Mapping[str, list[Any]]) -> PlainFile:
     Raises:
         UnequalColumns: not all columns have the same number of values.
         MixedColumn: a column mixes numbers, booleans and text, or contains something else.
-        InfiniteValue: a whole number is too large for a 64-bit float.
+        InvalidJson: a value is NaN.
+        InfiniteValue: a number is infinite, or a whole number is too large for a 64-bit float.
         NotUtf8: a name or a text contains a lone surrogate.
     """
     _check_lengths(columns)
@@ -48,6 +51,7 @@ def _check_lengths(columns: Mapping[str, list[Any]]) -> None:
 
 
 def _array(name: str, values: list[Any]) -> pa.Array:
+    _require_finite(name, values)
     kinds = {_KINDS.get(type(value), "an array or object") for value in values if value is not None}
     if len(kinds) > 1 or "an array or object" in kinds:
         contents = " and ".join(sorted(kinds))
@@ -59,6 +63,21 @@ def _array(name: str, values: list[Any]) -> pa.Array:
     if kinds == {"text"}:
         _require_encodable(name, values)
     return pa.array(values, {"boolean": pa.bool_(), "text": pa.string()}.get(next(iter(kinds), ""), pa.float64()))
+
+
+def _require_finite(name: str, values: list[Any]) -> None:
+    """Raise InvalidJson or InfiniteValue for the first value that is not finite.
+
+    The parser takes NaN and Infinity, which JSON does not have. Uploads of JSON and predictions refuse them as well.
+    """
+    for row, value in enumerate(values):
+        if isinstance(value, float) and not math.isfinite(value):
+            place = f"{column_pointer('file', name)}/{row}"
+            shown = f"row {row} of column {name!r:.100} is"
+            if math.isnan(value):
+                raise InvalidJson.at(place, f"{shown} NaN, which is not JSON; write null if the value is missing")
+            rule = "numbers must be finite; write another number, or null if the value is missing"
+            raise InfiniteValue.at(place, f"{shown} infinite; {rule}")
 
 
 def _require_encodable(name: str, texts: Iterable[str | None]) -> None:

@@ -14,7 +14,7 @@ from app.datasets.errors import (
     UnequalColumns,
     UnknownTarget,
 )
-from app.errors import Invalid
+from app.errors import Invalid, InvalidJson
 from tests.factories import store_columns
 
 
@@ -70,6 +70,9 @@ def test_the_same_columns_are_the_same_data_set(stored):
         ({"x": [1, 2], "z": [0, 1]}, UnknownTarget, "/data/target"),
         ({"x": [1, 2], "y": [0, 0]}, SingleClass, "/data/target"),
         ({"x": [1, 2], "y": [None, None]}, MissingLabel, "/data/target"),
+        ({"x": [1.5, float("nan")], "y": [0, 1]}, InvalidJson, "/data/columns/x/1"),
+        ({"x": ["u", float("nan")], "y": [0, 1]}, InvalidJson, "/data/columns/x/1"),
+        ({"x": [1, 2], "y": [float("-inf"), 1]}, InfiniteValue, "/data/columns/y/0"),
         ({"x": [10**400, None], "y": [0, 1]}, InfiniteValue, "/data/columns/x"),
         ({"x": [1, 2], "y": [0, -(10**400)]}, InfiniteValue, "/data/columns/y"),
         ({"\ud800": [1, 2], "y": [0, 1]}, NotUtf8, "/data/columns/\\ud800"),

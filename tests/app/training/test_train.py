@@ -217,6 +217,8 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("columns", "code", "pointer"),
         [
+            ({"x": [1, float("nan")], "y": [0, 1]}, "invalid_json", "/data/columns/x/1"),
+            ({"x": [float("inf"), 2], "y": [0, 1]}, "infinite_value", "/data/columns/x/0"),
             ({"x": [10**400, 2], "y": [0, 1]}, "infinite_value", "/data/columns/x"),
             ({"\ud800": [1, 2], "y": [0, 1]}, "not_utf8", "/data/columns/\\ud800"),
             ({"x": ["\ud800", "a"], "y": [0, 1]}, "not_utf8", "/data/columns/x"),
