@@ -113,7 +113,8 @@ def _add_upload(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", metavar="FILE", help=f"table, by its ending one of {', '.join(PREDICTED)}")
+    endings = ", ".join(PREDICTED)
+    parser.add_argument("data", metavar="FILE", help=f"table, by its ending one of {endings}, also with .gz")
     parser.add_argument("--model", metavar="NAME", required=True, help="id, name, name:version or @alias")
     parser.add_argument("--out", metavar="FILE", help="file to write, in the form of its ending; default: CSV here")
     parser.add_argument("--labels", action="store_true", help="write no probabilities")

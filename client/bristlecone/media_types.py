@@ -1,6 +1,6 @@
 """Media types of files by their endings."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -27,12 +27,25 @@ PREDICTED: Mapping[str, str] = {**_TEXTS, ".parquet": PARQUET, ".arrows": ARROW}
 #: Files that predictions can be written to.
 ANSWERED: Mapping[str, str] = {suffix: media_type for suffix, media_type in PREDICTED.items() if suffix != ".tsv"}
 
+#: Content encodings of compressed files by the ending that follows that of the format.
+COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+#: Endings of files that the standard library decompresses in every version of Python.
+GZIP = tuple(suffix for suffix, encoding in COMPRESSIONS.items() if encoding == "gzip")
 
-def media_type_of(name: str, types: Mapping[str, str], way_out: str = "") -> str:
-    """Return the media type of a file by its ending. way_out: end of the message. Raises ValueError."""
-    suffix = Path(name).suffix.lower()
+
+def media_type_of(name: str, types: Mapping[str, str], *, compressed: Collection[str] = (), way_out: str = "") -> str:
+    """Return the media type of a file by its ending.
+
+    compressed: endings of compressed files, which may follow that of the format. way_out: end of the message.
+
+    Raises ValueError.
+    """
+    *_, inner, outer = ["", "", *(suffix.lower() for suffix in Path(name).suffixes)]
+    suffix, also = (inner, outer) if outer in compressed else (outer, "")
     if suffix not in types:
+        more = f", each also with one of {', '.join(compressed)}" if compressed else ""
         raise ValueError(
-            f"the format of {name!r} is not known by its ending {suffix!r}; use one of {', '.join(types)}{way_out}"
+            f"the format of {name!r} is not known by its ending {suffix + also!r}; use one of {', '.join(types)}{more}"
+            f"{way_out}"
         )
     return types[suffix]

@@ -1,16 +1,18 @@
 """Predictions of tables, files and uploaded data sets, as steps of calls."""
 
+import gzip
 import io
 import uuid
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from bristlecone.calls import Call, Steps, reference_to
 from bristlecone.frames import Columns, arrow_of, check_complete, columns_of, columns_of_stream, like, stream_of
-from bristlecone.media_types import ARROW, PREDICTED, media_type_of
+from bristlecone.media_types import ARROW, GZIP, PREDICTED, media_type_of
 from bristlecone.results import Dataset
 
 #: Cells of one request, well below the limit of the service.
@@ -66,14 +68,19 @@ def result(job: Mapping[str, Any], data: Any) -> Steps[Any]:
 
 
 def predict_file(path: Path, parameters: Mapping[str, Any], accept: str, encoding: str | None = None) -> Steps[bytes]:
-    """Send a file as it is, and return the answer in the form with this media type. encoding: None for UTF-8."""
+    """Send a file, decompressed, and return the answer in the form with this media type. encoding: None for UTF-8."""
     charset = f"; charset={encoding}" if encoding else ""
-    headers = {"Content-Type": media_type_of(path.name, PREDICTED) + charset, "Accept": accept}
+    headers = {"Content-Type": media_type_of(path.name, PREDICTED, compressed=GZIP) + charset, "Accept": accept}
 
     @contextmanager
     def opened() -> Iterator[BinaryIO]:
-        with path.open("rb") as file:
-            yield file
+        # POST /predict takes no compressed bodies.
+        is_compressed = path.suffix.lower() in GZIP
+        try:
+            with cast(BinaryIO, gzip.open(path)) if is_compressed else path.open("rb") as file:
+                yield file
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{path.name!r} cannot be decompressed; compress the file again: {error}") from error
 
     call = Call("POST", "/predict", parameters, headers=headers, open_content=opened, is_repeatable=True)
     return (yield call).content

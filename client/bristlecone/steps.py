@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TypeVar
 from bristlecone.calls import Call, Steps, get, item_path, pages, reference_to
 from bristlecone.errors import BristleconeError, DataWarning, JobFailed
 from bristlecone.frames import as_file
-from bristlecone.media_types import UPLOADED, media_type_of
+from bristlecone.media_types import COMPRESSIONS, UPLOADED, media_type_of
 from bristlecone.progress import Progress
 from bristlecone.results import AuditReport, Dataset, SweepReport
 
@@ -28,7 +28,6 @@ ENDED = frozenset({"succeeded", "failed", "cancelled"})
 #: Seconds of one long poll; the bar is drawn anew after each.
 _POLL_SECONDS = 1
 _PACKAGE = Path(__file__).parent
-_ENCODINGS = {".gz": "gzip", ".zst": "zstd"}
 
 
 def upload(source: Any, target: str, name: str | None, options: Mapping[str, Any]) -> Steps[Dataset]:
@@ -46,9 +45,8 @@ def _field(value: Any) -> Any:
 
 
 def _upload_file(path: Path, query: dict[str, Any]) -> Call:
-    encoding = _ENCODINGS.get(path.suffix.lower())
-    way_out = ", each also with .gz or .zst, or pass a data frame"
-    media_type = media_type_of(path.stem if encoding else path.name, UPLOADED, way_out)
+    media_type = media_type_of(path.name, UPLOADED, compressed=COMPRESSIONS, way_out="; or pass a data frame")
+    encoding = COMPRESSIONS.get(path.suffix.lower())
     headers = {"Content-Type": media_type} | ({"Content-Encoding": encoding} if encoding else {})
     return _upload_call({"name": path.name} | query, headers, lambda: path.open("rb"))
 

@@ -86,7 +86,7 @@ def test_frames_that_cannot_be_uploaded_are_refused_by_name(client: Client, colu
         client.upload(mixed, "repaid")
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".json", ".parquet", ".xlsx"])
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".csv.gzip", ".json", ".parquet", ".xlsx"])
 def test_files_are_read_by_their_ending(
     client: Client, columns: dict[str, list[Any]], tmp_path: Path, suffix: str
 ) -> None:
@@ -100,11 +100,20 @@ def test_files_are_read_by_their_ending(
     elif suffix == ".xlsx":
         frame.to_excel(path, index=False)
     else:
-        frame.to_csv(path, index=False)
+        frame.to_csv(path, index=False, compression="gzip" if "gz" in suffix else None)
     dataset = client.upload(path, "repaid", exclude=["since"], types={"job": "categorical"})
     assert (dataset.n_rows, dataset.name) == (300, path.name)
     assert "since" not in [feature["name"] for feature in dataset.features]
     assert client.dataset(dataset.id).n_rows == 300
+
+
+@pytest.mark.parametrize(
+    ("name", "ending"), [("data.gz", ".gz"), ("data", ""), ("data.xls.ZST", ".xls.zst"), ("data.csv.bz2", ".bz2")]
+)
+def test_files_of_unknown_formats_are_refused_by_their_whole_name(client: Client, name: str, ending: str) -> None:
+    message = f"the format of '{name}' is not known by its ending '{ending}'; use one of .csv, .*, each also with .*.gz"
+    with pytest.raises(ValueError, match=message):
+        client.upload(name, "repaid")
 
 
 def test_model_is_found_saved_and_read_by_the_library(

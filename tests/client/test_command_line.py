@@ -1,6 +1,7 @@
 """The commands that use a service, as a user calls them."""
 
 import csv
+import gzip
 import io
 import os
 import re
@@ -115,6 +116,14 @@ def test_predictions_of_a_file_that_lacks_a_column(service: RunningService, tabl
     refused = bristlecone(service, *predict)
     assert (refused.returncode, "on_missing=missing" in refused.stderr) == (1, True)
     assert len(bristlecone(service, *predict, "--on-missing", "missing").stdout.splitlines()) == 301
+    compressed = tmp_path / "lacking.csv.gz"
+    compressed.write_bytes(gzip.compress((tmp_path / "lacking.csv").read_bytes()))
+    predict_compressed = ("predict", compressed, "--model", "lacking", "--on-missing", "missing")
+    assert len(bristlecone(service, *predict_compressed).stdout.splitlines()) == 301
+    compressed.write_bytes(compressed.read_bytes()[:-20])
+    broken = bristlecone(service, *predict_compressed)
+    assert broken.returncode == 1
+    assert "'lacking.csv.gz' cannot be decompressed; compress the file again: " in broken.stderr
     no_answer = bristlecone(service, *predict, "--out", tmp_path / "predicted.tsv")
     assert no_answer.returncode == 1
     assert "use one of .csv, .ndjson, .jsonl, .json, .parquet, .arrows" in no_answer.stderr
