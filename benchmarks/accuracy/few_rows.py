@@ -7,7 +7,7 @@ python -m benchmarks.accuracy.few_rows --collection keel
 Each table contributes random samples of 300, 600 and 1,000 rows, with every noise model of the comparison. The labels
 of all their audits are counted together by their quality. Each cell contains the claimed and the actual share of wrong
 labels in percent. A line of `averaged` is about the quality that `core.audit_labels` gives, one of `as estimated` about
-the probability without regard to the error of the calibration. Audits whose labels do not identify the noise are left
+the probability without regard to the error of the estimates. Audits whose labels do not identify the noise are left
 out.
 """
 
@@ -51,7 +51,7 @@ class Judged(NamedTuple):
     """Labels of audits."""
 
     averaged: NDArray[np.float64]  # (row,), the quality
-    estimated: NDArray[np.float64]  # (row,), without regard to the error of the calibration
+    estimated: NDArray[np.float64]  # (row,), without regard to the error of the estimates
     is_wrong: NDArray[np.bool_]  # (row,)
 
     def lines(self, title: str) -> list[str]:
@@ -80,8 +80,9 @@ def audit(sample: Sample, noise: str, jobs: int) -> Judged | None:
         return None
     fitted = fit_noise(check_label_probabilities(audited.probabilities, labels, audited.classes))
     rows, codes = fitted.rows.has_votes, fitted.rows.codes[fitted.rows.has_votes]
-    posterior = fitted.model.posterior(fitted.rows.probabilities[rows], codes)
-    return Judged(audited.issues.quality[rows], posterior[np.arange(len(codes)), codes], (labels != table.y)[rows])
+    right = fitted.model.posterior(fitted.rows.probabilities[rows], codes)[np.arange(len(codes)), codes]
+    estimated = fitted.estimate.misfit.shrunk(right, 1.0 - fitted.estimate.noise_rate)
+    return Judged(audited.issues.quality[rows], estimated, (labels != table.y)[rows])
 
 
 def samples(collection: Collection, folder: Path, names: list[str], most_rows: int) -> list[Sample]:

@@ -29,6 +29,8 @@ from core.class_votes import winning_classes
 from core.monitoring import raise_if_stopped
 from core.noise.calibration import FLOOR, Calibration, prior_calibration
 from core.noise.noise_models import (
+    MAX_RATE_SHARE,
+    MIN_RATE,
     class_noise_rates,
     even_pattern,
     fit_class_rates,
@@ -94,10 +96,19 @@ class LatentLabels(NamedTuple):
         is_possible = shares > 0
         return np.where(is_possible, joint / np.where(is_possible, shares, 1.0), np.eye(len(joint))).T
 
-    def with_least_rate(self, rate: float) -> "LatentLabels":
-        """Return the model in which at least this share of the labels of each clean class is wrong."""
-        rates = np.maximum(class_noise_rates(self.transition), rate)
-        return self._replace(transition=transition_rows(rates, noise_pattern(self.transition)))
+    def moved(self, step: NDArray[np.float64]) -> "LatentLabels":
+        """Return the model with noise rates, log-sharpnesses and offsets of the clean classes that differ by `step`
+        (parameter,). Rates stay in the range of fits.
+        """
+        rate_step, sharpness_step, offset_step = np.split(step, 3)
+        n_classes, rates = len(rate_step), class_noise_rates(self.transition)
+        largest = np.maximum(rates, MAX_RATE_SHARE * (n_classes - 1) / n_classes)
+        moved = np.clip(rates + rate_step, MIN_RATE, largest)
+        calibration = Calibration(
+            self.calibration.log_sharpness + sharpness_step, self.calibration.offsets + offset_step
+        )
+        transition = transition_rows(moved, noise_pattern(self.transition))
+        return self._replace(transition=transition, calibration=calibration)
 
     def log_rate_derivative(self) -> NDArray[np.float64]:
         """Return the derivative of the logarithm of each label's probability in the rate of its clean class, (noisy,

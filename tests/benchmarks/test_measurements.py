@@ -140,6 +140,9 @@ def test_qualities_on_few_rows_are_counted_in_two_ways(table):
     judged = few_rows.audit(few_rows.Sample(rows, seed=0), "uniform_20", jobs=1)
     assert [line.count("|") for line in judged.lines("uniform")] == [13, 13]
     assert few_rows.HEADER.splitlines()[0].count("|") == 13
+    flagged = judged.averaged < 0.5
+    shares = f"{100 * (1 - judged.averaged[flagged]).mean():.1f}, {100 * judged.is_wrong[flagged].mean():.1f}"
+    assert judged.lines("uniform")[0].startswith(f"| uniform | 150 | averaged | {shares} |")
 
 
 def test_categories_are_compared_in_three_forms():

@@ -14,7 +14,10 @@ def upload(client, people, **fields):
     return [each for each in answer.json()["warnings"] if each["code"] == "annotator_column"]
 
 
-@pytest.mark.parametrize("name", ["annotator", "Annotator ", "rater_id", "WorkerId", "labeller", "annotatorName"])
+@pytest.mark.parametrize(
+    "name",
+    ["annotator", "Annotator ", "rater-id", "WorkerId", "_worker_id", "Labeller Email", "crowdWorker", "labeled_by"],
+)
 def test_columns_of_people_who_label_are_named_with_the_way_out(client, name):
     [warning] = upload(client, name)
     assert warning["column"] == name.strip()
@@ -22,7 +25,7 @@ def test_columns_of_people_who_label_are_named_with_the_way_out(client, name):
     assert "`group`" in warning["detail"]
 
 
-@pytest.mark.parametrize("name", ["worker", "operator", "annotator_confidence", "crater", "worker_count"])
+@pytest.mark.parametrize("name", ["worker", "annotators", "annotator_confidence", "crater", "worker_count"])
 def test_other_columns_are_no_reason(client, name):
     assert upload(client, name) == []
 
