@@ -78,7 +78,7 @@ class MisfitOut(BaseModel):
         ge=0,
         lt=1,
         description="Share of the statistic that sampling does not explain; 0 if the model may hold. If it is above 0, "
-        "errors are multiplied by the root of `dispersion` and qualities are shrunk towards their mean.",
+        "errors are multiplied by the root of `dispersion` and qualities are shrunk toward their mean.",
     )
 
 
@@ -146,7 +146,9 @@ class JudgedRow(BaseModel):
         description="Estimated probability that the given label is right, under the `assumption` of the audit; null "
         "for a row without a label.",
     )
-    is_issue: bool = Field(description="Whether the given label is more likely wrong than right.")
+    is_issue: bool = Field(
+        description="Whether the given label is more likely wrong than right, and another class is more likely."
+    )
 
     @classmethod
     def from_rows(cls, rows: AuditedRows, classes: list[Label]) -> list[Self]:

@@ -64,7 +64,7 @@ _CORRECTION = "another warning names the values to correct"
 
 
 def words_of_name(name: str) -> str:
-    """Return the name of a column in small letters, the words of `CustomerId` apart: `customer_id`."""
+    """Return the name of a column in lower case, with its words separated: `CustomerId` becomes `customer_id`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip()).lower()
 
 

@@ -75,12 +75,12 @@ def _sentence(pointer: str, items: list[Item]) -> str:
 
 
 def _choices(item: Item) -> str:
-    """Return the texts that the value can be, in quotes, or nothing if it has other rules."""
+    """Return the texts that the value can be, in quotes, or an empty text if its rule is no list of choices."""
     return str(item["ctx"]["expected"]) if item["type"] in _ENUMERATIONS else ""
 
 
 def _must_be(value: Any, choices: Iterable[str]) -> str:
-    """Return what stands between a value and its rule: the text in quotes in `choices` that is like it, if one is."""
+    """Return the text between a value and its rule, with the choice that is spelled most like the value, if one is."""
     known = [text for listed in choices for text in _QUOTED.findall(listed)]
     near = nearest(value, known) if isinstance(value, str) else ""
     return f"{near} It must be" if near else "; it must be"

@@ -15,7 +15,7 @@ from core.service_api import winning_classes
 LABEL, PROBABILITIES = "label", "probabilities"
 OUTPUTS = (LABEL, PROBABILITIES)
 
-#: Least and greatest value of the types of integers.
+#: Smallest and largest value of each datatype of integers.
 _RANGES = {
     **{f"INT{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
     **{f"UINT{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},

@@ -4,11 +4,11 @@ table.
 python -m benchmarks.accuracy.few_rows                             # about ten minutes on two cores
 python -m benchmarks.accuracy.few_rows --collection keel
 
-Each table contributes random samples of 300, 600 and 1,000 rows, with every noise model of the comparison. The labels
-of all their audits are counted together by their quality. Each cell contains the claimed and the actual share of wrong
-labels in percent. A line of `averaged` is about the quality that `core.audit_labels` gives, one of `as estimated` about
-the probability without regard to the error of the estimates. Audits whose labels do not identify the noise are left
-out.
+Each table contributes random samples of up to 300, 600 and 1,000 rows, with every noise model of the comparison. The
+labels of all their audits are counted together by their quality. Each cell contains the claimed and the actual share of
+wrong labels in percent. A line of `averaged` is about the quality that `core.audit_labels` gives, one of `as estimated`
+about the probability without regard to the error of the estimates. Audits whose labels do not identify the noise are
+left out.
 """
 
 import argparse
@@ -41,14 +41,14 @@ HEADER = (
 
 
 class Sample(NamedTuple):
-    """Rows of a table, and the seed of its audits."""
+    """Rows of a table, and the seed of the noise and of the audit."""
 
     table: Table
     seed: int
 
 
-class Judged(NamedTuple):
-    """Labels of audits."""
+class AssessedLabels(NamedTuple):
+    """Labels of audits with two versions of their quality."""
 
     averaged: NDArray[np.float64]  # (row,), the quality
     estimated: NDArray[np.float64]  # (row,), without regard to the error of the estimates
@@ -70,7 +70,7 @@ class Judged(NamedTuple):
         return f"{100 * (1 - quality[inside]).mean():.1f}, {100 * self.is_wrong[inside].mean():.1f}"
 
 
-def audit(sample: Sample, noise: str, jobs: int) -> Judged | None:
+def audit(sample: Sample, noise: str, jobs: int) -> AssessedLabels | None:
     """Return the labels of a sample with noise; None if they do not identify it."""
     table, seed = sample
     labels = noisy_labels(table.X, table.y, noise, seed)
@@ -82,19 +82,20 @@ def audit(sample: Sample, noise: str, jobs: int) -> Judged | None:
     rows, codes = fitted.rows.has_votes, fitted.rows.codes[fitted.rows.has_votes]
     right = fitted.model.posterior(fitted.rows.probabilities[rows], codes)[np.arange(len(codes)), codes]
     estimated = fitted.estimate.misfit.shrunk(right, 1.0 - fitted.estimate.noise_rate)
-    return Judged(audited.issues.quality[rows], estimated, (labels != table.y)[rows])
+    return AssessedLabels(audited.issues.quality[rows], estimated, (labels != table.y)[rows])
 
 
 def samples(collection: Collection, folder: Path, names: list[str], most_rows: int) -> list[Sample]:
     """Return the samples of all tables; report those without a file as skipped."""
-    found = []
+    chosen = []
     for name in names:
         try:
-            for seed, n_rows in enumerate(number for number in NUMBERS_OF_ROWS if number <= most_rows):
-                found.append(Sample(with_frequent_classes(collection.read(folder, name, seed, n_rows)), seed))
+            for seed, n_rows in enumerate(NUMBERS_OF_ROWS):
+                table = collection.read(folder, name, seed, min(n_rows, most_rows))
+                chosen.append(Sample(with_frequent_classes(table), seed))
         except MissingData as error:
             skip(name, error)
-    return found
+    return chosen
 
 
 def with_frequent_classes(table: Table) -> Table:
@@ -116,9 +117,10 @@ def main() -> None:
     print(HEADER, flush=True)
     for noise, title in NOISES.items():
         suitable = (sample for sample in chosen if suits(noise, len(np.unique(sample.table.y))))
-        judged = [labels for sample in suitable if (labels := audit(sample, noise, arguments.jobs))]
-        if judged:
-            print("\n".join(Judged(*map(np.concatenate, zip(*judged, strict=True))).lines(title)), flush=True)
+        assessed = [labels for sample in suitable if (labels := audit(sample, noise, arguments.jobs))]
+        if assessed:
+            together = AssessedLabels(*map(np.concatenate, zip(*assessed, strict=True)))
+            print("\n".join(together.lines(title)), flush=True)
 
 
 if __name__ == "__main__":

@@ -147,7 +147,7 @@ class AsyncClient:
         await self.run(json_of(Call("DELETE", item_path("/datasets", dataset))))
 
     async def compare(self, models: "Iterable[str | AsyncModel]") -> dict[str, Any]:
-        """Return parameters and scores of two or more models side by side, and which of them differ."""
+        """Return parameters, evaluation, metrics and noise of two or more models side by side, each with `differs`."""
         return await self.run(steps.comparison(models))
 
     async def rename_model(self, name: str, new_name: str) -> None:
@@ -217,7 +217,7 @@ class AsyncModel(ModelHandle):
         return await self._client.run(pages(f"/models/{self.id}/importances", limit, key="features"))
 
     async def describe(self, description: str | None = None, tags: Sequence[str] | None = None) -> Self:
-        """Set the description, the tags or both, and return the model."""
+        """Set the description, the tags or both, and return the model. None leaves a field as it is."""
         changes = {"description": description, "tags": tags}
         return replace(self, raw=await self._client.run(steps.changed_model(f"/models/{self.id}", changes)))
 

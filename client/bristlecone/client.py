@@ -173,7 +173,7 @@ class Client:
         self.run(json_of(Call("DELETE", item_path("/datasets", dataset))))
 
     def compare(self, models: "Iterable[str | Model]") -> dict[str, Any]:
-        """Return parameters and scores of two or more models side by side, and which of them differ."""
+        """Return parameters, evaluation, metrics and noise of two or more models side by side, each with `differs`."""
         return self.run(steps.comparison(models))
 
     def rename_model(self, name: str, new_name: str) -> None:
@@ -246,7 +246,7 @@ class Model(ModelHandle):
         return self._client.run(pages(f"/models/{self.id}/importances", limit, key="features"))
 
     def describe(self, description: str | None = None, tags: Sequence[str] | None = None) -> Self:
-        """Set the description, the tags or both, and return the model."""
+        """Set the description, the tags or both, and return the model. None leaves a field as it is."""
         changes = {"description": description, "tags": tags}
         return replace(self, raw=self._client.run(steps.changed_model(f"/models/{self.id}", changes)))
 

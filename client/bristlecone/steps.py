@@ -150,15 +150,17 @@ def sweep_report(sweep_id: str) -> Steps[SweepReport]:
 
 def changed_model(path: str, changes: Mapping[str, Any]) -> Steps[dict[str, Any]]:
     """Change the fields of a model that are not None, and return the model."""
-    given = {name: value for name, value in changes.items() if value is not None}
-    model: dict[str, Any] = (yield Call("PATCH", path, json=given, is_repeatable=True)).json
+    named = {name: value for name, value in changes.items() if value is not None}
+    model: dict[str, Any] = (yield Call("PATCH", path, json=named, is_repeatable=True)).json
     return model
 
 
 def comparison(models: Iterable[Any]) -> Steps[dict[str, Any]]:
-    """Return what models have in common and where they differ."""
-    found: dict[str, Any] = (yield get("/models/compare", ids=",".join(map(reference_to, models)))).json
-    return found
+    """Return what models have in common and where they differ. Raises ValueError for a single text."""
+    if isinstance(models, str):
+        raise ValueError(f"models is {models!r:.100}; it must be a list, such as ['loans:1', 'loans:2']")
+    compared: dict[str, Any] = (yield get("/models/compare", ids=",".join(map(reference_to, models)))).json
+    return compared
 
 
 def rename_model(name: str, new_name: str) -> Steps[None]:

@@ -92,12 +92,13 @@ class OneSidedNoise(TransitionNoise):
     ]
 
     def transition_matrix(self, classes: Classes) -> TransitionMatrix:
-        """Return the matrix, which can be inverted at every rate below 1: its determinant is 1 - rate."""
+        """Return the matrix (clean, noisy). Raises InvalidNoise for a single class and a rate above 0."""
+        # Unlike with uniform noise, every rate below 1 leaves the matrix invertible: its determinant is 1 - rate.
         code, n_others = _class_code(self.noisy_class, classes.tolist()), len(classes) - 1
         if n_others == 0 and self.rate > 0:
             raise InvalidNoise(
-                f"rate of noise 'one_sided' is {self.rate!r}, and the labels have one class, so that none can replace "
-                "it; use labels of at least two classes, or a rate of 0.",
+                f"rate of noise 'one_sided' is {self.rate!r}, and the labels have one class, so that there is no other "
+                "label to draw; use labels of at least two classes, or a rate of 0.",
                 "rate",
             )
         rows = np.eye(len(classes))

@@ -10,8 +10,9 @@ from core.noise.estimation import FittedNoise, fit_noise
 from core.noise.label_probabilities import check_label_probabilities
 from core.validation.labels import labels_like
 
-#: Models that probabilities are averaged over, half of them the mirror images of the others.
-_N_MODELS = 32
+#: Models that probabilities are averaged over: half of them are drawn, the others are their mirror images.
+_N_DRAWN_MODELS = 32
+_ENTRIES_PER_BLOCK = 2**20
 #: Margins that differ by less are ties.
 _MARGIN_DECIMALS = 9
 
@@ -46,7 +47,7 @@ def label_issues(noise: FittedNoise, y: Any) -> LabelIssues:
     rows, estimate = noise.rows, noise.estimate
     posterior = np.empty_like(rows.probabilities)
     posterior[rows.has_votes] = _averaged_posterior(noise)
-    # A class that no row with votes has may have the others.
+    # A class that only rows without votes have would have a prior of 0, which rules out its own labels.
     priors = np.maximum(estimate.priors, 0.5 / len(rows.codes))
     posterior[~rows.has_votes] = noise.model.posterior_of_labels(priors)[rows.codes[~rows.has_votes]]
     right = np.take_along_axis(posterior, rows.codes[:, np.newaxis], axis=1)[:, 0]
@@ -70,11 +71,13 @@ def _averaged_posterior(noise: FittedNoise) -> NDArray[np.float64]:
     probabilities, codes = noise.rows.probabilities[noise.rows.has_votes], noise.rows.codes[noise.rows.has_votes]
     variances, axes = np.linalg.eigh(noise.covariance)
     root = (axes * np.sqrt(np.maximum(variances, 0.0))) @ axes.T
-    draws = np.random.default_rng(0).standard_normal((_N_MODELS // 2, len(root))) @ root
-    total = np.zeros_like(probabilities)
-    for step in (*draws, *-draws):
-        total += noise.model.moved(step).posterior(probabilities, codes)
-    return total / _N_MODELS
+    draws = np.random.default_rng(0).standard_normal((_N_DRAWN_MODELS // 2, len(root))) @ root
+    models = [noise.model.moved(step) for step in (*draws, *-draws)]
+    averaged, block = np.empty_like(probabilities), max(1, _ENTRIES_PER_BLOCK // probabilities.shape[1])
+    for first in range(0, len(codes), block):
+        rows = slice(first, first + block)
+        averaged[rows] = sum(model.posterior(probabilities[rows], codes[rows]) for model in models)
+    return averaged / _N_DRAWN_MODELS
 
 
 def _in_order_of_margins(right: NDArray[np.float64], noise: FittedNoise) -> NDArray[np.float64]:

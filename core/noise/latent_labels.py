@@ -98,7 +98,7 @@ class LatentLabels(NamedTuple):
 
     def moved(self, step: NDArray[np.float64]) -> "LatentLabels":
         """Return the model with noise rates, log-sharpnesses and offsets of the clean classes that differ by `step`
-        (parameter,). Rates stay in the range of fits.
+        (parameter,). Each rate stays between `MIN_RATE` and the larger of its value and the limit of a common rate.
         """
         rate_step, sharpness_step, offset_step = np.split(step, 3)
         n_classes, rates = len(rate_step), class_noise_rates(self.transition)

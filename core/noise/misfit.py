@@ -5,7 +5,7 @@ which quality (the probability that the label is right). Human errors concentrat
 so that fewer labels contradict confident votes than the model expects, and those are less often wrong. Pearson's
 statistic compares the numbers of labels by quality. If it is larger than sampling explains, standard errors are
 multiplied by the root of the dispersion, the statistic divided by its degrees of freedom (McCullagh and Nelder 1989,
-"Generalized linear models", section 4.5), and qualities are shrunk towards their mean.
+"Generalized linear models", section 4.5), and qualities are shrunk toward their mean.
 
 A good fit does not prove the assumption: noise that has the same effect as overlapping classes cannot be seen.
 """
@@ -39,7 +39,7 @@ class Misfit(NamedTuple):
         return max(self.dispersion, 1.0) if self.excess else 1.0
 
     def shrunk(self, quality: NDArray[np.float64], mean: float) -> NDArray[np.float64]:
-        """Return qualities (row,), their log-odds shrunk towards those of their mean by the excess."""
+        """Return qualities (row,), their log-odds shrunk toward those of their mean by the excess."""
         if not self.excess:
             return quality
         from scipy.special import expit, logit  # noqa: PLC0415  (a slow import that only estimates of noise need)

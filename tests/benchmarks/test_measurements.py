@@ -137,12 +137,12 @@ def test_groups_and_reliability_print_one_line(table):
 
 def test_qualities_on_few_rows_are_counted_in_two_ways(table):
     rows = few_rows.with_frequent_classes(collection.Table(table.X.astype(float), table.y, []))
-    judged = few_rows.audit(few_rows.Sample(rows, seed=0), "uniform_20", jobs=1)
-    assert [line.count("|") for line in judged.lines("uniform")] == [13, 13]
+    assessed = few_rows.audit(few_rows.Sample(rows, seed=0), "uniform_20", jobs=1)
+    assert [line.count("|") for line in assessed.lines("uniform")] == [13, 13]
     assert few_rows.HEADER.splitlines()[0].count("|") == 13
-    flagged = judged.averaged < 0.5
-    shares = f"{100 * (1 - judged.averaged[flagged]).mean():.1f}, {100 * judged.is_wrong[flagged].mean():.1f}"
-    assert judged.lines("uniform")[0].startswith(f"| uniform | 150 | averaged | {shares} |")
+    flagged = assessed.averaged < 0.5
+    shares = f"{100 * (1 - assessed.averaged[flagged]).mean():.1f}, {100 * assessed.is_wrong[flagged].mean():.1f}"
+    assert assessed.lines("uniform")[0].startswith(f"| uniform | 150 | averaged | {shares} |")
 
 
 def test_categories_are_compared_in_three_forms():

@@ -80,6 +80,8 @@ def test_models_are_inspected_and_kept_in_order(client: Client, dataset: bristle
     assert shallow.importances(limit=1) == importances[:1]
     depths = [each for each in client.compare([shallow, "kept:2"])["parameters"] if each["name"] == "max_depth"]
     assert [(each["values"], each["differs"]) for each in depths] == [([3, 5], True)]
+    with pytest.raises(ValueError, match=r"models is 'kept:1'; it must be a list"):
+        client.compare("kept:1")
     described = shallow.describe(description="for the shop", tags=["small"])
     assert (described.raw["description"], described.raw["tags"]) == ("for the shop", ["small"])
     assert shallow.describe(tags=[]).raw["description"] == "for the shop"
