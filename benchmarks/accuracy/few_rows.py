@@ -1,7 +1,7 @@
 """Reliability of the quality of labels on few rows: the claimed and the actual share of wrong labels, as a Markdown
 table.
 
-python -m benchmarks.accuracy.few_rows                             # about ten minutes on two cores
+python -m benchmarks.accuracy.few_rows                             # about three minutes on two cores
 python -m benchmarks.accuracy.few_rows --collection keel
 
 Each table contributes random samples of up to 300, 600 and 1,000 rows, with every noise model of the comparison. The
@@ -27,6 +27,7 @@ from benchmarks.comparison.noise import NOISES, noisy_labels, suits
 from benchmarks.comparison.table_options import add_tables, chosen_collection, chosen_folder, chosen_tables
 from benchmarks.data import MissingData
 from benchmarks.settings import skip
+from core.label_quality.audit import DEFAULT_AUDIT_PARAMETERS
 from core.noise.estimation import fit_noise
 from core.noise.label_probabilities import check_label_probabilities
 
@@ -74,7 +75,7 @@ def audit(sample: Sample, noise: str, jobs: int) -> AssessedLabels | None:
     """Return the labels of a sample with noise; None if they do not identify it."""
     table, seed = sample
     labels = noisy_labels(table.X, table.y, noise, seed)
-    forest = core.ForestClassifier(n_estimators=200, min_samples_leaf=5, categorical_features=table.categorical or None)
+    forest = core.ForestClassifier(**DEFAULT_AUDIT_PARAMETERS, categorical_features=table.categorical or None)
     audited = core.audit_labels(table.X, labels, forest, random_state=seed, n_jobs=jobs)
     if not audited.noise.identification.is_identified:
         return None

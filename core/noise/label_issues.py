@@ -13,7 +13,7 @@ from core.validation.labels import labels_like
 #: Models that probabilities are averaged over: half of them are drawn, the others are their mirror images.
 _N_DRAWN_MODELS = 32
 _ENTRIES_PER_BLOCK = 2**20
-#: Margins that differ by less are ties.
+#: Margins that are equal when rounded to so many decimals are ties.
 _MARGIN_DECIMALS = 9
 
 
