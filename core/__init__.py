@@ -4,6 +4,7 @@ This is the door for notebooks. Programs that offer these estimators to others, 
 beside it in `core.service_api`.
 """
 
+from core.annotators.consensus import CONSENSUS_METHODS, Consensus, consensus
 from core.artifact.format import load, save
 from core.automatic.auto_classifier import AutoClassifier
 from core.automatic.candidates import Candidate
@@ -72,6 +73,7 @@ from core.registry import ESTIMATORS
 from core.validation.labels import EncodedLabels
 
 __all__ = [
+    "CONSENSUS_METHODS",
     "ESTIMATORS",
     "LOSSES",
     "MISSING_TEXTS",
@@ -87,6 +89,7 @@ __all__ = [
     "Column",
     "ColumnKind",
     "ConfusedPair",
+    "Consensus",
     "CoreError",
     "CorrectedAccuracy",
     "Correction",
@@ -137,6 +140,7 @@ __all__ = [
     "ZeroOne",
     "audit_labels",
     "class_conditional_transition",
+    "consensus",
     "corrected_accuracy",
     "encode_frame",
     "estimate_label_noise",
