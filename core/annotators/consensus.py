@@ -23,6 +23,7 @@ _MODELS: dict[str, type[AnswerModel]] = {
     "glad": Glad,
     "with_features": DawidSkene,
 }
+#: Names that `method` of `consensus` may have.
 CONSENSUS_METHODS = ("majority", *_MODELS)
 #: Cells of all confusion matrices together, which take 8 bytes each in several tables.
 _MAX_CELLS = 50_000_000

@@ -1,0 +1,51 @@
+"""The comparison of methods of consensus, on a small crowd and a tiny table in place of the images."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+import core
+from benchmarks.accuracy import annotators
+from tests.core.annotators.crowds import draw_crowd
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Folder of one crowd and of 300 images of three classes, each with three labels."""
+    crowd = draw_crowd(0, n_items=100)
+    names = ("item", "annotator", "label")
+    texts = ([str(value) for value in column] for column in crowd.answers)
+    parquet.write_table(pa.table(dict(zip(names, texts, strict=True))), tmp_path / "crowd_dog.answers.parquet")
+    truth = {"item": [str(item) for item in range(100)], "label": [str(label) for label in crowd.truth]}
+    parquet.write_table(pa.table(truth), tmp_path / "crowd_dog.truth.parquet")
+    random, correct = np.random.default_rng(0), np.arange(300) % 3
+    images = {f"x{number}": 3.0 * (correct == number) + random.normal(size=300) for number in range(3)}
+    images["target_clean"] = correct
+    for name in annotators.PEOPLE:
+        images[name] = np.where(random.random(300) < 0.2, (correct + 1) % 3, correct)
+    parquet.write_table(pa.table(images), tmp_path / f"{annotators.IMAGES}.parquet")
+    return tmp_path
+
+
+def test_command_prints_both_tables_and_skips_what_is_missing(folder, capsys):
+    annotators.main(["--data", str(folder), "--rows", "200", "--draws", "2", "--jobs", "1"])
+    printed = capsys.readouterr()
+    assert "| dog | 100 | 20 | 3 | 5 |" in printed.out
+    assert "crowd_duck.answers.parquet is not in" in printed.err
+    assert printed.out.count("| 200 | ") == 2
+
+
+def test_predictions_from_features_help_where_answers_are_few(folder):
+    images = annotators.read_images(folder)
+    majority, confusion, together = annotators.image_scores(images, n_answers=2, seed=0, n_jobs=1)
+    assert together.accuracy > max(majority.accuracy, confusion.accuracy) + 0.05
+    assert together.log_loss < confusion.log_loss
+
+
+def test_a_score_is_the_share_of_right_labels_and_the_log_loss():
+    found = core.consensus(([0, 0, 1, 1], [0, 1, 0, 1], ["a", "b", "b", "b"]), method="majority")
+    scored = annotators.score(found, np.array(["a", "b"]))
+    assert scored.accuracy == 1.0
+    assert scored.log_loss == pytest.approx(np.log(2) / 2)
+    assert str(scored) == "100.0, 0.35"
