@@ -7,8 +7,8 @@ from app.datasets.ignoring import words_of_name
 from app.datasets.upload_warnings import UploadWarning
 
 _ANNOTATOR = re.compile(
-    r"_*(?:(?:annotator|labell?er|rater|turker|crowd[ ._-]?worker)(?:[ ._-]?(?:id|name|email))?|worker[ ._-]?id"
-    r"|(?:annotated|labell?ed|rated)[ ._-]by)"
+    r"_*(?:(?:annotator|labell?er|rater|turker|crowd[ ._-]?worker)(?:[ ._-]?(?:id|name|email|no))?"
+    r"|(?:worker|coder)[ ._-]?id|(?:annotated|labell?ed|rated|coded)[ ._-]by)"
 )
 _WAY_OUT = (
     "models learn how each person answers, which does not help with new rows: leave the column out with `exclude`"

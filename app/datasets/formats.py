@@ -34,7 +34,7 @@ JSON_FORMATS = {FileFormat.NDJSON, FileFormat.JSON}
 TEXT_FORMATS = {FileFormat.CSV, FileFormat.TSV} | JSON_FORMATS
 ARROW_FORMATS = {FileFormat.ARROW_FILE, FileFormat.ARROW_STREAM}
 
-_FORMATS_BY_SUFFIX = {
+FORMATS_BY_SUFFIX = {
     ".csv": FileFormat.CSV,
     ".txt": FileFormat.CSV,
     ".tsv": FileFormat.TSV,
@@ -93,13 +93,13 @@ def named_format(file_name: str) -> FileFormat | None:
     suffixes = [suffix.lower() for suffix in Path(file_name).suffixes]
     if suffixes and suffixes[-1] in _COMPRESSED_SUFFIXES:
         suffixes.pop()
-    return _FORMATS_BY_SUFFIX.get(suffixes[-1]) if suffixes else None
+    return FORMATS_BY_SUFFIX.get(suffixes[-1]) if suffixes else None
 
 
 def stem(file_name: str) -> str:
     """Return `file_name` without folders and without the extensions of formats and compressions."""
     name = file_name.replace("\\", "/").rsplit("/", 1)[-1]
-    for suffixes in (_COMPRESSED_SUFFIXES, set(_FORMATS_BY_SUFFIX)):
+    for suffixes in (_COMPRESSED_SUFFIXES, set(FORMATS_BY_SUFFIX)):
         base, dot, extension = name.rpartition(".")
         if base and dot + extension.lower() in suffixes:
             name = base

@@ -246,7 +246,10 @@ class Model(ModelHandle):
         return self._client.run(pages(f"/models/{self.id}/importances", limit, key="features"))
 
     def describe(self, description: str | None = None, tags: Sequence[str] | None = None) -> Self:
-        """Set the description, the tags or both, and return the model. None leaves a field as it is."""
+        """Set the description, the tags or both, and return the model.
+
+        None leaves a field as it is; an empty text or list removes what it has.
+        """
         changes = {"description": description, "tags": tags}
         return replace(self, raw=self._client.run(steps.changed_model(f"/models/{self.id}", changes)))
 

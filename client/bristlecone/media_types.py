@@ -6,6 +6,8 @@ from pathlib import Path
 ARROW = "application/vnd.apache.arrow.stream"
 NDJSON = "application/x-ndjson"
 PARQUET = "application/vnd.apache.parquet"
+_ARROW_FILE = "application/vnd.apache.arrow.file"
+_WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 _TEXTS = {
     ".csv": "text/csv",
@@ -17,10 +19,16 @@ _TEXTS = {
 #: Files that can be uploaded.
 UPLOADED: Mapping[str, str] = {
     **_TEXTS,
+    ".txt": "text/csv",
+    ".tab": "text/tab-separated-values",
     ".parquet": PARQUET,
-    ".arrow": "application/vnd.apache.arrow.file",
-    ".feather": "application/vnd.apache.arrow.file",
-    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".pq": PARQUET,
+    ".arrow": _ARROW_FILE,
+    ".feather": _ARROW_FILE,
+    ".ipc": _ARROW_FILE,
+    ".arrows": ARROW,
+    ".xlsx": _WORKBOOK,
+    ".xlsm": _WORKBOOK,
 }
 #: Files whose rows can be predicted.
 PREDICTED: Mapping[str, str] = {**_TEXTS, ".parquet": PARQUET, ".arrows": ARROW}

@@ -10,6 +10,7 @@ import traceback
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -113,7 +114,9 @@ def _warn(detail: str) -> None:
 
 
 def wait(job_id: str, progress: Progress, timeout_seconds: float | None) -> Steps[dict[str, Any]]:
-    """Follow a job to its end. Raises JobFailed, or TimeoutError while the job goes on."""
+    """Follow a job to its end. Raises JobFailed, TimeoutError while the job goes on, and ValueError."""
+    if not (timeout_seconds is None or isinstance(timeout_seconds, Real)):
+        raise ValueError(f"timeout_seconds is {timeout_seconds!r}; it must be a number of seconds, or None to wait on")
     deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
     with contextlib.closing(progress):
         while True:
@@ -149,8 +152,8 @@ def sweep_report(sweep_id: str) -> Steps[SweepReport]:
 
 
 def changed_model(path: str, changes: Mapping[str, Any]) -> Steps[dict[str, Any]]:
-    """Change the fields of a model that are not None, and return the model."""
-    named = {name: value for name, value in changes.items() if value is not None}
+    """Change the fields of a model that are not None, and return the model. An empty text removes what a field has."""
+    named = {name: None if value == "" else value for name, value in changes.items() if value is not None}
     model: dict[str, Any] = (yield Call("PATCH", path, json=named, is_repeatable=True)).json
     return model
 

@@ -85,6 +85,7 @@ def test_models_are_inspected_and_kept_in_order(client: Client, dataset: bristle
     described = shallow.describe(description="for the shop", tags=["small"])
     assert (described.raw["description"], described.raw["tags"]) == ("for the shop", ["small"])
     assert shallow.describe(tags=[]).raw["description"] == "for the shop"
+    assert shallow.describe(description="").raw["description"] is None
     client.set_default("kept", 1)
     client.rename_model("kept", "renamed")
     assert client.model("renamed").id == shallow.id
@@ -115,6 +116,8 @@ def test_a_sweep_that_failed_has_a_report(client: Client, dataset: bristlecone.D
     while client.sweep_report(job.id).rows()[0]["mean"] is None:
         pass
     job.cancel()
+    with pytest.raises(ValueError, match="timeout_seconds is '5'; it must be a number of seconds"):
+        job.wait("5")  # type: ignore[arg-type]
     with pytest.raises(JobFailed, match="was cancelled"):
         job.wait(300)
     finished, _ = client.sweep_report(job.id).rows()

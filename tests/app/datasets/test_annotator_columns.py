@@ -16,7 +16,17 @@ def upload(client, people, **fields):
 
 @pytest.mark.parametrize(
     "name",
-    ["annotator", "Annotator ", "rater-id", "WorkerId", "_worker_id", "Labeller Email", "crowdWorker", "labeled_by"],
+    [
+        "annotator",
+        "Annotator ",
+        "rater-id",
+        "WorkerId",
+        "_worker_id",
+        "Labeller Email",
+        "crowdWorker",
+        "labeled_by",
+        "coder_id",
+    ],
 )
 def test_columns_of_people_who_label_are_named_with_the_way_out(client, name):
     [warning] = upload(client, name)
@@ -25,7 +35,9 @@ def test_columns_of_people_who_label_are_named_with_the_way_out(client, name):
     assert "`group`" in warning["detail"]
 
 
-@pytest.mark.parametrize("name", ["worker", "annotators", "annotator_confidence", "crater", "worker_count"])
+@pytest.mark.parametrize(
+    "name", ["worker", "coder", "annotators", "annotator1", "annotator_confidence", "crater", "worker_count"]
+)
 def test_other_columns_are_no_reason(client, name):
     assert upload(client, name) == []
 
