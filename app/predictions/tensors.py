@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from app.errors import Invalid
 from app.predictions.errors import DuplicateName, Faults, NoRows, RaggedColumns, pointer
 from app.predictions.forms import Table, shown
@@ -15,16 +17,20 @@ from core.service_api import winning_classes
 LABEL, PROBABILITIES = "label", "probabilities"
 OUTPUTS = (LABEL, PROBABILITIES)
 
-#: Smallest and largest value of each datatype of integers.
-_RANGES = {
+_INTEGER_RANGES: dict[str, tuple[float, float]] = {
     **{f"INT{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
     **{f"UINT{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},
 }
+_FLOAT_RANGES = {
+    f"FP{bits}": (float(np.finfo(f"float{bits}").min), float(np.finfo(f"float{bits}").max)) for bits in (16, 32)
+}
+#: Smallest and largest value of each datatype that does not hold all numbers of JSON.
+_RANGES = _INTEGER_RANGES | _FLOAT_RANGES
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "BOOL": (bool,),
     "BYTES": (str,),
     **dict.fromkeys(("FP16", "FP32", "FP64"), (int, float)),
-    **dict.fromkeys(_RANGES, (int,)),
+    **dict.fromkeys(_INTEGER_RANGES, (int,)),
 }
 _KEYS = {"name", "shape", "datatype", "data", "parameters"}
 _VALUES_PER_PIECE = 8_192
@@ -110,10 +116,11 @@ def _value_fault(data: Sequence[Any], datatype: str) -> tuple[int, str] | None:
     if datatype not in _RANGES:
         return None
     least, most = _RANGES[datatype]
-    outside = (row for row, cell in enumerate(data) if cell is not None and not least <= cell <= most)
+    outside = (row for row, cell in enumerate(data) if cell is not None and (cell < least or cell > most))
     if (first := next(outside, None)) is None:
         return None
-    rule = f"{datatype} holds integers from {least} to {most}; declare a datatype that has the value, such as FP64"
+    kind = "integers" if datatype in _INTEGER_RANGES else "numbers"
+    rule = f"{datatype} holds {kind} from {least} to {most}; declare a datatype that has the value, such as FP64"
     return first, f"{shown(data[first])} is out of range; {rule}"
 
 

@@ -68,9 +68,15 @@ def test_outputs_and_parameters(client):
 
 @pytest.mark.parametrize(
     ("datatype", "values"),
-    [("INT8", [-128, 127, None]), ("UINT32", [0, 2**32 - 1, None]), ("UINT64", [0, 2**64 - 1, None])],
+    [
+        ("INT8", [-128, 127, None]),
+        ("UINT32", [0, 2**32 - 1, None]),
+        ("UINT64", [0, 2**64 - 1, None]),
+        ("FP16", [-65504, 65504.0, None]),
+        ("FP32", [3.4e38, -3.4e38, None]),
+    ],
 )
-def test_integers_in_the_range_of_their_datatype(client, datatype, values):
+def test_numbers_in_the_range_of_their_datatype(client, datatype, values):
     inputs = [{**AGE, "datatype": datatype, "data": values}, JOB]
     assert client.post(f"{MODEL}/infer", json={"inputs": inputs}).status_code == 200
 
@@ -89,6 +95,11 @@ def test_integers_in_the_range_of_their_datatype(client, datatype, values):
         ),
         ({"inputs": [{**AGE, "datatype": "UINT16", "data": [-1, 0, 65_535]}]}, "data/0: -1 is out of range; UINT16"),
         ({"inputs": [{**AGE, "datatype": "INT64", "data": [0, 2**63, 0]}]}, "data/1: 9223372036854775808 is out of"),
+        (
+            {"inputs": [{**AGE, "datatype": "FP16", "data": [1, 65_505, 0]}]},
+            "data/1: 65505 is out of range; FP16 holds",
+        ),
+        ({"inputs": [{**AGE, "datatype": "FP32", "data": [1, 0, -1e39]}]}, "FP32 holds numbers from -3.40282"),
         ({"inputs": [{**AGE, "datatype": []}]}, "datatype is an array; it must be one of BOOL"),
         ({"inputs": [{**AGE, "datatype": {"a": 1}}]}, "it must be one of BOOL"),
         ({"inputs": [{**AGE, "datatype": "FLOAT"}]}, "datatype is 'FLOAT'; it must be one of BOOL, BYTES"),
