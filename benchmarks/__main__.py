@@ -46,9 +46,7 @@ QUICK = {"repeats": 1, "trees": 5, "rows": 2_000}
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options.program_parser("benchmarks", __doc__)
     names = (*SUBJECTS, ALL_SUBJECTS, *PROGRAMS)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(names)}; default: all")
     parser.add_argument("--quick", action="store_true", help="few rows and repeats, to see that everything works")

@@ -7,7 +7,6 @@ The other data sets of the papers are not on OpenML under a name of their own. `
 `benchmarks.papers.tree_losses` prefers to the sample.
 """
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 from sklearn.datasets import fetch_openml
 
+from benchmarks import options
 from benchmarks.cells import Progress
 
 
@@ -77,9 +77,7 @@ def _with_plain_texts(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def main(words: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.openml", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = options.program_parser("benchmarks.openml", __doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(SOURCES)}; default: all")
     arguments = parser.parse_args(words)

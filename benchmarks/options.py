@@ -6,6 +6,15 @@ from pathlib import Path
 from benchmarks.cells import default_path
 
 
+def program_parser(module: str, documentation: str | None) -> argparse.ArgumentParser:
+    """Return the parser of a benchmark that is a command of its own. documentation: that of the module."""
+    return argparse.ArgumentParser(
+        prog=f"python -m {module}",
+        description=documentation,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Add the folder of the data sets, which `benchmarks.data.data_folder` reads."""
     parser.add_argument(

@@ -75,6 +75,11 @@ class Images(NamedTuple):
     truth: NDArray[np.int64]  # (row,)
     labels: NDArray[np.int64]  # (row, person)
 
+    def drawn(self, draw: int, part: slice) -> "Images":
+        """Return a part of the images, in a random order."""
+        rows = np.random.default_rng(draw).permutation(len(self.X))[part]
+        return Images(self.X[rows], self.truth[rows], self.labels[rows])
+
 
 def read_images(folder: Path) -> Images:
     """Return all images. Raises MissingData."""
@@ -82,8 +87,8 @@ def read_images(folder: Path) -> Images:
     return Images(X, truth, np.stack([read(folder, IMAGES, person)[1] for person in PEOPLE], axis=1))
 
 
-def image_scores(images: Images, n_answers: int, seed: int, n_jobs: int) -> list[Score]:
-    """Return the score of each of `IMAGE_METHODS` for the first answers to each image."""
+def merged_labels(images: Images, n_answers: int, seed: int, n_jobs: int) -> dict[str, core.Consensus]:
+    """Return the consensus of the first answers to each image, by each of `IMAGE_METHODS`."""
     items, people = np.divmod(np.arange(len(images.truth) * n_answers), n_answers)
     answers, n_classes = (items, people, images.labels[:, :n_answers].ravel()), len(np.unique(images.truth))
     majority, confusion = (core.consensus(answers, n_classes, method) for method in IMAGE_METHODS[:2])
@@ -91,22 +96,23 @@ def image_scores(images: Images, n_answers: int, seed: int, n_jobs: int) -> list
     predictions = np.zeros((len(images.X), n_classes))
     predictions[:, forest.classes_] = forest.oob_decision_function_
     together = core.consensus(answers, n_classes, IMAGE_METHODS[2], probabilities=predictions)
-    return [score(found, images.truth) for found in (majority, confusion, together)]
+    return dict(zip(IMAGE_METHODS, (majority, confusion, together), strict=True))
+
+
+def image_scores(images: Images, n_answers: int, seed: int, n_jobs: int) -> list[Score]:
+    """Return the score of each of `IMAGE_METHODS`."""
+    merged = merged_labels(images, n_answers, seed, n_jobs)
+    return [score(found, images.truth) for found in merged.values()]
 
 
 def image_lines(images: Images, arguments: argparse.Namespace) -> Iterator[str]:
     """Yield the lines of the second table."""
     for n_rows in arguments.rows:
         for n_answers in (2, 3):
-            drawn = [_drawn(images, n_rows, draw) for draw in range(arguments.draws)]
+            drawn = [images.drawn(draw, slice(n_rows)) for draw in range(arguments.draws)]
             scores = np.array([image_scores(part, n_answers, draw, arguments.jobs) for draw, part in enumerate(drawn)])
             cells = (_mean(scores[:, number]) for number in range(len(IMAGE_METHODS)))
             yield f"| {n_rows:,} | {n_answers} | {' | '.join(cells)} |"
-
-
-def _drawn(images: Images, n_rows: int, draw: int) -> Images:
-    rows = np.random.default_rng(draw).permutation(len(images.X))[:n_rows]
-    return Images(images.X[rows], images.truth[rows], images.labels[rows])
 
 
 def _mean(scores: NDArray[np.float64]) -> str:
@@ -122,11 +128,7 @@ def header(*names: str) -> str:
 
 
 def main(words: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy.annotators",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.accuracy.annotators", __doc__)
     options.add_data(parser)
     options.add_jobs(parser)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 3_000, 10_000], help="numbers of images")

@@ -192,11 +192,7 @@ def clean_line(folder: Path, name: str) -> str:
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy.audit",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.accuracy.audit", __doc__)
     tables = [*CLEAN_TABLES, HUMAN, *WITH_PROBABILITIES]
     parser.add_argument("--tables", nargs="*", choices=tables, default=tables)
     options.add_data(parser)

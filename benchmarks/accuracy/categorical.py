@@ -9,7 +9,6 @@ column of 2,000 levels without effect, `many` one of 500 levels with an effect. 
 numbers in the one-hot form and for scikit-learn, which accepts no more. All figures are means over `--repeats`.
 """
 
-import argparse
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -207,11 +206,7 @@ def print_speed(repeats: int, n_rows: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy.categorical",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.accuracy.categorical", __doc__)
     parser.add_argument("--orders", action="store_true", help="compare orders of categories with exhaustive search")
     parser.add_argument("--speed", action="store_true", help="time fits")
     options.add_data(parser)

@@ -162,11 +162,7 @@ def print_human(folder: Path, arguments: argparse.Namespace) -> None:
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy.corrected_accuracy",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.accuracy.corrected_accuracy", __doc__)
     tables = [*TABLES, HUMAN]
     parser.add_argument("--tables", nargs="*", choices=tables, default=tables)
     options.add_data(parser)

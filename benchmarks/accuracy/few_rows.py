@@ -11,7 +11,6 @@ about the probability without regard to the error of the estimates. Audits whose
 left out.
 """
 
-import argparse
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -106,11 +105,7 @@ def with_frequent_classes(table: Table) -> Table:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy.few_rows",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.accuracy.few_rows", __doc__)
     add_tables(parser)
     options.add_jobs(parser)
     arguments = parser.parse_args()

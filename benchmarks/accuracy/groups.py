@@ -8,7 +8,6 @@ accuracy on held-out rows with labels of the same noise, and the actual share of
 share of the wrong labels that the audit flags.
 """
 
-import argparse
 from typing import Any
 
 import numpy as np
@@ -46,11 +45,7 @@ def line(name: str, X: NDArray[Any], y: NDArray[Any], jobs: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy.groups",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.accuracy.groups", __doc__)
     options.add_data(parser)
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES)
     options.add_jobs(parser)

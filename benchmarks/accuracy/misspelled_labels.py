@@ -7,7 +7,6 @@ error does. Each cell is the mean absolute error of the noise rate that `core.au
 the changed labels that it flags.
 """
 
-import argparse
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,11 +44,7 @@ def measure(X: NDArray[Any], y: NDArray[np.int64], n_misspelled: int, repeats: i
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy.misspelled_labels",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.accuracy.misspelled_labels", __doc__)
     options.add_data(parser)
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES)
     parser.add_argument("--repeats", type=int, default=5, help="number of noise draws")

@@ -53,11 +53,7 @@ def measure(
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy.noise_coverage",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.accuracy.noise_coverage", __doc__)
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES)
     options.add_data(parser)
     parser.add_argument("--repeats", type=int, default=20, help="number of noise draws")

@@ -10,7 +10,6 @@ from the loss and the seed. The cells are stored in docs/images/noise_curve.json
 light and one for dark pages. Needs the optional packages lightgbm and matplotlib: `pip install -e '.[benchmarks]'`.
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +23,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 import core
+from benchmarks import options
 from benchmarks.data import CHECKOUT
 
 FOLDER = CHECKOUT / "docs" / "images"
@@ -106,7 +106,7 @@ def print_table(cells: list[Cell]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options.program_parser("benchmarks.accuracy.noise_curve", __doc__)
     parser.add_argument("--repeats", type=int, default=10, help="splits and noise draws per rate, at least 2")
     parser.add_argument("--plot-only", action="store_true", help="plot the stored cells without fitting")
     parser.add_argument("--rates", nargs="+", type=float, default=RATES, help="shares of wrong labels")

@@ -83,11 +83,7 @@ def print_injected(folder: Path, name: str, jobs: int) -> None:
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy.reliability",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.accuracy.reliability", __doc__)
     options.add_data(parser)
     parser.add_argument("--rows", type=int, default=10_000, help=f"number of rows of {HUMAN}")
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES, help="tables with injected noise")

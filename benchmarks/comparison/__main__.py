@@ -27,11 +27,7 @@ from benchmarks.comparison.table_options import add_tables, chosen_collection, c
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.comparison",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.comparison", __doc__)
     add_tables(parser)
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS), metavar="METHOD")
     parser.add_argument("--noise", nargs="*", choices=NOISES, default=list(NOISES), metavar="NOISE")

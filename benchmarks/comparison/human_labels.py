@@ -114,11 +114,7 @@ def _mean(cells: Sequence[Cell], label_column: str) -> str:
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.comparison.human_labels",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.comparison.human_labels", __doc__)
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS), metavar="METHOD")
     parser.add_argument("--rows", type=int, nargs="+", default=NUMBERS_OF_ROWS, help="numbers of training images")
     parser.add_argument("--draws", type=int, default=5, help="draws of training and test images")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import options
 from benchmarks.cells import CellFile, default_path
 from benchmarks.comparison.methods import OURS
 from benchmarks.comparison.noise import NOISES
@@ -135,11 +136,7 @@ def _draw_label(axes: Any, label: Label, one: Diagram, theme: Theme) -> None:
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.comparison.pictures",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.comparison.pictures", __doc__)
     parser.add_argument("--collection", choices=COLLECTIONS, default="parquet", help="collection of tables")
     parser.add_argument("--cells", type=Path, default=default_path("comparison"), help="file of the measured cells")
     parser.add_argument("--rows", type=int, default=6000, help="maximum number of rows that the cells have")

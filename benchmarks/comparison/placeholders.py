@@ -8,7 +8,6 @@ values. At most 1,000 rows of a table are drawn, of which 30 % are held out; 20 
 Accuracies on the held-out rows with clean labels are in percent and means over draws.
 """
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -68,11 +67,7 @@ def _line(name: str, values: NDArray[np.float64]) -> str:
 
 
 def main(words: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.comparison.placeholders",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.comparison.placeholders", __doc__)
     options.add_data(parser)
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES)
     parser.add_argument("--draws", type=int, default=5, help="draws of rows, splits, noise and placeholders")

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import core
+from benchmarks import options
 from benchmarks.comparison.collection import Split
 from benchmarks.comparison.noise import NOISES, suits
 from benchmarks.comparison.table_options import add_tables, chosen_collection, chosen_folder, chosen_tables
@@ -71,11 +72,7 @@ def measure_all(arguments: argparse.Namespace) -> Iterator[Ratios]:
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.comparison.prediction_times",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.comparison.prediction_times", __doc__)
     add_tables(parser)
     parser.add_argument("--noise", nargs="*", choices=NOISES, default=DEFAULT_NOISES, metavar="NOISE")
     parser.add_argument("--repeats", type=int, default=5, help="measurements of each model")

@@ -3,7 +3,6 @@
 python -m benchmarks.papers.boosting_classes --partitions 5
 """
 
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ def cells(path: Path, n_partitions: int) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options.program_parser("benchmarks.papers.boosting_classes", __doc__)
     options.add_data(parser)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--partitions", type=int, default=5)

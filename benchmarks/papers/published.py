@@ -72,11 +72,7 @@ def read_published(name: str) -> Any:
 
 def parser(documentation: str | None, name: str) -> argparse.ArgumentParser:
     """Return a parser with the options that all papers share."""
-    result = argparse.ArgumentParser(
-        prog=f"python -m benchmarks.papers.{name}",
-        description=documentation,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    result = options.program_parser(f"benchmarks.papers.{name}", documentation)
     options.add_data(result)
     options.add_cells(result, name)
     return result

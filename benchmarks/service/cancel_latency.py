@@ -5,7 +5,6 @@ kernels of a job are compiled beforehand, by a small job with the same model. Th
 which bring the request to the worker, are a second apart.
 """
 
-import argparse
 import io
 import time
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks import options
 from benchmarks.data import CHECKOUT
 from benchmarks.service.hostile_service import HostileService, Request
 
@@ -58,7 +58,7 @@ TABLES = {"small": (500, 50), "few": (200_000, 50), "many": (1_000_000, 50)}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options.program_parser("benchmarks.service.cancel_latency", __doc__)
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
     moments = np.random.default_rng(0)

@@ -5,7 +5,6 @@ takes jobs. Its phases tell how long it waits for compilation; what the worker a
 is not part of it, and competes for the processors as on any first start. The target is 10 s.
 """
 
-import argparse
 import shutil
 import tempfile
 import time
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import options
 from benchmarks.data import CHECKOUT
 from benchmarks.service.hostile_service import HostileService, Request
 
@@ -47,7 +47,7 @@ class FirstJob(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options.program_parser("benchmarks.service.first_jobs", __doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(MODELS)}; default: all")
     names = parser.parse_args().names or list(MODELS)
     print(HEADER)

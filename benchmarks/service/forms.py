@@ -8,7 +8,6 @@ its format (Arrow, Arrow's reader of CSV, `json`) and of `predict_proba`, in thi
 The share of a form is that time over the time of the request, whose answer has the form of its body.
 """
 
-import argparse
 import http.client
 import io
 import json
@@ -25,6 +24,7 @@ import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
 import core
+from benchmarks import options
 from benchmarks.data import CHECKOUT
 from benchmarks.service.hostile_service import Answer, HostileService, Request
 
@@ -132,11 +132,11 @@ def in_process_seconds(estimator: Any, form: Form) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options.program_parser("benchmarks.service.forms", __doc__)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args()
-    X = np.random.default_rng(1).normal(size=(options.rows, N_FEATURES)).round(6)
+    arguments = parser.parse_args()
+    X = np.random.default_rng(1).normal(size=(arguments.rows, N_FEATURES)).round(6)
     print(
         "| form | body, MB | in process, s | request, s | share: min – median – max | target | longest health check |"
     )
@@ -147,7 +147,7 @@ def main() -> None:
             health = health_seconds(service, form)
             alone = [in_process_seconds(estimator, form)]
             requests = [request_seconds(service, form)]
-            for _ in range(options.repeats - 1):
+            for _ in range(arguments.repeats - 1):
                 alone.append(in_process_seconds(estimator, form))
                 requests.append(request_seconds(service, form))
             shares = sorted(one / other for one, other in zip(alone, requests, strict=True))

@@ -9,12 +9,12 @@ of the worker, each with its child processes; the time of the health check is th
 whose service takes more than `--limit` GiB is stopped, so that it does not take all memory of the machine.
 """
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchmarks import options
 from benchmarks.data import CHECKOUT
 from benchmarks.service.hostile_cases import CASES
 from benchmarks.service.hostile_service import MEBIBYTE, Answer, HostileService, Measurement
@@ -50,11 +50,7 @@ def run(name: str, checkout: Path, max_bytes: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.service.hostile_requests",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.service.hostile_requests", __doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"any of {', '.join(CASES)}; default: all")
     parser.add_argument("--checkout", type=Path, default=CHECKOUT, help="folder of the service; default: this one")
     parser.add_argument("--limit", type=float, default=6.0, help="GiB that a process may take; default: 6")

@@ -5,7 +5,6 @@ that the service starts, and to one on PostgreSQL and Redis (`BRISTLECONE_TEST_P
 counts: no status above 499 but 503 is allowed, and every 429 and 503 must say when to try again.
 """
 
-import argparse
 import asyncio
 import time
 from collections import Counter, defaultdict
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 import httpx
 import numpy as np
 
+from benchmarks import options
 from benchmarks.data import CHECKOUT
 from benchmarks.service.hostile_service import HostileService, Request
 from tests.databases import fresh_database, postgresql_server
@@ -123,20 +123,20 @@ def stacks(redis_url: str) -> Iterator[dict[str, dict[str, str]]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options.program_parser("benchmarks.service.load", __doc__)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--redis", default="redis://127.0.0.1:6379/9", help="URL of a Redis database of its own")
-    options = parser.parse_args()
-    with stacks(options.redis) as environments:
+    arguments = parser.parse_args()
+    with stacks(arguments.redis) as environments:
         for name, changes in environments.items():
-            print(f"\n{name}: {options.clients} clients for {options.seconds:g} s\n\n{HEADER}")
+            print(f"\n{name}: {arguments.clients} clients for {arguments.seconds:g} s\n\n{HEADER}")
             with HostileService(CHECKOUT, MAX_BYTES, changes) as service:
                 mixture = prepared(service)
                 url = f"http://127.0.0.1:{service.port}"
-                seen = asyncio.run(loaded(url, mixture, options.clients, options.seconds))
+                seen = asyncio.run(loaded(url, mixture, arguments.clients, arguments.seconds))
                 for kind in mixture:
-                    print(row(kind.name, seen[kind.name], options.seconds), flush=True)
+                    print(row(kind.name, seen[kind.name], arguments.seconds), flush=True)
 
 
 if __name__ == "__main__":

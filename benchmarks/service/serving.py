@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+from benchmarks import options
 from benchmarks.data import CHECKOUT
 from benchmarks.service.hostile_service import MEBIBYTE, HostileService, Request
 from benchmarks.service.wrk import HOW_TO_GET, Load, full_load, is_installed, partial_load
@@ -76,11 +77,7 @@ def _processor_seconds(processes: Sequence[psutil.Process]) -> float:
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.service.serving",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.service.serving", __doc__)
     parser.add_argument("--checkout", type=Path, default=CHECKOUT, help="version of the service; default: this one")
     parser.add_argument("--seconds", type=int, default=4, help="length of each run of wrk")
     parser.add_argument("--repeats", type=int, default=3)

@@ -4,12 +4,12 @@ The file is made while it is sent, so that this needs disk space only where the 
 the peak above that of the idle service. The target is 150 MB for the API process; a child process reads the upload.
 """
 
-import argparse
 import http.client
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from benchmarks import options
 from benchmarks.data import CHECKOUT
 from benchmarks.service.hostile_service import MEBIBYTE, Answer, HostileService
 
@@ -52,14 +52,14 @@ def uploaded(service: HostileService, text: bytes, n_features: int, n_blocks: in
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options.program_parser("benchmarks.service.upload", __doc__)
     parser.add_argument("--gigabytes", type=float, default=2.0)
     parser.add_argument("--features", type=int, default=20)
-    options = parser.parse_args()
-    text = block(options.features)
-    n_blocks = max(1, round(options.gigabytes * 1e9 / len(text)))
+    arguments = parser.parse_args()
+    text = block(arguments.features)
+    n_blocks = max(1, round(arguments.gigabytes * 1e9 / len(text)))
     with HostileService(CHECKOUT, MAX_BYTES) as service:
-        measured = service.measure(lambda: uploaded(service, text, options.features, n_blocks))
+        measured = service.measure(lambda: uploaded(service, text, arguments.features, n_blocks))
         [answer] = measured.answers
         kept = "met" if measured.api_process_bytes <= TARGET_BYTES else "missed"
         print(

@@ -17,6 +17,7 @@ from typing import Any
 from sklearn.ensemble import RandomForestClassifier
 
 import core
+from benchmarks import options
 from benchmarks.cells import Cell, CellFile, default_path
 from benchmarks.data import Table
 from benchmarks.settings import Settings
@@ -79,11 +80,7 @@ def table_lines(cells: list[Cell]) -> Iterator[str]:
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.speed.growth",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = options.program_parser("benchmarks.speed.growth", __doc__)
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="numbers of rows")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--repeats", type=int, default=3)

@@ -6,7 +6,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import core
-from benchmarks.accuracy import annotators
+from benchmarks.accuracy import annotators, training_on_consensus
 from tests.core.annotators.crowds import draw_crowd
 
 
@@ -41,6 +41,16 @@ def test_predictions_from_features_help_where_answers_are_few(folder):
     majority, confusion, together = annotators.image_scores(images, n_answers=2, seed=0, n_jobs=1)
     assert together.accuracy > max(majority.accuracy, confusion.accuracy) + 0.05
     assert together.log_loss < confusion.log_loss
+
+
+def test_models_are_trained_on_each_kind_of_labels(folder, monkeypatch, capsys):
+    monkeypatch.setattr(training_on_consensus, "N_TEST_ROWS", 100)
+    training_on_consensus.main(["--data", str(folder), "--rows", "120", "--draws", "2", "--jobs", "1"])
+    heading, _, *lines = capsys.readouterr().out.splitlines()
+    assert heading == "| images | answers | first answer | majority | dawid_skene | with_features | correct labels |"
+    assert [line[:9] for line in lines] == ["| 120 | 2", "| 120 | 3"]
+    correct = [float(line.split("|")[-2].split("±")[0]) for line in lines]
+    assert min(correct) > 80
 
 
 def test_a_score_is_the_share_of_right_labels_and_the_log_loss():

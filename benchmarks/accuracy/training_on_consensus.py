@@ -1,0 +1,63 @@
+"""Accuracy of `auto` after training on the merged labels of several annotators, as a Markdown table.
+
+python -m benchmarks.accuracy.training_on_consensus                # about ten minutes on two cores
+python -m benchmarks.accuracy.training_on_consensus --rows 1000 --draws 1
+
+The images and their merged labels are those of `benchmarks.accuracy.annotators`. Each model is tested on 5,000 other
+images with correct labels. Cells are the mean accuracy over the draws in percent, with its standard error.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import core
+from benchmarks import options
+from benchmarks.accuracy.annotators import IMAGE_METHODS, Images, header, merged_labels, read_images
+from benchmarks.comparison.human_labels import N_TEST_ROWS
+from benchmarks.data import MissingData, data_folder
+from benchmarks.settings import skip
+
+LABELS = ("first answer", *IMAGE_METHODS, "correct labels")
+
+
+def accuracies(images: Images, n_rows: int, n_answers: int, draw: int, n_jobs: int) -> list[float]:
+    """Return the accuracy of a model after training on each of `LABELS`."""
+    train, test = images.drawn(draw, slice(n_rows)), images.drawn(draw, slice(-N_TEST_ROWS, None))
+    merged = [found.labels for found in merged_labels(train, n_answers, draw, n_jobs).values()]
+    return [_accuracy(train, y, test, draw, n_jobs) for y in (train.labels[:, 0], *merged, train.truth)]
+
+
+def _accuracy(train: Images, y: NDArray[Any], test: Images, seed: int, n_jobs: int) -> float:
+    model = core.AutoClassifier(random_state=seed, n_jobs=n_jobs).fit(train.X, y)
+    return float(np.mean(model.predict(test.X) == test.truth))
+
+
+def _cell(values: NDArray[np.float64]) -> str:
+    error = f" ± {100 * values.std(ddof=1) / np.sqrt(len(values)):.1f}" if len(values) > 1 else ""
+    return f"{100 * values.mean():.1f}{error}"
+
+
+def main(words: list[str] | None = None) -> None:
+    parser = options.program_parser("benchmarks.accuracy.training_on_consensus", __doc__)
+    options.add_data(parser)
+    options.add_jobs(parser)
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 3_000], help="numbers of images")
+    parser.add_argument("--draws", type=int, default=5, help="random draws of the images")
+    arguments = parser.parse_args(words)
+    try:
+        images = read_images(data_folder(arguments.data))
+    except MissingData as error:
+        skip("CIFAR-10N", error)
+        return
+    print(header("images", "answers", *LABELS), flush=True)
+    for n_rows in arguments.rows:
+        for n_answers in (2, 3):
+            draws = [accuracies(images, n_rows, n_answers, draw, arguments.jobs) for draw in range(arguments.draws)]
+            cells = " | ".join(_cell(values) for values in np.array(draws).T)
+            print(f"| {n_rows:,} | {n_answers} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
