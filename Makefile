@@ -10,6 +10,8 @@ PACKAGES := app core workers client migrations
 # Two more than processors: many tests wait for services that they have started. The slowest files run first.
 TEST_PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 TEST_IN_PARALLEL = --numprocesses $(TEST_PROCESSES) --maxprocesses 5 --dist loadfile --no-loadscope-reorder
+# Each process takes half of the time of its collection to rewrite assertions, unless one may store them for the others.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo serve test test-kernels coverage check format docs reference bench lock clean
@@ -30,7 +32,7 @@ serve: setup ## Run the service until Ctrl-C; see docs/reference/settings.md
 test: setup ## Run the tests (ARGS="tests/core -x" selects a part)
 	@$(BIN)/python -m compileall -q $(PACKAGES)
 	@$(MAKE) --no-print-directory --jobs=2 setup-dev $(if $(ARGS),,test-kernels)
-	@$(BIN)/python -m pytest $(TEST_IN_PARALLEL) $(ARGS)
+	@$(PYTEST) $(TEST_IN_PARALLEL) $(ARGS)
 
 # It needs no development packages, and so runs while these are installed.
 test-kernels: setup
@@ -56,7 +58,7 @@ reference: setup-dev ## Regenerate the tables and the OpenAPI document in docs/
 	@$(BIN)/python -m docs.generation
 
 coverage: setup-dev ## Run the tests and measure branch coverage; fail below the minimum (ARGS as for test)
-	@$(BIN)/python -m pytest $(TEST_IN_PARALLEL) --cov --cov-report=term:skip-covered $(ARGS)
+	@$(PYTEST) $(TEST_IN_PARALLEL) --cov --cov-report=term:skip-covered $(ARGS)
 
 bench: setup-dev ## Run all benchmarks (QUICK=1 in minutes on few rows; ARGS="fit predict --repeats 1" selects a part)
 	@$(BIN)/python -m benchmarks $(if $(filter-out 0,$(QUICK)),--quick) $(ARGS)
