@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.end_to_end.conftest import on_one
 from tests.end_to_end.test_main_job import LONG_MODEL, artifact, submit, trained_model, upload, wait_for_progress
 from tests.service_process import RunningService, send_signal, wait_until
 
@@ -32,6 +33,9 @@ def signal_workers(service: RunningService, number: signal.Signals) -> None:
         send_signal(process, number)
 
 
+# Jobs of killed and of terminated workers on both databases: tests/workers/test_stubborn_jobs.py. Killed workers on
+# PostgreSQL: test_audits.py.
+@on_one("sqlite")
 def test_killed_worker_costs_one_attempt(
     service: RunningService, dataset: dict[str, Any], uninterrupted: bytes
 ) -> None:
@@ -43,6 +47,7 @@ def test_killed_worker_costs_one_attempt(
     assert artifact(service, trained_model(service, finished)) == uninterrupted
 
 
+@on_one("sqlite")
 def test_terminated_worker_returns_its_job_to_the_queue(
     service: RunningService, dataset: dict[str, Any], uninterrupted: bytes
 ) -> None:

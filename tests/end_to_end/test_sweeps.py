@@ -88,6 +88,8 @@ def test_cells_run_concurrently_and_fill_the_grid(service: RunningService, unint
     assert uninterrupted["finished_at"] >= max(finished for _, finished in spans)
 
 
+# Cells of lost workers on both databases: tests/app/jobs/test_children.py and tests/workers/test_stubborn_jobs.py.
+@pytest.mark.parametrize("service", ["sqlite"], indirect=True)
 def test_killed_workers_cost_attempts_but_no_results(
     service: RunningService, dataset: dict[str, Any], uninterrupted: dict[str, Any]
 ) -> None:
