@@ -2,16 +2,16 @@
 
 import io
 import urllib.parse
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from tests.end_to_end.conftest import on_one
 from tests.service_process import RunningService
 from tests.shared_material import shared_path
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, on_one("postgresql")]
 
 NOISE = {"inject": {"kind": "uniform", "rate": 0.2}}
 MODELS = {
@@ -27,12 +27,6 @@ TABLES = {
 #: Four standard deviations over seeds: few rows are held out.
 SEED_SPREAD = 0.15
 FIT_SECONDS = 300.0
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    with RunningService(tmp_path_factory.mktemp("real") / "home") as running:
-        yield running
 
 
 def upload(service: RunningService, name: str, n_rows: int | None = None) -> dict[str, Any]:
@@ -102,7 +96,6 @@ def test_tables(service: RunningService, table: str, kind: str) -> None:
         assert predict_one(service, model, rows[i]) == answer["predictions"][i]
 
 
-@pytest.mark.slow
 def test_mnist_reaches_the_accuracies_known_for_single_trees(service: RunningService) -> None:
     """On clean labels, entropy is as accurate as in scikit-learn; under noise, the conservative loss is more robust.
 
