@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -74,9 +75,12 @@ def tutorial(service: RunningService, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def run_guide(service: RunningService, folder: Path, tutorial: str) -> Callable[[str], str]:
-    """Return a function that runs the commands of a guide with the variables and the data set of the tutorial."""
+    """Return a function that runs the commands of a guide with the variables and the data set of the tutorial.
+
+    It runs each script once: several tests look at what the same guide leaves.
+    """
     first_steps = "".join(blocks("bash", TUTORIAL)[:2])
-    return lambda script: run_bash(first_steps + script, folder, service.environment)
+    return cache(lambda script: run_bash(first_steps + script, folder, service.environment))
 
 
 def test_readme_commands_run(service: RunningService, tmp_path: Path) -> None:
