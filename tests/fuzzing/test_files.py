@@ -13,7 +13,7 @@ def test_files_are_valid_before_they_are_damaged(tmp_path, name):
 
 
 def test_damaged_files_are_stored_or_refused(tmp_path):
-    outcomes = run(300, seed=14, kept=tmp_path / "kept")
+    outcomes = run(200, seed=14, kept=tmp_path / "kept")
     assert outcomes[FAILED] == 0
     assert outcomes[STORED] > 0
-    assert outcomes.total() == 300
+    assert outcomes.total() == 200
