@@ -37,7 +37,7 @@ def always_draws(monkeypatch):
 @pytest.mark.usefixtures("without_naive_bayes", "always_draws")
 def test_a_much_better_regression_informs_the_trees(monkeypatch):
     gains = []
-    for seed in (1, 2, 3):
+    for seed in (1, 2):
         (X, y), (X_test, y_test) = oblique_classes(1_500, seed), oblique_classes(2_000, 100 + seed)
         model = core.AutoClassifier(random_state=0, n_fits=4).fit(X, noisy(y, seed))
         share = model.choice_.regression_share
