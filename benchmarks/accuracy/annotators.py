@@ -5,7 +5,8 @@ python -m benchmarks.accuracy.annotators --rows 1000 --draws 1
 
 The first table has four crowds of Zheng, Li, Li, Shan and Cheng 2017 ("Truth inference in crowdsourcing: is the problem
 solved?"). Each cell contains the share of right labels in percent, and the log loss of the probabilities. A share of 0,
-which a majority may have, counts as 1e-6.
+which a majority may have, counts as 1e-6. The last column compares the mean reliability of `dawid_skene` with the share
+of right answers.
 
 The second table has images of CIFAR-10N with two or three of the labels that people gave to each; who they were is not
 known, so that the first, second and third label count as three annotators. The predictions for `with_features` are
@@ -47,10 +48,10 @@ class Score(NamedTuple):
         return f"{100 * self.accuracy:.1f}, {self.log_loss:.2f}"
 
 
-def score(found: core.Consensus, truth: NDArray[Any]) -> Score:
+def score(merged: core.Consensus, truth: NDArray[Any]) -> Score:
     """Return the score of a consensus against the true labels (item,) of its items."""
-    own = found.probabilities[np.arange(len(truth)), np.searchsorted(found.classes, truth)]
-    return Score(float(np.mean(found.labels == truth)), float(-np.log(np.maximum(own, _SMALLEST)).mean()))
+    own = merged.probabilities[np.arange(len(truth)), np.searchsorted(merged.classes, truth)]
+    return Score(float(np.mean(merged.labels == truth)), float(-np.log(np.maximum(own, _SMALLEST)).mean()))
 
 
 def crowd_line(folder: Path, name: str) -> str:
@@ -60,12 +61,14 @@ def crowd_line(folder: Path, name: str) -> str:
     )
     columns = (answers["item"], answers["annotator"], answers["label"])
     label_of = dict(zip(truth["item"], truth["label"], strict=True))
-    found = {method: core.consensus(columns, method=method) for method in METHODS}
-    one = found["majority"]
+    merged = {method: core.consensus(columns, method=method) for method in METHODS}
+    one = merged["majority"]
     labels = np.array([label_of[item] for item in one.items.tolist()])
-    scores = " | ".join(str(score(found[method], labels)) for method in METHODS)
+    scores = " | ".join(str(score(merged[method], labels)) for method in METHODS)
     sizes = f"{len(one.items):,} | {len(one.annotators)} | {len(one.classes)} | {one.n_answers.mean():.0f}"
-    return f"| {name} | {sizes} | {scores} |"
+    claimed = np.average(merged["dawid_skene"].reliability, weights=one.n_answers_given)
+    actual = np.mean([label == label_of[item] for item, label in zip(columns[0], columns[2], strict=True)])
+    return f"| {name} | {sizes} | {scores} | {100 * claimed:.1f}, {100 * actual:.1f} |"
 
 
 class Images(NamedTuple):
@@ -94,7 +97,7 @@ def merged_labels(images: Images, n_answers: int, seed: int, n_jobs: int) -> dic
     majority, confusion = (core.consensus(answers, n_classes, method) for method in IMAGE_METHODS[:2])
     forest = core.ForestClassifier(**FOREST, random_state=seed, n_jobs=n_jobs).fit(images.X, confusion.labels)
     predictions = np.zeros((len(images.X), n_classes))
-    predictions[:, forest.classes_] = forest.oob_decision_function_
+    predictions[:, np.searchsorted(confusion.classes, forest.classes_)] = forest.oob_decision_function_
     together = core.consensus(answers, n_classes, IMAGE_METHODS[2], probabilities=predictions)
     return dict(zip(IMAGE_METHODS, (majority, confusion, together), strict=True))
 
@@ -102,7 +105,7 @@ def merged_labels(images: Images, n_answers: int, seed: int, n_jobs: int) -> dic
 def image_scores(images: Images, n_answers: int, seed: int, n_jobs: int) -> list[Score]:
     """Return the score of each of `IMAGE_METHODS`."""
     merged = merged_labels(images, n_answers, seed, n_jobs)
-    return [score(found, images.truth) for found in merged.values()]
+    return [score(one, images.truth) for one in merged.values()]
 
 
 def image_lines(images: Images, arguments: argparse.Namespace) -> Iterator[str]:
@@ -135,7 +138,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--draws", type=int, default=5, help="random draws of the images")
     arguments = parser.parse_args(words)
     folder = data_folder(arguments.data)
-    print(header("crowd", "items", "annotators", "classes", "answers per item", *METHODS), flush=True)
+    print(header("crowd", "items", "annotators", "classes", "answers per item", *METHODS, "reliability"), flush=True)
     for name in CROWDS:
         try:
             print(crowd_line(folder, name), flush=True)

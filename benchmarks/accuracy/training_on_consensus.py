@@ -4,7 +4,8 @@ python -m benchmarks.accuracy.training_on_consensus                # about ten m
 python -m benchmarks.accuracy.training_on_consensus --rows 1000 --draws 1
 
 The images and their merged labels are those of `benchmarks.accuracy.annotators`. Each model is tested on 5,000 other
-images with correct labels. Cells are the mean accuracy over the draws in percent, with its standard error.
+images with correct labels. For the weighted labels, the weight of a row is the probability of its label. Cells are the
+mean accuracy over the draws in percent, with its standard error.
 """
 
 from typing import Any
@@ -19,19 +20,22 @@ from benchmarks.comparison.human_labels import N_TEST_ROWS
 from benchmarks.data import MissingData, data_folder
 from benchmarks.settings import skip
 
-LABELS = ("first answer", *IMAGE_METHODS, "correct labels")
+WEIGHTED = ("dawid_skene", "with_features")
+LABELS = ("first answer", *IMAGE_METHODS, *(f"{method}, weighted" for method in WEIGHTED), "correct labels")
 
 
 def accuracies(images: Images, n_rows: int, n_answers: int, draw: int, n_jobs: int) -> list[float]:
     """Return the accuracy of a model after training on each of `LABELS`."""
     train, test = images.drawn(draw, slice(n_rows)), images.drawn(draw, slice(-N_TEST_ROWS, None))
-    merged = [found.labels for found in merged_labels(train, n_answers, draw, n_jobs).values()]
-    return [_accuracy(train, y, test, draw, n_jobs) for y in (train.labels[:, 0], *merged, train.truth)]
+    merged = merged_labels(train, n_answers, draw, n_jobs)
+    weighted = [(merged[method].labels, merged[method].probabilities.max(axis=1)) for method in WEIGHTED]
+    plain = [(one.labels, None) for one in merged.values()]
 
+    def accuracy(y: NDArray[Any], weights: NDArray[np.float64] | None) -> float:
+        model = core.AutoClassifier(random_state=draw, n_jobs=n_jobs).fit(train.X, y, sample_weight=weights)
+        return float(np.mean(model.predict(test.X) == test.truth))
 
-def _accuracy(train: Images, y: NDArray[Any], test: Images, seed: int, n_jobs: int) -> float:
-    model = core.AutoClassifier(random_state=seed, n_jobs=n_jobs).fit(train.X, y)
-    return float(np.mean(model.predict(test.X) == test.truth))
+    return [accuracy(*labels) for labels in ((train.labels[:, 0], None), *plain, *weighted, (train.truth, None))]
 
 
 def _cell(values: NDArray[np.float64]) -> str:

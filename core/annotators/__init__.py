@@ -1,1 +1,1 @@
-"""Annotators: several people label the same items; what they say together, and how often each of them is right."""
+"""Labels of several annotators: their consensus, and the quality of each annotator."""

@@ -1,4 +1,6 @@
-"""How annotators answer, given the probabilities of the true classes: confusion matrices with standard errors."""
+"""Quality of annotators, given the probabilities of the true classes: confusion matrices and reliabilities, with
+standard errors.
+"""
 
 from typing import NamedTuple
 
@@ -11,7 +13,7 @@ from core.annotators.answer_models import (
     Posterior,
     answered_classes,
     confusion_counts,
-    pooled_confusion,
+    smoothed_confusion,
 )
 from core.annotators.answers import Answers
 
@@ -29,29 +31,56 @@ class AnnotatorQuality(NamedTuple):
 
 
 def annotator_quality(answers: Answers, posterior: Posterior, dispersion: float) -> AnnotatorQuality:
-    """Return the quality of each annotator, whose answers count together with `PRIOR_ANSWERS` of all annotators."""
-    given = answered_classes(answers)
-    counts = confusion_counts(given, posterior)
-    totals = counts + PRIOR_ANSWERS * pooled_confusion(counts)
-    confusion = totals / totals.sum(axis=2, keepdims=True)
-    error = np.sqrt(dispersion) * _confusion_error(given, posterior, confusion)
-    error = np.minimum(error, _MAX_ERROR)
-    shares = posterior.mean(axis=0)
-    diagonal, diagonal_error = (np.diagonal(table, axis1=1, axis2=2) for table in (confusion, error))
-    reliability_error = np.sqrt(diagonal_error**2 @ shares**2)
-    return AnnotatorQuality(confusion, error, diagonal @ shares, reliability_error)
+    """Return the quality of each annotator, with a prior that all annotators together are like."""
+    columns = answered_classes(answers)
+    confusion = smoothed_confusion(confusion_counts(columns, posterior))
+    error = _confusion_error(columns, posterior, confusion, dispersion)
+    return AnnotatorQuality(confusion, error, *_reliability(answers, posterior, dispersion))
 
 
-def _confusion_error(given: csr_array, posterior: Posterior, confusion: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard errors of the cells of confusion matrices, if answers were independent.
+def _reliability(
+    answers: Answers, posterior: Posterior, dispersion: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the share of right answers of each annotator and its standard error, both (annotator,).
 
-    The information in the answers is that for known classes minus that which is missing because the classes have to
-    be inferred (Louis 1982, "Finding the observed information matrix when using the EM algorithm"), for each cell
-    alone.
+    It is counted over the annotator's own items, not computed from the confusion matrices: these have many cells, and
+    the prior of all of them together would outweigh the answers.
     """
-    doubts = confusion_counts(given, posterior * (1 - posterior))
-    row_doubts = doubts.sum(axis=2, keepdims=True)
-    n_answers = confusion_counts(given, posterior).sum(axis=2, keepdims=True) + PRIOR_ANSWERS
-    variance = confusion * (1 - confusion)
-    missing = (doubts * (1 - 2 * confusion) + row_doubts * confusion**2) / variance
-    return np.asarray(np.sqrt(variance / np.maximum(n_answers - missing, 1.0)))
+    right = posterior[answers.item_of, answers.class_of]
+    n_answers = answers.sum_by_annotator() + PRIOR_ANSWERS
+    reliability = (answers.sum_by_annotator(right) + PRIOR_ANSWERS * right.mean()) / n_answers
+    doubts = answers.sum_by_annotator(right * (1 - right))
+    return reliability, _standard_error(reliability, n_answers, doubts, doubts, dispersion)
+
+
+def _confusion_error(
+    columns: csr_array, posterior: Posterior, confusion: NDArray[np.float64], dispersion: float
+) -> NDArray[np.float64]:
+    """Return the standard errors of the cells of confusion matrices, each cell alone."""
+    doubts = confusion_counts(columns, posterior * (1 - posterior))
+    n_answers = confusion_counts(columns, posterior).sum(axis=2, keepdims=True) + PRIOR_ANSWERS
+    return _standard_error(confusion, n_answers, doubts, doubts.sum(axis=2, keepdims=True), dispersion)
+
+
+def _standard_error(
+    rate: NDArray[np.float64],
+    n_answers: NDArray[np.float64],
+    hit_doubts: NDArray[np.float64],
+    doubts: NDArray[np.float64],
+    dispersion: float,
+) -> NDArray[np.float64]:
+    """Return the standard errors of rates of answers.
+
+    The information in the answers is that for known classes minus that which is missing because the classes have to be
+    inferred (Louis 1982, "Finding the observed information matrix when using the EM algorithm"). Only the part of the
+    variance that follows from inferred classes grows with the dispersion. Two more answers, one of which is a hit, keep
+    the variance of rates near 0 and 1 from vanishing.
+
+    hit_doubts, doubts: sums of the variances of the indicator of the class over the hits, and over all answers.
+    """
+    near = (rate * n_answers + 1) / (n_answers + 2)
+    variance = near * (1 - near)
+    missing = (hit_doubts * (1 - 2 * near) + doubts * near**2) / variance
+    of_known = variance / n_answers
+    of_inferred = variance / np.maximum(n_answers - missing, 1.0)
+    return np.minimum(np.sqrt(of_known + dispersion * np.maximum(of_inferred - of_known, 0.0)), _MAX_ERROR)

@@ -8,8 +8,10 @@ from scipy.sparse import csr_array
 
 from core.annotators.answers import Answers
 
-#: An annotator with few answers is taken to be like all together: these count as so many answers, for each true class.
+#: An annotator with few answers is taken to be like all together, who count as so many answers for each true class.
 PRIOR_ANSWERS = 4.0
+#: Largest number of these answers, where annotators hardly differ.
+MAX_PRIOR_ANSWERS = 20.0
 
 Posterior = NDArray[np.float64]  # (item, class), probability of each true class
 
@@ -69,17 +71,15 @@ class DawidSkene(AnswerModel):
 
     def __init__(self, answers: Answers) -> None:
         super().__init__(answers)
-        self._given = answered_classes(answers)
+        self._answered = answered_classes(answers)
 
     def fit(self, posterior: Posterior) -> None:
-        counts = confusion_counts(self._given, posterior)
-        self._confusion = counts + PRIOR_ANSWERS * pooled_confusion(counts)
-        self._confusion /= self._confusion.sum(axis=2, keepdims=True)
+        self._confusion = smoothed_confusion(confusion_counts(self._answered, posterior))
 
     def log_likelihood(self) -> NDArray[np.float64]:
         n_classes = self.answers.n_classes
         by_answer = np.log(self._confusion).transpose(0, 2, 1).reshape(-1, n_classes)
-        return np.asarray(self._given @ by_answer)
+        return np.asarray(self._answered @ by_answer)
 
     def right(self) -> NDArray[np.float64]:
         return np.asarray(np.diagonal(self._confusion, axis1=1, axis2=2)[self.answers.annotator_of])
@@ -92,15 +92,37 @@ def answered_classes(answers: Answers) -> csr_array:
     return csr_array((np.ones(len(columns)), (answers.item_of, columns)), shape=shape)
 
 
-def confusion_counts(given: csr_array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of the weights (item, class) of the items that an annotator gave a class to, float64 (annotator,
-    true class, answered class). given: `answered_classes`.
+def confusion_counts(columns: csr_array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of the weights (item, class) of the items to which an annotator gave a class, float64 (annotator,
+    true class, answered class). columns: `answered_classes`.
     """
     n_classes = weights.shape[1]
-    return np.asarray(given.T @ weights).reshape(-1, n_classes, n_classes).transpose(0, 2, 1)
+    return np.asarray(columns.T @ weights).reshape(-1, n_classes, n_classes).transpose(0, 2, 1)
 
 
-def pooled_confusion(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def smoothed_confusion(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the confusion matrices (annotator, true class, answered class) of counts of answers of the same shape."""
+    pooled = _pooled_confusion(counts)
+    totals = counts + _prior_answers(counts, pooled) * pooled
+    return np.asarray(totals / totals.sum(axis=2, keepdims=True))
+
+
+def _prior_answers(counts: NDArray[np.float64], pooled: NDArray[np.float64]) -> float:
+    """Return how many answers the pooled matrix counts for: many if annotators hardly differ from it.
+
+    Moment estimate of the precision of a Dirichlet distribution, from the variance of the counts beyond that of
+    multinomial ones, between `PRIOR_ANSWERS` and `MAX_PRIOR_ANSWERS`. With a weak prior, the rows of a rare class would
+    fit the answers to whatever items are taken for it.
+    """
+    n_answers, variance = counts.sum(axis=2, keepdims=True), pooled * (1 - pooled)
+    n_pairs = float((n_answers * np.maximum(n_answers - 1, 0) * variance).sum())
+    excess = float(((counts - n_answers * pooled) ** 2 - n_answers * variance).sum())
+    if excess <= 0 or n_pairs <= 0:
+        return MAX_PRIOR_ANSWERS
+    return float(np.clip(n_pairs / excess - 1, PRIOR_ANSWERS, MAX_PRIOR_ANSWERS))
+
+
+def _pooled_confusion(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the confusion matrix (true class, answered class) of all annotators together.
 
     It takes an answer to be right rather than wrong where there are none.

@@ -1,4 +1,4 @@
-"""What is known of the true class of an item before its answers: the shares of the classes, or a model's prediction."""
+"""Probabilities of the true class of an item before its answers: the shares of the classes, or predictions."""
 
 from typing import Protocol
 
@@ -40,8 +40,8 @@ class ClassShares:
 class CalibratedPredictions:
     """Probabilities that a model predicts from the features of the item, which are calibrated on all items.
 
-    The logarithms of the predictions are multiplied by one sharpness, and offset for each class: predictions that say
-    nothing about the answers have sharpness 0, and change nothing. Items without a prediction have the class shares.
+    The logarithms of the predictions are multiplied by one sharpness, and offset for each class. Predictions that have
+    nothing to do with the answers get the sharpness 0. Items without a prediction have the shares of the classes.
     """
 
     def __init__(self, predictions: NDArray[np.float64]) -> None:

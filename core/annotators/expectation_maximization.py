@@ -22,26 +22,54 @@ class FittedAnswers(NamedTuple):
     log_likelihood: NDArray[np.float64]  # (iteration,), of all answers
     converged: bool
     dispersion: float  # at least 1
-    probabilities: Posterior  # with answers that are as dependent as the dispersion says
+    probabilities: Posterior  # with answers that are as dependent as it follows from the dispersion
 
 
 def fit_answers(model: AnswerModel, prior: ClassPrior) -> FittedAnswers:
     """Fit both to the answers, beginning with the shares of the answers of each item."""
-    answers = model.answers
-    posterior = vote_shares(answers)
-    log_likelihood: list[float] = []
-    converged = False
-    while not converged and len(log_likelihood) < MAX_ITERATIONS:
-        model.fit(posterior)
-        prior.fit(posterior)
-        joint = with_known_classes(answers, model.log_likelihood() + prior.log(), -np.inf)
-        log_likelihood.append(float(logsumexp(joint, axis=1).sum()))
-        updated = softmax(joint, axis=1)
-        converged = bool(np.abs(updated - posterior).max() < TOLERANCE)
-        posterior = updated
-    dispersion = _dispersion(model, posterior)
-    joint = with_known_classes(answers, model.log_likelihood() / dispersion + prior.log(), -np.inf)
-    return FittedAnswers(posterior, np.array(log_likelihood), converged, dispersion, softmax(joint, axis=1))
+    alternation = _Alternation(model, prior)
+    posterior = alternation.run(vote_shares(model.answers))
+    agreement = _agreement(model, posterior)
+    likelihood = model.log_likelihood() / agreement.design_effects(model.answers)[:, np.newaxis]
+    joint = with_known_classes(model.answers, likelihood + prior.log(), -np.inf)
+    log_likelihood = np.array(alternation.log_likelihood)
+    return FittedAnswers(posterior, log_likelihood, alternation.converged, agreement.dispersion, softmax(joint, axis=1))
+
+
+class _Alternation:
+    """Steps of expectation maximization, accelerated by extrapolation."""
+
+    def __init__(self, model: AnswerModel, prior: ClassPrior) -> None:
+        self._model, self._prior = model, prior
+        self.log_likelihood: list[float] = []
+        self.converged = False
+
+    def run(self, posterior: Posterior) -> Posterior:
+        """Return the probabilities of the true classes at which the steps end."""
+        while not self.converged and len(self.log_likelihood) < MAX_ITERATIONS:
+            first = self._step(posterior)
+            second = self._step(first)
+            self.converged = bool(np.abs(second - first).max() < TOLERANCE)
+            posterior = second if self.converged else self._step(_extrapolated(posterior, first, second))
+        return posterior
+
+    def _step(self, posterior: Posterior) -> Posterior:
+        self._model.fit(posterior)
+        self._prior.fit(posterior)
+        joint = with_known_classes(self._model.answers, self._model.log_likelihood() + self._prior.log(), -np.inf)
+        self.log_likelihood.append(float(logsumexp(joint, axis=1).sum()))
+        return np.asarray(softmax(joint, axis=1))
+
+
+def _extrapolated(start: Posterior, first: Posterior, second: Posterior) -> Posterior:
+    """Return the point that two steps lead toward (Varadhan & Roland 2008, "Simple and globally convergent methods for
+    accelerating the convergence of any EM algorithm", scheme S3).
+    """
+    step, change = first - start, second - 2 * first + start
+    curvature = float(np.linalg.norm(change))
+    length = max(1.0, float(np.linalg.norm(step)) / curvature) if curvature > 0 else 1.0
+    moved = np.maximum(start + 2 * length * step + length**2 * change, 0.0)
+    return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
 def vote_shares(answers: Answers) -> Posterior:
@@ -51,29 +79,45 @@ def vote_shares(answers: Answers) -> Posterior:
 
 
 def with_known_classes(
-    answers: Answers, table: NDArray[np.float64], others: float, known: float | None = None
+    answers: Answers, table: NDArray[np.float64], others: float, own_value: float | None = None
 ) -> NDArray[np.float64]:
     """Return a table (item, class) in which items of a known class have the value `others` for all other classes, and
-    `known` for their own, which keeps its value for None.
+    `own_value` for their own, which keeps its value for None.
     """
-    rows = np.flatnonzero(answers.known != UNKNOWN)
+    rows = np.flatnonzero(answers.true_class != UNKNOWN)
     changed = table.copy()
     changed[rows] = others
-    own = answers.known[rows]
-    changed[rows, own] = table[rows, own] if known is None else known
+    own = answers.true_class[rows]
+    changed[rows, own] = table[rows, own] if own_value is None else own_value
     return changed
 
 
-def _dispersion(model: AnswerModel, posterior: Posterior) -> float:
-    """Return how many times larger than for independent answers the variance of the number of right answers to an item
-    is, at least 1 (Pearson's statistic, as in McCullagh & Nelder 1989, section 4.5).
+class _Agreement(NamedTuple):
+    """Dependence of the answers to an item."""
+
+    dispersion: float  # variance of the number of right answers over that of independent answers, at least 1
+    correlation: float  # between two answers to an item, at least 0
+
+    def design_effects(self, answers: Answers) -> NDArray[np.float64]:
+        """Return how many times larger than for independent answers the variance of the sum of the answers to each
+        item is, (item,): 1 for a single answer (Kish 1965, "Survey sampling").
+        """
+        return 1 + (answers.sum_by_item() - 1) * self.correlation
+
+
+def _agreement(model: AnswerModel, posterior: Posterior) -> _Agreement:
+    """Return the dependence from the variance of the numbers of right answers (Pearson's statistic, as in McCullagh &
+    Nelder 1989, section 4.5).
 
     Annotators err on the same items: ten who agree are not ten independent witnesses.
     """
     answers, right = model.answers, np.broadcast_to(model.right(), (len(model.answers.item_of), posterior.shape[1]))
     expected = np.stack([answers.sum_by_item(column) for column in right.T], axis=1)
     variance = np.stack([answers.sum_by_item(column * (1 - column)) for column in right.T], axis=1)
-    weights = posterior * (answers.sum_by_item() > 1)[:, np.newaxis]
-    total = float((weights * variance).sum())
-    squares = float((weights * (answers.sum_by_class() - expected) ** 2).sum())
-    return max(1.0, squares / total) if total > 0 else 1.0
+    n_others = (answers.sum_by_item() - 1)[:, np.newaxis]
+    weights = posterior * (n_others > 0)
+    total, pairs = float((weights * variance).sum()), float((weights * variance * n_others).sum())
+    if total <= 0 or pairs <= 0:
+        return _Agreement(1.0, 0.0)
+    excess = max(0.0, float((weights * (answers.sum_by_class() - expected) ** 2).sum()) - total)
+    return _Agreement(1 + excess / total, min(1.0, excess / pairs))

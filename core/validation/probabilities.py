@@ -12,6 +12,8 @@ _ROW_SUM_TOLERANCE = 1e-3
 def probability_table(probabilities: ArrayLike) -> NDArray[np.float64]:
     """Return probabilities (row, class) as a new array of floats. Raises InvalidInput."""
     try:
+        if np.iscomplexobj(probabilities):
+            raise TypeError
         table = np.array(probabilities, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInput(

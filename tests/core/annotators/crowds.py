@@ -14,11 +14,21 @@ class Crowd(NamedTuple):
     confusion: NDArray[np.float64]  # (annotator, true class, answered class)
 
 
-def draw_crowd(seed: int, n_items: int = 500, n_annotators: int = 20, n_classes: int = 3, n_answers: int = 5) -> Crowd:
-    """Draw annotators of different quality, and for each item the answers of some of them."""
+def draw_crowd(
+    seed: int,
+    n_items: int = 500,
+    n_annotators: int = 20,
+    n_classes: int = 3,
+    n_answers: int = 5,
+    shares: tuple[float, ...] | None = None,
+) -> Crowd:
+    """Draw annotators of different quality, and for each item the answers of some of them.
+
+    shares: (class,) those of the classes; drawn for None.
+    """
     random = np.random.default_rng(seed)
-    shares = random.dirichlet(np.full(n_classes, 5.0))
-    truth = random.choice(n_classes, n_items, p=shares)
+    n_classes = n_classes if shares is None else len(shares)
+    truth = random.choice(n_classes, n_items, p=shares or random.dirichlet(np.full(n_classes, 5.0)))
     concentration = np.where(np.eye(n_classes, dtype=bool), 7.5, 2.5 / (n_classes - 1))
     confusion = np.array([[random.dirichlet(row) for row in concentration] for _ in range(n_annotators)])
     item = np.repeat(np.arange(n_items), n_answers)
