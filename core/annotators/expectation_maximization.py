@@ -12,7 +12,7 @@ from core.annotators.class_priors import ClassPrior
 
 MAX_ITERATIONS = 500
 #: Largest change of a probability at which the alternation ends.
-TOLERANCE = 1e-5
+TOLERANCE = 1e-4
 
 
 class FittedAnswers(NamedTuple):
