@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_no_request_shows_a_fault(tmp_path: Path) -> None:
-    outcomes = run(tmp_path / "home", cases=240, seed=0)
+    outcomes = run(tmp_path / "home", cases=400, seed=0)
     assert len(outcomes) >= 10
 
 
