@@ -51,6 +51,7 @@ PROGRAMS = {
     "reliability": Program("benchmarks.accuracy.reliability", ("--rows", "1000", "--tables", "vehicle"), scratch=None),
     "few_rows": Program("benchmarks.accuracy.few_rows", ("--tables", "wine", "wdbc"), scratch=None),
     "annotators": Program("benchmarks.accuracy.annotators", ("--rows", "1000", "--draws", "1"), scratch=None),
+    "simulated_annotators": Program("benchmarks.accuracy.simulated_annotators", ("--draws", "1"), scratch=None),
     "training_on_consensus": Program(
         "benchmarks.accuracy.training_on_consensus", ("--rows", "300", "--draws", "1"), scratch=None
     ),

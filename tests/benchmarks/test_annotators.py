@@ -6,7 +6,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import core
-from benchmarks.accuracy import annotators, training_on_consensus
+from benchmarks.accuracy import annotators, simulated_annotators, training_on_consensus
 from tests.core.annotators.crowds import draw_crowd
 
 
@@ -51,6 +51,30 @@ def test_models_are_trained_on_each_kind_of_labels(folder, monkeypatch, capsys):
     assert [line[:9] for line in lines] == ["| 120 | 2", "| 120 | 3"]
     correct = [float(line.split("|")[-2].split("±")[0]) for line in lines]
     assert min(correct) > 80
+
+
+@pytest.mark.parametrize("name", ["95 and 5 %", "10 of 20 answer one class", "30 % confusing items"])
+def test_simulated_crowds_are_what_their_names_say(name):
+    crowd = simulated_annotators.CROWDS[name]
+    drawn = simulated_annotators.draw(crowd, seed=0)
+    item, annotator, label = drawn.answers
+    assert np.bincount(item).tolist() == [crowd.n_answers] * crowd.n_items
+    assert len(set(zip(item.tolist(), annotator.tolist(), strict=True))) == len(item)
+    np.testing.assert_allclose(np.bincount(drawn.truth) / crowd.n_items, crowd.shares, atol=0.05)
+    right = np.bincount(annotator, label == drawn.truth[item]) / np.bincount(annotator)
+    np.testing.assert_allclose(right, drawn.reliability, atol=0.12)
+    n_constant = sum(len(set(label[annotator == who])) == 1 for who in range(crowd.n_annotators))
+    assert n_constant == crowd.n_spammers
+
+
+def test_simulated_crowds_have_a_line_each(monkeypatch, capsys):
+    names = ("three equal classes", "95 and 5 %")
+    few = {name: simulated_annotators.CROWDS[name]._replace(n_items=60) for name in names}
+    monkeypatch.setattr(simulated_annotators, "CROWDS", few)
+    simulated_annotators.main(["--draws", "1"])
+    assert [line.split(" | ")[0] for line in capsys.readouterr().out.splitlines()[2:]] == [
+        f"| {name}" for name in names
+    ]
 
 
 def test_a_score_is_the_share_of_right_labels_and_the_log_loss():
