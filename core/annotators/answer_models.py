@@ -31,8 +31,8 @@ class AnswerModel(ABC):
         """Return the log-likelihood of all answers to an item for each of its true classes, (item, class)."""
 
     @abstractmethod
-    def right(self) -> NDArray[np.float64]:
-        """Return the probability that an answer is right for each true class, (answer, class) or (answer, 1)."""
+    def right(self, true_class: int) -> NDArray[np.float64]:
+        """Return the probability that an answer to an item of this class is right, (answer,)."""
 
 
 class OneCoin(AnswerModel):
@@ -50,8 +50,8 @@ class OneCoin(AnswerModel):
     def log_likelihood(self) -> NDArray[np.float64]:
         return symmetric_log_likelihood(self.answers, self._rate[self.answers.annotator_of])
 
-    def right(self) -> NDArray[np.float64]:
-        return np.asarray(self._rate[self.answers.annotator_of, np.newaxis])
+    def right(self, true_class: int) -> NDArray[np.float64]:
+        return np.asarray(self._rate[self.answers.annotator_of])
 
 
 def symmetric_log_likelihood(answers: Answers, right: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -81,8 +81,8 @@ class DawidSkene(AnswerModel):
         by_answer = np.log(self._confusion).transpose(0, 2, 1).reshape(-1, n_classes)
         return np.asarray(self._answered @ by_answer)
 
-    def right(self) -> NDArray[np.float64]:
-        return np.asarray(np.diagonal(self._confusion, axis1=1, axis2=2)[self.answers.annotator_of])
+    def right(self, true_class: int) -> NDArray[np.float64]:
+        return np.asarray(self._confusion[self.answers.annotator_of, true_class, true_class])
 
 
 def answered_classes(answers: Answers) -> csr_array:

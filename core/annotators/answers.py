@@ -161,6 +161,8 @@ def _true_classes(items: NDArray[Any], classes: NDArray[Any], gold: Any) -> NDAr
         codes = _positions(classes, [label for _, label in pairs], "labels of gold")
         _check_gold(pairs, rows < len(items), codes < len(classes), classes)
         numbers[rows] = codes
+        if (numbers[rows] != codes).any():
+            raise InvalidInput("gold has different labels for the same item; keep one of them.")
     return numbers
 
 

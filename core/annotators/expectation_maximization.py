@@ -12,7 +12,9 @@ from core.annotators.class_priors import ClassPrior
 
 MAX_ITERATIONS = 500
 #: Largest change of a probability at which the alternation ends.
-TOLERANCE = 1e-4
+TOLERANCE = 1e-5
+#: Largest change in the last step for which it has converged: on a flat likelihood, steps may circle for long.
+_ACCEPTED_CHANGE = 1e-3
 
 
 class FittedAnswers(NamedTuple):
@@ -42,15 +44,22 @@ class _Alternation:
     def __init__(self, model: AnswerModel, prior: ClassPrior) -> None:
         self._model, self._prior = model, prior
         self.log_likelihood: list[float] = []
-        self.converged = False
+        self._change = np.inf
+
+    @property
+    def converged(self) -> bool:
+        """Whether the last steps hardly changed a probability."""
+        return self._change < _ACCEPTED_CHANGE
 
     def run(self, posterior: Posterior) -> Posterior:
         """Return the probabilities of the true classes at which the steps end."""
-        while not self.converged and len(self.log_likelihood) < MAX_ITERATIONS:
+        while len(self.log_likelihood) < MAX_ITERATIONS:
             first = self._step(posterior)
             second = self._step(first)
-            self.converged = bool(np.abs(second - first).max() < TOLERANCE)
-            posterior = second if self.converged else self._step(_extrapolated(posterior, first, second))
+            self._change = float(np.abs(second - first).max())
+            if self._change < TOLERANCE:
+                return second
+            posterior = self._step(_extrapolated(posterior, first, second))
         return posterior
 
     def _step(self, posterior: Posterior) -> Posterior:
@@ -111,9 +120,11 @@ def _agreement(model: AnswerModel, posterior: Posterior) -> _Agreement:
 
     Annotators err on the same items: ten who agree are not ten independent witnesses.
     """
-    answers, right = model.answers, np.broadcast_to(model.right(), (len(model.answers.item_of), posterior.shape[1]))
-    expected = np.stack([answers.sum_by_item(column) for column in right.T], axis=1)
-    variance = np.stack([answers.sum_by_item(column * (1 - column)) for column in right.T], axis=1)
+    answers = model.answers
+    expected, variance = np.empty_like(posterior), np.empty_like(posterior)
+    for k in range(posterior.shape[1]):
+        right = model.right(k)
+        expected[:, k], variance[:, k] = answers.sum_by_item(right), answers.sum_by_item(right * (1 - right))
     n_others = (answers.sum_by_item() - 1)[:, np.newaxis]
     weights = posterior * (n_others > 0)
     total, pairs = float((weights * variance).sum()), float((weights * variance * n_others).sum())

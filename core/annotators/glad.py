@@ -10,6 +10,9 @@ from core.annotators.answers import Answers
 
 #: Steps of the optimizer between two updates of the true classes, which change the objective.
 _STEPS = 50
+#: Relative change of the loss at which the optimizer ends. With SciPy's default, it ends before its first step where
+#: true classes have yet to change, so that they stop changing.
+_LOSS_TOLERANCE = 1e-13
 #: Mean of the normal priors of abilities and of the logarithms of easiness, with variance 1 (the paper, section 3.1).
 _PRIOR_MEAN = 1.0
 #: No answer is quite certain to be right.
@@ -29,16 +32,16 @@ class Glad(AnswerModel):
 
     def fit(self, posterior: Posterior) -> None:
         right = posterior[self.answers.item_of, self.answers.class_of]
-        options = {"maxiter": _STEPS}
+        options = {"maxiter": _STEPS, "ftol": _LOSS_TOLERANCE}
         found = minimize(self._loss, self._parameters, (right,), method="L-BFGS-B", jac=True, options=options)
         self._parameters = found.x
 
     def log_likelihood(self) -> NDArray[np.float64]:
-        return symmetric_log_likelihood(self.answers, self.right()[:, 0])
+        return symmetric_log_likelihood(self.answers, self.right(0))
 
-    def right(self) -> NDArray[np.float64]:
+    def right(self, true_class: int) -> NDArray[np.float64]:
         ability, easiness = self._by_answer(self._parameters)
-        return np.asarray(np.clip(expit(ability * easiness), 1 - _CERTAIN, _CERTAIN)[:, np.newaxis])
+        return np.asarray(np.clip(expit(ability * easiness), 1 - _CERTAIN, _CERTAIN))
 
     def _by_answer(self, parameters: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         answers, n_annotators = self.answers, len(self.answers.annotators)

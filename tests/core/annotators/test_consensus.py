@@ -71,6 +71,18 @@ def test_probabilities_follow_from_the_confusion_matrices():
     assert found.log_likelihood[-1] == pytest.approx(np.log((np.exp(logs) * shares).sum(axis=1)).sum(), rel=1e-3)
 
 
+@pytest.mark.parametrize("method", MODELS)
+def test_extrapolated_steps_end_where_plain_ones_do(method, monkeypatch):
+    answers = draw_crowd(3, n_items=150, n_answers=3).answers
+    extrapolated = core.consensus(answers, method=method)
+    monkeypatch.setattr(expectation_maximization, "_extrapolated", lambda start, first, second: second)
+    monkeypatch.setattr(expectation_maximization, "TOLERANCE", 1e-8)
+    monkeypatch.setattr(expectation_maximization, "MAX_ITERATIONS", 3000)
+    plain = core.consensus(answers, method=method)
+    np.testing.assert_allclose(extrapolated.probabilities, plain.probabilities, atol=2e-3)
+    assert len(extrapolated.log_likelihood) < len(plain.log_likelihood) / 2
+
+
 @pytest.mark.parametrize("shares", [(0.95, 0.05), (0.99, 0.01), (0.9, 0.07, 0.03)])
 def test_rare_classes_do_not_grow(shares):
     crowds = [draw_crowd(seed, n_items=1500, n_answers=3, shares=shares) for seed in range(3)]
@@ -304,6 +316,10 @@ REFUSED = {
     "a number beyond": (((ITEMS, ANNOTATORS, [0, 1, 5, 1]), {"n_classes": 3}), "label 5; .* 0 to 2"),
     "booleans": (((ITEMS, ANNOTATORS, [True, False, True, True]), {"n_classes": 2}), "label False; with n_classes=2"),
     "gold as a list": (((ITEMS, ANNOTATORS, LABELS), {"gold": [(0, "a")]}), r"type list; .* dict\(zip"),
+    "gold that contradicts itself": (
+        ((ITEMS, ANNOTATORS, LABELS), {"gold": pd.Series(["a", "b"], index=[0, 0])}),
+        "different labels for the same item",
+    ),
     "a list as a label": (((ITEMS, ANNOTATORS, LABELS), {"gold": {0: ["a"]}}), "labels of gold cannot be used"),
     "many classes": (((ITEMS, ANNOTATORS, [0, 1, 1, 1]), {"n_classes": 10**9}), "at most 50,000,000"),
     "an unknown item": (((ITEMS, ANNOTATORS, LABELS), {"gold": {7: "a"}}), "item 7, which nobody answered"),
