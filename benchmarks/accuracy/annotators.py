@@ -28,13 +28,13 @@ from benchmarks import options
 from benchmarks.comparison.human_labels import IMAGES
 from benchmarks.data import MissingData, data_folder, existing_file, read
 from benchmarks.settings import skip
+from core.label_quality.label_noise import noise_forest
 
 CROWDS = ("duck", "product", "dog", "face")
 METHODS = tuple(method for method in core.CONSENSUS_METHODS if method != "with_features")
 #: Columns with the labels of one person each.
 PEOPLE = ("target", "target_random2", "target_random3")
 IMAGE_METHODS = ("majority", "dawid_skene", "with_features")
-FOREST: dict[str, Any] = {"n_estimators": 200, "min_samples_leaf": 5, "oob_score": True}
 _SMALLEST = 1e-6
 
 
@@ -95,7 +95,7 @@ def merged_labels(images: Images, n_answers: int, seed: int, n_jobs: int) -> dic
     items, people = np.divmod(np.arange(len(images.truth) * n_answers), n_answers)
     answers, n_classes = (items, people, images.labels[:, :n_answers].ravel()), len(np.unique(images.truth))
     majority, confusion = (core.consensus(answers, n_classes, method) for method in IMAGE_METHODS[:2])
-    forest = core.ForestClassifier(**FOREST, random_state=seed, n_jobs=n_jobs).fit(images.X, confusion.labels)
+    forest = noise_forest(seed, n_jobs).fit(images.X, confusion.labels)
     predictions = np.zeros((len(images.X), n_classes))
     predictions[:, np.searchsorted(confusion.classes, forest.classes_)] = forest.oob_decision_function_
     together = core.consensus(answers, n_classes, IMAGE_METHODS[2], probabilities=predictions)
@@ -120,9 +120,13 @@ def image_lines(images: Images, arguments: argparse.Namespace) -> Iterator[str]:
 
 def _mean(scores: NDArray[np.float64]) -> str:
     """Return the cell of scores (draw, 2)."""
-    accuracy, log_loss = scores.mean(axis=0)
-    error = f" ± {100 * scores[:, 0].std(ddof=1) / np.sqrt(len(scores)):.1f}" if len(scores) > 1 else ""
-    return f"{100 * accuracy:.1f}{error}, {log_loss:.2f}"
+    return f"{mean_percent(scores[:, 0])}, {scores[:, 1].mean():.2f}"
+
+
+def mean_percent(shares: NDArray[np.float64]) -> str:
+    """Return the mean of shares (draw,) in percent, with its standard error."""
+    error = f" ± {100 * shares.std(ddof=1) / np.sqrt(len(shares)):.1f}" if len(shares) > 1 else ""
+    return f"{100 * shares.mean():.1f}{error}"
 
 
 def header(*names: str) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import core
 from benchmarks import options
-from benchmarks.accuracy.annotators import IMAGE_METHODS, Images, header, merged_labels, read_images
+from benchmarks.accuracy.annotators import IMAGE_METHODS, Images, header, mean_percent, merged_labels, read_images
 from benchmarks.comparison.human_labels import N_TEST_ROWS
 from benchmarks.data import MissingData, data_folder
 from benchmarks.settings import skip
@@ -38,11 +38,6 @@ def accuracies(images: Images, n_rows: int, n_answers: int, draw: int, n_jobs: i
     return [accuracy(*labels) for labels in ((train.labels[:, 0], None), *plain, *weighted, (train.truth, None))]
 
 
-def _cell(values: NDArray[np.float64]) -> str:
-    error = f" ± {100 * values.std(ddof=1) / np.sqrt(len(values)):.1f}" if len(values) > 1 else ""
-    return f"{100 * values.mean():.1f}{error}"
-
-
 def main(words: list[str] | None = None) -> None:
     parser = options.program_parser("benchmarks.accuracy.training_on_consensus", __doc__)
     options.add_data(parser)
@@ -59,7 +54,7 @@ def main(words: list[str] | None = None) -> None:
     for n_rows in arguments.rows:
         for n_answers in (2, 3):
             draws = [accuracies(images, n_rows, n_answers, draw, arguments.jobs) for draw in range(arguments.draws)]
-            cells = " | ".join(_cell(values) for values in np.array(draws).T)
+            cells = " | ".join(mean_percent(values) for values in np.array(draws).T)
             print(f"| {n_rows:,} | {n_answers} | {cells} |", flush=True)
 
 

@@ -3,30 +3,23 @@
 import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from core.annotators.annotator_quality import AnnotatorQuality, annotator_quality
-from core.annotators.answer_models import AnswerModel, DawidSkene, OneCoin
 from core.annotators.answers import UNKNOWN, Answers, check_answers
-from core.annotators.class_priors import CalibratedPredictions, ClassPrior, ClassShares
-from core.annotators.expectation_maximization import MAX_ITERATIONS, FittedAnswers, fit_answers, vote_shares
-from core.annotators.glad import Glad
 from core.call_site import stack_level_of_user
 from core.class_votes import rows_with_votes, winning_classes
 from core.exceptions import InvalidInput, InvalidParameter
 from core.validation.probabilities import normalized_rows, probability_table
 
-_MODELS: dict[str, type[AnswerModel]] = {
-    "one_coin": OneCoin,
-    "dawid_skene": DawidSkene,
-    "glad": Glad,
-    "with_features": DawidSkene,
-}
+if TYPE_CHECKING:
+    from core.annotators.annotator_quality import AnnotatorQuality
+    from core.annotators.expectation_maximization import FittedAnswers
+
 #: Names that `method` of `consensus` may have.
-CONSENSUS_METHODS = ("majority", *_MODELS)
+CONSENSUS_METHODS = ("majority", "one_coin", "dawid_skene", "glad", "with_features")
 #: Share of the items that need a second answer, or a known label, so that annotators can be compared.
 _MIN_COMPARED_SHARE = 0.1
 
@@ -87,28 +80,21 @@ def consensus(
         InvalidInput: the answers, the probabilities or gold cannot be used.
         InvalidParameter: the method or n_classes is not valid, or the method does not fit the other arguments.
     """
+    from core.annotators.methods import apply_method  # noqa: PLC0415  (it imports SciPy, which takes 0.4 seconds)
+
     _check_method(method, probabilities)
     checked = check_answers(answers, n_classes, gold)
     if method != "majority":
         _check_comparable(checked)
     predictions = None if probabilities is None else _checked_predictions(probabilities, checked)
-    fitted = _fitted(checked, method, predictions)
+    fitted, quality = apply_method(checked, method, predictions)
     if not fitted.converged:
-        _warn(f"the consensus has not converged after {MAX_ITERATIONS} iterations; its probabilities may still change.")
-    return _assembled(checked, fitted, annotator_quality(checked, fitted.posterior, fitted.dispersion), method)
+        n_iterations = len(fitted.log_likelihood)
+        _warn(f"the consensus has not converged after {n_iterations} iterations; its probabilities may still change.")
+    return _assembled(checked, fitted, quality, method)
 
 
-def _fitted(answers: Answers, method: str, predictions: NDArray[np.float64] | None) -> FittedAnswers:
-    if method == "majority":
-        shares = vote_shares(answers)
-        # Annotators are compared with the majority, not with shares that contain their own answers.
-        winners = np.eye(answers.n_classes)[winning_classes(shares)]
-        return FittedAnswers(winners, np.empty(0), True, 1.0, shares)
-    prior: ClassPrior = ClassShares() if predictions is None else CalibratedPredictions(predictions)
-    return fit_answers(_MODELS[method](answers), prior)
-
-
-def _assembled(answers: Answers, fitted: FittedAnswers, quality: AnnotatorQuality, method: str) -> Consensus:
+def _assembled(answers: Answers, fitted: "FittedAnswers", quality: "AnnotatorQuality", method: str) -> Consensus:
     return Consensus(
         items=answers.items,
         annotators=answers.annotators,
